@@ -1,0 +1,47 @@
+"""What can go wrong, and whose fault it is.
+
+Everything the server raises on purpose derives from `AgentError`; libraries' own exceptions are mapped
+to one of these once, in the adapter that called the library.
+"""
+
+
+class AgentError(Exception):
+    """Base of every error that this package raises on purpose."""
+
+
+class UsageError(AgentError):
+    """The operator asked for something that cannot be done; the message is one line that says what to do."""
+
+
+class BadFrame(AgentError):
+    """A client sent a frame that PROTOCOL does not allow.
+
+    `code` is the wire's error code (`bad_json` or `bad_message`), `message` a sentence for the client that
+    never repeats what it sent, `ref` the message id where one could be read.
+    """
+
+    def __init__(self, code: str, message: str, ref: str | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.ref = ref
+
+
+class WireClosed(AgentError):
+    """The connection is gone. `code` is the WebSocket close code (1006 when there was none)."""
+
+    def __init__(self, code: int = 1006) -> None:
+        super().__init__(f"connection closed ({code})")
+        self.code = code
+
+
+class ModelFailed(AgentError):
+    """The model failed, timed out or said too much; nothing of its draft may be shown."""
+
+
+class ActionFailed(AgentError):
+    """The action certainly had no effect; the message goes to the client."""
+
+
+class ActionUnknown(AgentError):
+    """The action began and its outcome is not known; it is never retried by itself."""

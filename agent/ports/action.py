@@ -1,0 +1,28 @@
+"""What carries out a confirmed action."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A confirmed action, as an executor gets it."""
+
+    suggestion_id: str
+    action: str
+    payload: Mapping[str, str]
+
+
+class Executor(Protocol):
+    """Carries out actions of any name."""
+
+    async def run(self, call: Call, begin: Callable[[], None]) -> Mapping[str, Any]:
+        """Carry out `call` and return what the client is shown as `data` (JSON values).
+
+        Nothing outside the process happens before `begin()`: it is synchronous and final. A cancel before
+        it stops the run without an effect; after it the run is shielded to its own deadline.
+        Raises `agent.errors.ActionFailed` when there certainly was no effect, `agent.errors.ActionUnknown`
+        when it began and its outcome is not known.
+        """
+        ...

@@ -1,0 +1,91 @@
+"""What answers a question: one turn, told to the session as a few facts."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, Protocol, TypeAlias
+
+from .search import Lang, Snippet
+
+Confidence = Literal["low", "med", "high"]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A user's message. `lang` is what the client said, or None; `at` its arrival in seconds on the loop's clock."""
+
+    id: str
+    text: str
+    lang: Lang | None
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Blocked:
+    """Why an answer was refused: `code` for programs, `message` for people (PROTOCOL, Refusals)."""
+
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class VerifiedText:
+    """Text that may reach a client: every number in it stands in one of `citations`.
+
+    Constructed by `agent.grounding.verify` and `agent.grounding.refusals` only.
+    """
+
+    text: str
+    citations: tuple[Snippet, ...]
+    confidence: Confidence
+    blocked: Blocked | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """An action that the user's words asked for; it becomes a suggestion when the answer has been said."""
+
+    action: str
+    payload: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Drafted:
+    """A draft (in sentence mode, a sentence) is complete and is being verified."""
+
+
+@dataclass(frozen=True, slots=True)
+class Redraft:
+    """The draft did not stand; the model is asked once more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """A text that stands. `last` says that nothing follows it in this turn; `proposals` come with the last."""
+
+    text: VerifiedText
+    last: bool = True
+    proposals: tuple[Proposal, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A refusal (its `text.blocked` says why); it ends the turn, after whatever was already said."""
+
+    text: VerifiedText
+    proposals: tuple[Proposal, ...] = ()
+
+
+TurnEvent: TypeAlias = Drafted | Redraft | Verified | Refused
+
+
+class Brain(Protocol):
+    """Answers questions, one turn at a time per session."""
+
+    async def answer(self, question: Question, emit: Callable[[TurnEvent], None]) -> None:
+        """Answer one question; tell what happens through `emit`, which is synchronous and never blocks.
+
+        The events are Drafted, (Redraft, Drafted)*, then Verified or Refused; in sentence mode
+        Drafted, Verified(last=False) repeat. The last event is `Verified(last=True)` or `Refused`.
+        On cancel it stops at once; clean-up that must finish is shielded for at most 2 seconds.
+        """
+        ...

@@ -1,0 +1,42 @@
+"""The ledger decides which claimer runs an action, and remembers how it ended."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+Status = Literal["claimed", "done", "failed", "cancelled", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One claimed action. `claimed_at` and `ended_at` are Unix milliseconds; `result` is what the client got."""
+
+    suggestion_id: str
+    action: str
+    status: Status
+    claimed_at: int
+    ended_at: int | None = None
+    result: Mapping[str, Any] | None = None
+
+
+class Ledger(Protocol):
+    """Claims and outcomes of actions; the same behind memory and a database (one contract suite)."""
+
+    async def claim(self, suggestion_id: str, action: str, at: int) -> bool:
+        """Claim an action at Unix milliseconds `at`; True for exactly one claimer of an id, ever.
+
+        One atomic step: when cancelled it has either claimed or not, and a later claim says which.
+        """
+        ...
+
+    async def record(self, suggestion_id: str, status: Status, result: Mapping[str, Any], at: int) -> None:
+        """Record the outcome of a claimed action; the first outcome stands, a second changes nothing."""
+        ...
+
+    async def get(self, suggestion_id: str) -> Row | None:
+        """Return the row of a claimed action, or None."""
+        ...
+
+    async def rows(self, limit: int = 100) -> tuple[Row, ...]:
+        """Return the newest rows, newest first."""
+        ...

@@ -1,0 +1,42 @@
+"""The port behind which every language model stands."""
+
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from .search import Hit, Lang
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What a model is asked.
+
+    instructions: the system text (use only the snippets given, ask when something is missing).
+    question: the user's own words; never a source.
+    lang: the language to answer in.
+    attempt: 0 for the first draft, 1 for the first redraft.
+    """
+
+    instructions: str
+    question: str
+    lang: Lang
+    attempt: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """A piece of a draft, as the model made it: not verified, not for a client."""
+
+    text: str
+
+
+class ChatModel(Protocol):
+    """A language model that drafts an answer from evidence."""
+
+    def stream(self, prompt: Prompt, evidence: Sequence[Hit]) -> AsyncGenerator[Delta, None]:
+        """Yield the draft piece by piece.
+
+        Raises `agent.errors.ModelFailed` when the model cannot go on. The caller closes the generator
+        (`contextlib.aclosing`); on cancel the generator lets go of its connection before it returns.
+        """
+        ...

@@ -1,0 +1,117 @@
+"""What the server may send: one Struct per row of the wire's second table.
+
+Unset optional fields are left out of the frame.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+
+class _Frame(msgspec.Struct, frozen=True, tag_field="type", rename="camel", omit_defaults=True):
+    """Common to all: camelCase names on the wire, a `type` tag, defaults left out."""
+
+
+class Citation(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A source: 1 to 3 lines as they stand in `file`; `lines` are their first and last line numbers."""
+
+    file: str
+    snippet: str
+    lines: tuple[int, int] | None = None
+
+
+class Blocked(msgspec.Struct, frozen=True):
+    """Why an answer was refused."""
+
+    code: str
+    message: str
+
+
+class Stream(_Frame, frozen=True, tag="stream"):
+    """The next piece of a verified text."""
+
+    delta: str
+    id: str | None = None
+
+
+class StreamEnd(_Frame, frozen=True, tag="stream_end"):
+    """No further delta of this message follows."""
+
+    reason: Literal["done", "cancelled"]
+    id: str | None = None
+
+
+class Response(_Frame, frozen=True, tag="response"):
+    """The whole text (exactly its joined deltas) and its sources."""
+
+    text: str
+    citations: tuple[Citation, ...]
+    id: str | None = None
+    confidence: Literal["low", "med", "high"] | None = None
+    blocked: Blocked | None = None
+
+
+class ActionSuggestion(_Frame, frozen=True, tag="action_suggestion"):
+    """An action that can be confirmed until `expiresAt` (Unix milliseconds)."""
+
+    suggestion_id: str
+    action: str
+    payload: Mapping[str, str]
+    id: str | None = None
+    expires_at: int | None = None
+
+
+class ActionExecuted(_Frame, frozen=True, tag="action_executed"):
+    """How a confirm ended; the shapes of `result` are PROTOCOL's."""
+
+    suggestion_id: str
+    result: Mapping[str, Any]
+
+
+class ActionClosed(_Frame, frozen=True, tag="action_closed"):
+    """The suggestion can no longer be confirmed."""
+
+    suggestion_id: str
+    reason: Literal["expired", "cancelled", "rejected"]
+
+
+class Error(_Frame, frozen=True, tag="error"):
+    """Something was not done; `message` says what to do."""
+
+    code: Literal[
+        "bad_json",
+        "bad_message",
+        "unknown_suggestion",
+        "busy",
+        "rate_limited",
+        "shutting_down",
+        "internal",
+    ]
+    message: str
+    id: str | None = None
+    suggestion_id: str | None = None
+
+
+class Limits(msgspec.Struct, frozen=True, rename="camel"):
+    """The bounds a client can plan for: bytes, characters, counts and seconds."""
+
+    max_frame: int
+    max_text: int
+    queued_messages: int
+    live_suggestions: int
+    confirm_seconds: float
+    rate_limit: float
+
+
+class Welcome(_Frame, frozen=True, tag="welcome"):
+    """First frame, only to a client that offered the subprotocol `agent.v1`."""
+
+    session: str
+    protocol: int
+    limits: Limits
+
+
+Outbound: TypeAlias = (
+    Stream | StreamEnd | Response | ActionSuggestion | ActionExecuted | ActionClosed | Error | Welcome
+)
