@@ -11,6 +11,10 @@ class Wire(Protocol):
         """When bytes last came from the client, in seconds on the loop's clock."""
         ...
 
+    def frame(self, text: bytes) -> bytes:
+        """Return one whole text message (UTF-8 `text`) as the bytes that `send` takes."""
+        ...
+
     async def receive(self) -> str | bytes:
         """Return the next whole message (text or binary); raises `agent.errors.WireClosed` when there is none."""
         ...
