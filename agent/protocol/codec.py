@@ -1,0 +1,207 @@
+"""Frames to messages and back; pure.
+
+Strategy: the common case is one strict msgspec call. Only when it fails is the frame read a second time,
+field by field and without interpreting any value, to say in one sentence what to change. A sentence never
+repeats what the client sent. Nesting is bounded before msgspec sees the frame, because deep nesting ends
+there in `RecursionError`.
+
+Unknown fields are skipped unread, so a huge number in one costs nothing. Of a field that is given twice
+the last one counts, as in most JSON readers; a `type` given twice with different values is refused.
+"""
+
+import re
+from collections.abc import Callable
+
+import msgspec
+from msgspec import UNSET, Raw, UnsetType
+
+from ..config import MAX_ID, MAX_NESTING, MAX_TEXT
+from ..errors import BadFrame
+from .inbound import Inbound
+from .outbound import Outbound
+
+_decoder: msgspec.json.Decoder[Inbound] = msgspec.json.Decoder(Inbound, strict=True)
+_encoder = msgspec.json.Encoder()
+_string = msgspec.json.Decoder(str)
+
+# A whole JSON string, or what is left of the text when it does not end. Possessive, hence linear.
+_STRING = r'"(?:[^"\\]|\\.)*+"?'
+_BRACKETS = re.compile(_STRING + r"|([\[{])|([\]}])", re.DOTALL)
+_NOT_NUMBERS = re.compile(_STRING + r"|(NaN|Infinity)", re.DOTALL)
+_ESCAPES = re.compile(
+    r"\\(?:u[dD][89aAbB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
+    re.DOTALL,
+)
+
+_BINARY = "Send text frames only; this frame was binary."
+_NOT_JSON = "Send one JSON object per frame; this frame could not be read as JSON."
+_NOT_A_NUMBER = "Leave NaN and Infinity out; JSON has no such values."
+_SURROGATE = "Send whole characters; this frame holds one half of a UTF-16 surrogate pair."
+_NESTING = f"Nest arrays and objects at most {MAX_NESTING} deep."
+_NOT_AN_OBJECT = "Send a JSON object with a field type; this frame holds another JSON value."
+_TYPES = "message, cancel, confirm_action or reject_action"
+_NO_TYPE = f"Add the field type: {_TYPES}."
+_TYPE_NOT_STRING = f"Make the field type a string: {_TYPES}."
+_UNKNOWN_TYPE = f"Use a type that exists: {_TYPES}."
+_TWO_TYPES = "Give the field type once."
+
+
+class _Fields(msgspec.Struct, rename="camel"):
+    """Every field of every inbound message, left as it was sent."""
+
+    type: Raw | UnsetType = UNSET
+    id: Raw | UnsetType = UNSET
+    text: Raw | UnsetType = UNSET
+    lang: Raw | UnsetType = UNSET
+    suggestion_id: Raw | UnsetType = UNSET
+
+
+_fields = msgspec.json.Decoder(_Fields)
+
+
+def decode(frame: str | bytes) -> Inbound:
+    """Return the message in one whole WebSocket message.
+
+    frame: text as str, or a binary message as bytes.
+    Raises `agent.errors.BadFrame`: code `bad_json` for what is not JSON, `bad_message` for everything else,
+    and as `ref` the frame's `id` where it is a string of 1 to MAX_ID characters.
+    """
+    if isinstance(frame, bytes):
+        raise BadFrame("bad_message", _BINARY)
+    if frame.count("[") + frame.count("{") > MAX_NESTING:
+        _check_nesting(frame)
+    try:
+        return _decoder.decode(frame)
+    except UnicodeEncodeError:
+        problem = BadFrame("bad_message", _SURROGATE)
+    except msgspec.ValidationError:
+        problem = _diagnose(frame)
+    except msgspec.DecodeError:
+        problem = _diagnose_text(frame)
+    # Raised out here so that msgspec's exception, which quotes the frame, does not travel along as context.
+    raise problem
+
+
+def encode(frame: Outbound) -> bytes:
+    """Return `frame` as UTF-8 JSON, without the fields that are unset."""
+    return _encoder.encode(frame)
+
+
+def _check_nesting(frame: str) -> None:
+    """Raise `BadFrame` when brackets outside strings stand more than MAX_NESTING deep; linear."""
+    depth = 0
+    for match in _BRACKETS.finditer(frame):
+        if match[1]:
+            depth += 1
+            if depth > MAX_NESTING:
+                raise BadFrame("bad_message", _NESTING)
+        elif match[2]:
+            depth -= 1
+
+
+def _diagnose_text(frame: str) -> BadFrame:
+    """Say why `frame` is not JSON that can be read."""
+    if any(match[1] for match in _ESCAPES.finditer(frame)):
+        return BadFrame("bad_message", _SURROGATE)
+    if any(match[1] for match in _NOT_NUMBERS.finditer(frame)):
+        return BadFrame("bad_json", _NOT_A_NUMBER)
+    return BadFrame("bad_json", _NOT_JSON)
+
+
+def _diagnose(frame: str) -> BadFrame:
+    """Say which field of a JSON text does not fit, and how to mend it."""
+    try:
+        fields = _fields.decode(frame)
+    except msgspec.ValidationError:
+        return BadFrame("bad_message", _NOT_AN_OBJECT)
+    except (
+        msgspec.DecodeError
+    ):  # the first reading stopped at a wrong field, before the place that is not JSON
+        return _diagnose_text(frame)
+    ref = _as_string(fields.id)
+    if ref is not None and not 1 <= len(ref) <= MAX_ID:
+        ref = None
+    return BadFrame("bad_message", _sentence(fields), ref)
+
+
+def _sentence(fields: _Fields) -> str:
+    kind = _as_string(fields.type)
+    if fields.type is UNSET:
+        return _NO_TYPE
+    if kind is None:
+        return _TYPE_NOT_STRING
+    if kind not in _CHECKS:
+        return _UNKNOWN_TYPE
+    for check in _CHECKS[kind]:
+        sentence = check(fields)
+        if sentence:
+            return sentence
+    return _TWO_TYPES
+
+
+def _as_string(value: Raw | UnsetType) -> str | None:
+    """Return a field's value where it is a JSON string, else None."""
+    if isinstance(value, Raw):
+        try:
+            return _string.decode(value)
+        except msgspec.ValidationError:
+            return None
+    return None
+
+
+def _is_null(value: Raw | UnsetType) -> bool:
+    return isinstance(value, Raw) and bytes(value).strip() == b"null"
+
+
+def _message_id(fields: _Fields) -> str | None:
+    if fields.id is UNSET:
+        return "Add the field id to the message: a label of your own for it."
+    value = _as_string(fields.id)
+    if value is None:
+        return "Make the field id of the message a string."
+    if not value:
+        return "Do not leave the field id of the message empty."
+    if len(value) > MAX_ID:
+        return f"Shorten the field id of the message to at most {MAX_ID} characters."
+    return None
+
+
+def _message_text(fields: _Fields) -> str | None:
+    if fields.text is UNSET:
+        return "Add the field text to the message: the question."
+    value = _as_string(fields.text)
+    if value is None:
+        return "Make the field text of the message a string."
+    if not value:
+        return "Do not leave the field text of the message empty."
+    if len(value) > MAX_TEXT:
+        return f"Shorten the field text of the message to at most {MAX_TEXT} characters."
+    return None
+
+
+def _message_lang(fields: _Fields) -> str | None:
+    if fields.lang is UNSET or _is_null(fields.lang) or _as_string(fields.lang) in ("en", "sv"):
+        return None
+    return "Set the field lang of the message to en or sv, or leave it out."
+
+
+def _cancel_id(fields: _Fields) -> str | None:
+    if fields.id is UNSET or _is_null(fields.id) or _as_string(fields.id) is not None:
+        return None
+    return "Make the field id of the cancel a string, or leave it out."
+
+
+def _suggestion_id(fields: _Fields) -> str | None:
+    if fields.suggestion_id is UNSET:
+        return "Add the field suggestionId: the one of the suggested action."
+    if _as_string(fields.suggestion_id) is None:
+        return "Make the field suggestionId a string."
+    return None
+
+
+_CHECKS: dict[str, tuple[Callable[[_Fields], str | None], ...]] = {
+    "message": (_message_id, _message_text, _message_lang),
+    "cancel": (_cancel_id,),
+    "confirm_action": (_suggestion_id,),
+    "reject_action": (_suggestion_id,),
+}

@@ -1,0 +1,308 @@
+"""The wire's decoder says for each kind of bad frame what to do, and never repeats what the client sent."""
+
+import json
+import time
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agent.config import MAX_ID, MAX_NESTING, MAX_TEXT
+from agent.errors import BadFrame
+from agent.protocol import inbound, outbound
+from agent.protocol.codec import decode, encode
+
+SENTINEL = "Zq7sentinel"
+
+
+def fill(template: str, *values: str) -> str:
+    """Return `template` with each %s replaced, in order."""
+    return template % values
+
+
+GOOD = [
+    ('{"type":"message","id":"1","text":"hi"}', inbound.Message("1", "hi")),
+    ('{"text":"hej","lang":"sv","id":"1","type":"message"}', inbound.Message("1", "hej", "sv")),
+    ('{"type":"message","id":"1","text":"hi","lang":null}', inbound.Message("1", "hi")),
+    (' {"type":"cancel"}\n', inbound.Cancel()),
+    ('{"type":"cancel","id":"1"}', inbound.Cancel("1")),
+    ('{"type":"cancel","id":null}', inbound.Cancel()),
+    ('{"type":"c\\u0061ncel"}', inbound.Cancel()),
+    ('{"type":"confirm_action","suggestionId":"s"}', inbound.ConfirmAction("s")),
+    ('{"type":"reject_action","suggestionId":"s"}', inbound.RejectAction("s")),
+]
+
+
+@pytest.mark.parametrize(("frame", "expected"), GOOD)
+def test_each_message_of_the_wire_is_read(frame: str, expected: inbound.Inbound) -> None:
+    """A frame as in the first table of the wire becomes its Struct."""
+    assert expected == decode(frame)
+
+
+@pytest.mark.parametrize(
+    "extra",
+    [
+        "9" * 60_000,
+        "-1" + "0" * 60_000,
+        "1e999999999",
+        "0." + "3" * 60_000 + "e-9999",
+        '{"a":[1,{"b":null}]}',
+        '"' + "[{" * 1000 + '"',
+        '"\\"[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[["',
+        "[" + ",".join(["[]"] * 500) + "]",
+    ],
+    ids=[
+        "digits",
+        "negative",
+        "exponent",
+        "decimals",
+        "object",
+        "brackets in text",
+        "escaped quote",
+        "siblings",
+    ],
+)
+def test_unknown_fields_are_ignored_whatever_they_hold(extra: str) -> None:
+    """An unknown field, however big its number, changes nothing and costs next to nothing."""
+    start = time.perf_counter()
+    assert inbound.Cancel("a") == decode(fill('{"type":"cancel","x":%s,"id":"a","y":%s}', extra, extra))
+    assert time.perf_counter() - start < 0.5
+
+
+BAD = [
+    ("", "bad_json", "could not be read as JSON", None),
+    (SENTINEL, "bad_json", "could not be read as JSON", None),
+    ('{"type":"message","id":"7","text":"a"', "bad_json", "could not be read as JSON", None),
+    ('{"type":"cancel"} x', "bad_json", "could not be read as JSON", None),
+    ('\ufeff{"type":"cancel"}', "bad_json", "could not be read as JSON", None),
+    ('{"type":"cancel","id":01}', "bad_json", "could not be read as JSON", None),
+    ('{"type":5,"id":"7"', "bad_json", "could not be read as JSON", None),
+    ('{"type":"cancel","a":"NaN",}', "bad_json", "could not be read as JSON", None),
+    ("NaN", "bad_json", "NaN and Infinity", None),
+    ('{"type":"cancel","x":NaN}', "bad_json", "NaN and Infinity", None),
+    ('{"type":"cancel","x":[-Infinity]}', "bad_json", "NaN and Infinity", None),
+    ('{"type":"cancel","id":Infinity}', "bad_json", "NaN and Infinity", None),
+    (b'{"type":"cancel"}', "bad_message", "text frames only", None),
+    ("[]", "bad_message", "JSON object", None),
+    ("null", "bad_message", "JSON object", None),
+    ("1e999999", "bad_message", "JSON object", None),
+    ("9" * 60_000, "bad_message", "JSON object", None),
+    ('"message"', "bad_message", "JSON object", None),
+    ("{}", "bad_message", "Add the field type", None),
+    ('{"id":"7"}', "bad_message", "Add the field type", "7"),
+    ('{"type":3,"id":"7"}', "bad_message", "field type a string", "7"),
+    ('{"type":null}', "bad_message", "field type a string", None),
+    (fill('{"type":"%s","id":"7"}', SENTINEL), "bad_message", "type that exists", "7"),
+    ('{"type":"cancel","type":"message","id":"7","text":"a"}', "bad_message", "type once", "7"),
+    ('{"type":"message","type":"cancel"}', "bad_message", "type once", None),
+    ('{"type":"cancel","type":"reject_action","suggestionId":"s"}', "bad_message", "type once", None),
+    ('{"type":"message","text":"a"}', "bad_message", "Add the field id", None),
+    ('{"type":"message","id":7,"text":"a"}', "bad_message", "id of the message a", None),
+    ('{"type":"message","id":null,"text":"a"}', "bad_message", "id of the message a", None),
+    (
+        '{"type":"message","id":%s,"text":"a"}' % ("7" * 60_000),
+        "bad_message",
+        "id of the message a",
+        None,
+    ),
+    ('{"type":"message","id":"","text":"a"}', "bad_message", "id of the message empty", None),
+    (
+        '{"type":"message","id":"%s","text":"a"}' % ("7" * (MAX_ID + 1)),
+        "bad_message",
+        "id of the message to at",
+        None,
+    ),
+    ('{"type":"message","id":"7"}', "bad_message", "Add the field text", "7"),
+    (
+        fill('{"type":"message","id":"7","text":["%s"]}', SENTINEL),
+        "bad_message",
+        "text of the message a",
+        "7",
+    ),
+    ('{"type":"message","id":"7","text":""}', "bad_message", "text of the message empty", "7"),
+    (
+        '{"type":"message","id":"7","text":"%s"}' % ("x" * (MAX_TEXT + 1)),
+        "bad_message",
+        "8000 characters",
+        "7",
+    ),
+    (
+        fill('{"type":"message","id":"7","text":"a","lang":"%s"}', SENTINEL),
+        "bad_message",
+        "field lang",
+        "7",
+    ),
+    ('{"type":"message","id":"7","text":"a","lang":5}', "bad_message", "field lang", "7"),
+    (
+        '{"type":"message","id":"7","text":"a","id":8}',
+        "bad_message",
+        "id of the message a",
+        None,
+    ),
+    ('{"type":"cancel","id":7}', "bad_message", "id of the cancel", None),
+    ('{"type":"confirm_action"}', "bad_message", "Add the field suggestionId", None),
+    ('{"type":"confirm_action","suggestionId":{}}', "bad_message", "suggestionId a string", None),
+    ('{"type":"reject_action","suggestionId":null,"id":"7"}', "bad_message", "suggestionId a string", "7"),
+    (fill('{"type":"cancel","x":%s%s}', "[" * 60_000, "]" * 60_000), "bad_message", "at most 32 deep", None),
+    ("[" * 60_000, "bad_message", "at most 32 deep", None),
+    ('{"type":"cancel","id":"\\ud800"}', "bad_message", "surrogate", None),
+    ('{"type":"cancel","x":"a\\udc00"}', "bad_message", "surrogate", None),
+    ('{"type":"message","id":"7","text":"\\ude00\\ud83d"}', "bad_message", "surrogate", None),
+    ('{"type":"cancel","id":"\ud800"}', "bad_message", "surrogate", None),
+    ('{"type":"cancel","id":"\\\\ud800"', "bad_json", "could not be read as JSON", None),
+]
+
+
+@pytest.mark.parametrize(("frame", "code", "hint", "ref"), BAD)
+def test_each_kind_of_bad_frame_has_its_sentence(
+    frame: str | bytes, code: str, hint: str, ref: str | None
+) -> None:
+    """The error names the wire's code, one sentence that says what to do, and the id where there is one."""
+    with pytest.raises(BadFrame) as caught:
+        decode(frame)
+    error = caught.value
+    assert (code, ref) == (error.code, error.ref)
+    assert hint in error.message
+    assert SENTINEL not in error.message
+    assert error.message.endswith(".")
+    assert error.__context__ is None, "the library's exception quotes the frame and must not travel along"
+
+
+def test_nesting_is_allowed_up_to_its_limit() -> None:
+    """The object itself is the first level; the last allowed level is MAX_NESTING."""
+    within = MAX_NESTING - 1
+    frame = '{"type":"cancel","x":%s%s}'
+    assert inbound.Cancel() == decode(fill(frame, "[" * within, "]" * within))
+    with pytest.raises(BadFrame, match="at most 32 deep"):
+        decode(fill(frame, "[" * (within + 1), "]" * (within + 1)))
+
+
+def test_text_is_bounded_in_characters_not_bytes() -> None:
+    """8000 characters of four bytes each are a message; one more is not."""
+    text = "😀" * MAX_TEXT
+    assert inbound.Message("1", text) == decode(json.dumps({"type": "message", "id": "1", "text": text}))
+    with pytest.raises(BadFrame, match="8000 characters"):
+        decode(json.dumps({"type": "message", "id": "1", "text": text + "x"}, ensure_ascii=False))
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        '"' + '\\"' * 32_000,
+        "[" * 33 + '"\\"' * 20_000,
+        '{"a":' * 8_000,
+        '{"a":"' + "\\ud8" * 13_000,
+        "NaN" * 20_000,
+    ],
+    ids=["escaped quotes", "quotes in brackets", "open objects", "broken escapes", "words"],
+)
+def test_adversarial_frames_are_refused_in_linear_time(frame: str) -> None:
+    """64 KiB made to slow a reader down are refused within half a second."""
+    start = time.perf_counter()
+    with pytest.raises(BadFrame):
+        decode(frame)
+    assert time.perf_counter() - start < 0.5
+
+
+def test_of_a_field_given_twice_the_last_one_counts() -> None:
+    """Duplicate keys read as in most JSON readers."""
+    assert inbound.Cancel("b") == decode('{"type":"cancel","id":"a","type":"cancel","id":"b"}')
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=9),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
+)
+names = st.sampled_from(["type", "id", "text", "lang", "suggestionId", "x"])
+kinds = st.sampled_from(["message", "cancel", "confirm_action", "reject_action", "nope"])
+fields = st.dictionaries(names, json_values, max_size=4)
+frames = (
+    st.text()
+    | st.binary()
+    | st.text(alphabet='{}[]",:\\u d8type message cancel id NaN1e-\ud800', max_size=60)
+    | json_values.map(json.dumps)
+    | st.builds(
+        lambda kind, rest: json.dumps({"type": kind} | rest),
+        kinds,
+        st.dictionaries(names, json_values, max_size=4),
+    )
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(frames)
+def test_any_frame_gives_a_message_or_a_typed_error(frame: str | bytes) -> None:
+    """No input raises anything but `BadFrame`, and what is read can be sent back as UTF-8."""
+    try:
+        message = decode(frame)
+    except BadFrame as error:
+        refused = error
+    else:
+        assert message == decode(msgspec.json.encode(message).decode())
+        return
+    assert refused.code in ("bad_json", "bad_message")
+    assert refused.ref is None or refused.ref.encode()
+
+
+OUT = [
+    (outbound.Stream("a ", "1"), {"type": "stream", "delta": "a ", "id": "1"}),
+    (outbound.StreamEnd("done"), {"type": "stream_end", "reason": "done"}),
+    (
+        outbound.Response("t", (outbound.Citation("kb/a.md", "s", (1, 2)),), "1", "high"),
+        {
+            "type": "response",
+            "text": "t",
+            "citations": [{"file": "kb/a.md", "snippet": "s", "lines": [1, 2]}],
+            "id": "1",
+            "confidence": "high",
+        },
+    ),
+    (
+        outbound.Response("t", (), blocked=outbound.Blocked("no_sources", "m")),
+        {"type": "response", "text": "t", "citations": [], "blocked": {"code": "no_sources", "message": "m"}},
+    ),
+    (
+        outbound.ActionSuggestion("s", "send_sms", {"to": "å"}, "1", 5),
+        {
+            "type": "action_suggestion",
+            "suggestionId": "s",
+            "action": "send_sms",
+            "payload": {"to": "å"},
+            "id": "1",
+            "expiresAt": 5,
+        },
+    ),
+    (
+        outbound.ActionExecuted("s", {"ignored": True}),
+        {"type": "action_executed", "suggestionId": "s", "result": {"ignored": True}},
+    ),
+    (
+        outbound.ActionClosed("s", "expired"),
+        {"type": "action_closed", "suggestionId": "s", "reason": "expired"},
+    ),
+    (outbound.Error("busy", "m"), {"type": "error", "code": "busy", "message": "m"}),
+    (
+        outbound.Welcome("x", 1, outbound.Limits(1, 2, 3, 4, 5.0, 6.0)),
+        {
+            "type": "welcome",
+            "session": "x",
+            "protocol": 1,
+            "limits": {
+                "maxFrame": 1,
+                "maxText": 2,
+                "queuedMessages": 3,
+                "liveSuggestions": 4,
+                "confirmSeconds": 5.0,
+                "rateLimit": 6.0,
+            },
+        },
+    ),
+]
+
+
+@pytest.mark.parametrize(("frame", "expected"), OUT, ids=[type(frame).__name__ for frame, _ in OUT])
+def test_each_outbound_frame_is_the_wires_json(frame: outbound.Outbound, expected: dict[str, object]) -> None:
+    """Names are camelCase, what is unset is left out."""
+    assert expected == json.loads(encode(frame))
