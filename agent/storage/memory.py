@@ -1,0 +1,75 @@
+"""The ledger of one process: a dict in claim order, and the finished ids in the order they finished.
+
+Every method decides in one synchronous step after one checkpoint, so a cancel can only land before the step:
+then nothing happened. What is finished stays as a tombstone for TOMBSTONE_SECONDS, or until LEDGER_ROWS rows
+are held and it is the one that finished longest ago; a row that is not finished is never dropped.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import trio
+
+from ..config import LEDGER_ROWS, TOMBSTONE_SECONDS
+from ..errors import AgentError
+from ..ports.ledger import Row, Status
+
+
+class MemoryLedger:
+    """Claims and outcomes of this process; they end with it.
+
+    limit: how many rows are held at most.
+    """
+
+    def __init__(self, limit: int = LEDGER_ROWS) -> None:
+        self._limit = limit
+        self._rows: dict[str, Row] = {}  # in the order they were claimed
+        self._finished: dict[str, int] = {}  # id -> Unix ms of its end, in the order they finished
+
+    async def claim(self, suggestion_id: str, action: str, at: int) -> bool:
+        """Claim an action at Unix milliseconds `at`; True for exactly one claimer of an id.
+
+        Raises `agent.errors.AgentError` when every row held is still running: what cannot be remembered
+        is not run. Cancelled, nothing was claimed.
+        """
+        await trio.lowlevel.checkpoint()
+        if suggestion_id in self._rows:
+            return False
+        self._forget(at)
+        if len(self._rows) >= self._limit:
+            raise AgentError("the ledger is full of running actions")
+        self._rows[suggestion_id] = Row(suggestion_id, action, "claimed", at)
+        return True
+
+    async def record(self, suggestion_id: str, status: Status, result: Mapping[str, Any], at: int) -> None:
+        """Record the outcome of a claimed action at Unix milliseconds `at`; the first outcome stands.
+
+        An id that was never claimed is ignored. Cancelled, nothing was recorded.
+        """
+        await trio.lowlevel.checkpoint()
+        row = self._rows.get(suggestion_id)
+        if row is None or row.status != "claimed":
+            return
+        self._rows[suggestion_id] = replace(row, status=status, ended_at=at, result=dict(result))
+        self._finished[suggestion_id] = at
+
+    async def get(self, suggestion_id: str) -> Row | None:
+        """Return the row of a claimed action, or None."""
+        await trio.lowlevel.checkpoint()
+        return self._rows.get(suggestion_id)
+
+    async def rows(self, limit: int = 100) -> tuple[Row, ...]:
+        """Return the newest `limit` rows by claim, newest first."""
+        await trio.lowlevel.checkpoint()
+        newest = zip(range(limit), reversed(self._rows.values()), strict=False)
+        return tuple(row for _, row in newest)
+
+    def _forget(self, now: int) -> None:
+        """Drop the tombstones that are too old, and the oldest one when there is no room for one more row."""
+        oldest_kept = now - int(TOMBSTONE_SECONDS * 1000)
+        while self._finished:
+            suggestion_id, ended_at = next(iter(self._finished.items()))
+            if ended_at >= oldest_kept and len(self._rows) < self._limit:
+                return
+            del self._finished[suggestion_id], self._rows[suggestion_id]
