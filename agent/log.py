@@ -1,0 +1,203 @@
+"""Logging: one line per event, and nothing in it that a client or a model said.
+
+Strategy: callers log short fixed words with fields (`log.info("turn ended", reason="done")`) and bind the
+session and the message id with structlog's context variables. A single processor, `_Sanitise`, then makes
+every value plain and small, and withholds what must not be written: fields named for a person's or a
+model's words unless the level is debug, secrets at every level, and the message of an exception, which may
+quote a draft. Only an exception's type and place are written; the object itself goes no further than that
+processor, so a log line keeps no session alive. What libraries log through `logging` takes the same way.
+"""
+
+import json
+import logging
+import re
+import sys
+import traceback
+from collections.abc import Mapping, MutableMapping
+from enum import Enum
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal, TextIO
+
+import structlog
+
+Format = Literal["console", "json"]
+Level = Literal["debug", "info", "warning", "error"]
+
+WITHHELD = "[withheld]"
+VALUE_MAX = 300  # characters of one value; a line stays readable
+DEPTH_MAX = 4  # of nested values
+
+# Names of fields, or parts of them between underscores, that mean somebody's words or data ...
+_PRIVATE = re.compile(
+    r"(?:^|_)(?:answer|body|citations?|data|deltas?|draft|evidence|frame|number|payload|phone|prompt|query"
+    r"|question|result|snippet|subject|text)(?:_|$)",
+    re.IGNORECASE,
+)
+# ... and those that mean a secret.
+_SECRET = re.compile(
+    r"(?:^|_)(?:authorization|bearer|cookie|credential|key|password|secret|token)(?:_|$)", re.IGNORECASE
+)
+
+_PACKAGE = Path(__file__).resolve().parent
+_LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
+
+
+def configure(format: Format, level: Level, stream: TextIO | None = None) -> None:
+    """Send every log line from `level` up to `stream` (default: standard error), as `format`.
+
+    May be called again; the last call counts. A stream that cannot be written to loses lines and raises
+    nothing.
+    """
+    threshold = _LEVELS[level]
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            _Sanitise(open_=threshold <= logging.DEBUG),
+            _render_json if format == "json" else _render_console,
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(threshold),
+        logger_factory=_Lines(stream if stream is not None else sys.stderr),
+        cache_logger_on_first_use=False,  # module-level loggers must follow a later configure
+    )
+    root = logging.getLogger()
+    root.handlers = [each for each in root.handlers if not isinstance(each, _FromLibraries)]
+    root.addHandler(_FromLibraries())
+    # A library's own debug and info lines quote frames and requests.
+    root.setLevel(threshold if threshold <= logging.DEBUG else max(threshold, logging.WARNING))
+
+
+class _Lines:
+    """Writes lines to a stream; it is both structlog's factory and its logger."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def __call__(self, *_: object) -> "_Lines":
+        return self
+
+    def msg(self, line: str) -> None:
+        try:
+            self._stream.write(line + "\n")
+            self._stream.flush()
+        except (OSError, ValueError):  # the reader of our pipe has gone, or the stream is closed
+            return
+
+    debug = info = warning = error = critical = exception = msg
+
+
+class _Sanitise:
+    """Make an event plain and safe to write. `open_`: people's words may be written (debug level)."""
+
+    def __init__(self, open_: bool) -> None:
+        self._open = open_
+
+    def __call__(self, logger: object, method: str, event: MutableMapping[str, Any]) -> dict[str, Any]:
+        raised = _exception(event.pop("exc_info", None))
+        clean = {name: self._value(name, value, 0) for name, value in event.items()}
+        if raised is not None:
+            clean["error"] = _names(raised)
+            clean["at"] = _place(raised)
+            if self._open:
+                clean["traceback"] = "".join(traceback.format_exception(raised))
+        return clean
+
+    def _value(self, name: str, value: object, depth: int) -> object:
+        if _SECRET.search(name) or (_PRIVATE.search(name) and not self._open):
+            return WITHHELD
+        return self._plain(value, depth)
+
+    def _plain(self, value: object, depth: int) -> object:
+        if isinstance(value, BaseException):
+            return _names(value)
+        if isinstance(value, Enum):
+            return value.name
+        if value is None or isinstance(value, bool | int | float):
+            return value
+        if isinstance(value, str | Path):
+            text = str(value)
+            return text if len(text) <= VALUE_MAX else text[:VALUE_MAX] + "…"
+        if depth < DEPTH_MAX and isinstance(value, Mapping):
+            return {str(name): self._value(str(name), item, depth + 1) for name, item in value.items()}
+        if depth < DEPTH_MAX and isinstance(value, list | tuple | set | frozenset):
+            return [self._plain(item, depth + 1) for item in value]
+        return type(value).__name__  # a repr may hold anything
+
+
+class _FromLibraries(logging.Handler):
+    """Takes what libraries log: the logger's name, the level, and the message without its arguments."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        level = min(max(record.levelno // 10 * 10, logging.DEBUG), logging.ERROR)
+        text = record.getMessage() if record.levelno <= logging.DEBUG else str(record.msg)
+        structlog.get_logger().log(level, text, library=record.name, exc_info=record.exc_info)
+
+
+def _exception(exc_info: object) -> BaseException | None:
+    """Return the exception that an `exc_info` of any of its usual forms means, if any."""
+    if isinstance(exc_info, BaseException):
+        return exc_info
+    if isinstance(exc_info, tuple):
+        return exc_info[1] if isinstance(exc_info[1], BaseException) else None
+    return sys.exception() if exc_info else None
+
+
+def _names(raised: BaseException) -> str:
+    """Return an exception's type, the types in a group, and those of its causes: `A(B, C) <- D`."""
+    names = []
+    seen: set[int] = set()
+    link: BaseException | None = raised
+    while link is not None and id(link) not in seen:
+        seen.add(id(link))
+        name = type(link).__name__
+        if isinstance(link, BaseExceptionGroup):
+            name += f"({', '.join(sorted({_names(each) for each in link.exceptions}))})"
+        names.append(name)
+        link = link.__cause__
+    return " <- ".join(names)
+
+
+def _place(raised: BaseException) -> str:
+    """Return where it was raised, `agent/module.py:line in function`: our innermost frame, else any."""
+    while isinstance(raised, BaseExceptionGroup):
+        raised = raised.exceptions[0]
+    ours = last = ""
+    step: TracebackType | None = raised.__traceback__
+    while step is not None:
+        code = step.tb_frame.f_code
+        path = Path(code.co_filename)
+        if path.is_relative_to(_PACKAGE):
+            last = ours = f"{path.relative_to(_PACKAGE.parent).as_posix()}:{step.tb_lineno} in {code.co_name}"
+        else:
+            last = f"{path.name}:{step.tb_lineno} in {code.co_name}"
+        step = step.tb_next
+    return ours or last
+
+
+def _ordered(event: Mapping[str, Any]) -> dict[str, Any]:
+    first = {name: event[name] for name in ("timestamp", "level", "event") if name in event}
+    return first | dict(event)
+
+
+def _render_json(logger: object, method: str, event: Mapping[str, Any]) -> str:
+    return json.dumps(_ordered(event))  # ASCII, so no stream's encoding can refuse it
+
+
+def _render_console(logger: object, method: str, event: Mapping[str, Any]) -> str:
+    fields = _ordered(event)
+    head = f"{fields.pop('timestamp')} {fields.pop('level'):<7} {_bare(fields.pop('event'))}"
+    return " ".join([head, *(f"{name}={_quoted(value)}" for name, value in fields.items())])
+
+
+def _bare(value: object) -> str:
+    """Return text for people on one line: what would break the line, or the stream, is escaped."""
+    text = str(value)
+    return text if text.isprintable() and text.isascii() else json.dumps(text)[1:-1]
+
+
+def _quoted(value: object) -> str:
+    text = value if isinstance(value, str) else json.dumps(value)
+    simple = isinstance(value, str) and text.isascii() and text.isprintable() and not set(text) & set(' "=')
+    return text if simple or not isinstance(value, str) else json.dumps(text)
