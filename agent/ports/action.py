@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
+
+Ended = Literal["done", "failed", "cancelled", "unknown"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,3 +28,17 @@ class Executor(Protocol):
         when it began and its outcome is not known.
         """
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How an action ended, as the runner reports it.
+
+    claimed: False when the ledger said that another claimer has it; then nothing was run here.
+    result: what the client is told, in the shapes of PROTOCOL's `action_executed.result`.
+    """
+
+    suggestion_id: str
+    claimed: bool
+    status: Ended
+    result: Mapping[str, Any]

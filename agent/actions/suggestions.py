@@ -1,0 +1,110 @@
+"""A suggestion's own state table, and the suggestion itself.
+
+A suggestion belongs to the session that made it; until it is confirmed nothing of it is stored anywhere else. Its
+table answers every confirm, reject and cancel in whatever state the session is; only what it accepts reaches the
+session's table. The names in the last column are methods of the session's core.
+"""
+
+from collections.abc import Mapping
+from enum import Enum
+
+from ..fsm import Row, Table, rows
+
+
+class Status(Enum):
+    """How far a suggestion has come; the last six are final."""
+
+    SUGGESTED = "suggested"
+    CONFIRMED = "confirmed"
+    CLAIMED = "claimed"
+    DONE = "done"
+    FAILED = "failed"
+    UNKNOWN = "unknown"
+    CANCELLED = "cancelled"
+    REJECTED = "rejected"
+    EXPIRED = "expired"
+
+
+class Step(Enum):
+    """What can happen to a suggestion."""
+
+    CONFIRM = "confirm"
+    REJECT = "reject"
+    CANCEL = "cancel"
+    EXPIRE = "expire"
+    CLAIM = "claim"
+    DONE = "done"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    UNKNOWN = "unknown"
+
+
+_ENDED_RUN = (Status.DONE, Status.FAILED, Status.UNKNOWN)
+
+TABLE: Table[Status, Step] = Table(
+    title="Suggestion",
+    states=Status,
+    triggers=Step,
+    initial=Status.SUGGESTED,
+    rows=(
+        Row(Step.CONFIRM, Status.SUGGESTED, "late", Status.EXPIRED, ("expired_unseen",)),
+        Row(Step.CONFIRM, Status.SUGGESTED, "draining", None, ("turn_away_confirm",)),
+        Row(Step.CONFIRM, Status.SUGGESTED, None, Status.CONFIRMED, ("confirmed",)),
+        *rows(Step.CONFIRM, (Status.CONFIRMED, Status.CLAIMED, *_ENDED_RUN), None, None, "answer_ignored"),
+        Row(Step.CONFIRM, Status.CANCELLED, "was_confirmed", None, ("answer_ignored",)),
+        *rows(Step.CONFIRM, (Status.CANCELLED, Status.REJECTED), None, None, "answer_cancelled"),
+        Row(Step.CONFIRM, Status.EXPIRED, None, None, ("answer_expired",)),
+        Row(Step.REJECT, Status.SUGGESTED, None, Status.REJECTED, ("lapsed",)),
+        Row(Step.REJECT, Status.CONFIRMED, None, Status.CANCELLED, ("withdraw",)),
+        Row(Step.REJECT, Status.CLAIMED, None, None, ("stop_action",)),
+        *rows(Step.REJECT, _ENDED_RUN, None, None, "answer_ignored"),
+        *rows(Step.REJECT, (Status.CANCELLED, Status.REJECTED, Status.EXPIRED), None, None, "tell_closed"),
+        Row(Step.CANCEL, Status.SUGGESTED, None, Status.CANCELLED, ("lapsed",)),
+        Row(Step.CANCEL, Status.CONFIRMED, None, Status.CANCELLED, ("withdraw",)),
+        Row(Step.CANCEL, Status.CLAIMED, None, None, ("stop_action",)),
+        Row(Step.EXPIRE, Status.SUGGESTED, None, Status.EXPIRED, ("lapsed",)),
+        Row(Step.CLAIM, Status.CONFIRMED, None, Status.CLAIMED),
+        Row(Step.DONE, Status.CLAIMED, None, Status.DONE),
+        Row(Step.FAILED, Status.CLAIMED, None, Status.FAILED),
+        Row(Step.CANCELLED, Status.CLAIMED, None, Status.CANCELLED),
+        Row(Step.UNKNOWN, Status.CLAIMED, None, Status.UNKNOWN),
+    ),
+)
+
+
+class Suggestion:
+    """An action that waits for its user's word.
+
+    id: unguessable. message: the id of the message that led to it. deadline: seconds on the loop's clock; a confirm
+    that arrives at or after it is late. `late` and `draining` are what its table's guards see: set by `see`.
+    """
+
+    __slots__ = (
+        "action",
+        "deadline",
+        "draining",
+        "id",
+        "late",
+        "message",
+        "payload",
+        "state",
+        "was_confirmed",
+    )
+
+    def __init__(
+        self, suggestion_id: str, action: str, payload: Mapping[str, str], message: str, deadline: float
+    ) -> None:
+        self.id = suggestion_id
+        self.action = action
+        self.payload = payload
+        self.message = message
+        self.deadline = deadline
+        self.state = Status.SUGGESTED
+        self.was_confirmed = False
+        self.late = False
+        self.draining = False
+
+    def see(self, now: float, draining: bool) -> None:
+        """Tell the guards the time (seconds on the loop's clock) and whether the server is going down."""
+        self.late = now >= self.deadline
+        self.draining = draining

@@ -1,0 +1,383 @@
+"""The session's decisions: `handle(event) -> [Effect]`. No await, no clock, no randomness.
+
+Two tables decide what may happen: the session's (states.py) and a suggestion's own (actions/suggestions.py). The
+handlers below find out what an event is about and hand it to a table; the table names what is done about it, and the
+methods of those names do it, by facts (is there a turn, what waits), never by asking for the state.
+"""
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from ..actions.suggestions import Status, Step
+from ..config import (
+    BAD_FRAMES,
+    BAD_FRAMES_WINDOW,
+    FRAMES_PER_SECOND,
+    QUEUED_MESSAGES,
+)
+from ..fsm import Engine, Table
+from ..ports.brain import Drafted, Proposal, Question, Redraft, Refused, TurnEvent, Verified, VerifiedText
+from ..protocol import inbound
+from ..protocol.outbound import (
+    Blocked,
+    Citation,
+    Error,
+    Response,
+    StreamEnd,
+)
+from .bucket import Bucket
+from .confirming import Confirming
+from .effects import BeginTurn, Close, Distrust, Effect, EndTurn, Leave, Speak
+from .events import (
+    Disconnected,
+    Drain,
+    Event,
+    Expired,
+    Faulted,
+    Kill,
+    Malformed,
+    Received,
+    Reported,
+    Spoken,
+    Told,
+)
+from .states import TABLE, State, Trigger
+
+_TOLD: dict[type[TurnEvent], Trigger] = {
+    Drafted: Trigger.DRAFTED,
+    Redraft: Trigger.REDRAFT,
+    Verified: Trigger.VERIFIED,
+    Refused: Trigger.REFUSED,
+}
+
+
+@dataclass(slots=True)
+class _Turn:
+    """The turn in progress. `complete`: the Brain has said its last word. `unsaid`: told while one is being said."""
+
+    number: int
+    question: Question
+    said: list[VerifiedText] = field(default_factory=list)
+    text: str = ""  # what was said so far, as the client has it
+    proposals: list[tuple[str, Proposal]] = field(default_factory=list)
+    unsaid: deque[Told] = field(default_factory=deque)
+    speaking: int = 0  # texts handed out and not yet written
+    complete: bool = False
+
+
+class Core(Confirming):
+    """The state of one session, and what it wants done about each event.
+
+    rate_limit: messages per second that may pre-empt or queue, 0 for no limit.
+    table: the session's table; the tests pass mutilated ones.
+    Raises nothing for anything a client or a Brain does.
+    """
+
+    __slots__ = (
+        "_bad",
+        "_closing",
+        "_engine",
+        "_frames",
+        "_queue",
+        "_rate",
+        "_turn",
+        "_turns",
+        "state",
+    )
+
+    def __init__(
+        self,
+        rate_limit: float = 0.0,
+        engine: "Engine[State, Trigger] | None" = None,
+        own_engine: "Engine[Status, Step] | None" = None,
+    ) -> None:
+        super().__init__(own_engine)
+        self.state = TABLE.initial
+        self._engine = engine or ENGINE
+        self._queue: deque[Question] = deque()
+        self._turn: _Turn | None = None
+        self._turns = 0
+        self._rate = Bucket(rate_limit, 2 * rate_limit)
+        self._frames = Bucket(FRAMES_PER_SECOND, FRAMES_PER_SECOND)
+        self._bad: deque[float] = deque(maxlen=BAD_FRAMES)
+        self._closing = (1012, "going down")
+
+    def handle(self, event: Event) -> list[Effect]:
+        """Take one event; return what is to be done, in order."""
+        self._effects = []
+        self._now = event.at
+        self._HANDLERS[type(event)](self, event)
+        return self._effects
+
+    # --- guards: the facts that rows ask for
+
+    @property
+    def will_be_live(self) -> bool:
+        """A suggestion can be confirmed, or this turn is about to make one."""
+        return bool(self.live) or bool(self._turn and self._turn.proposals)
+
+    @property
+    def queue_full(self) -> bool:
+        """No further message can wait."""
+        return len(self._queue) >= QUEUED_MESSAGES
+
+    @property
+    def over_rate(self) -> bool:
+        """The client pre-empts or queues faster than it may."""
+        return not self._rate.has(self._now)
+
+    # --- events, each by its handler
+
+    def _received(self, event: Received) -> None:
+        if not self._frames.take(event.at):
+            self._end(1008, "too many frames per second")
+            return
+        self._FRAMES[type(event.frame)](self, event.frame)
+
+    def _malformed(self, event: Malformed) -> None:
+        if not self._frames.take(event.at):
+            self._end(1008, "too many frames per second")
+            return
+        self._send(Error(code=event.code, message=event.message, id=event.ref))  # type: ignore[arg-type]
+        self._note("errors", event.code)
+        self._bad.append(event.at)
+        if len(self._bad) == BAD_FRAMES and event.at - self._bad[0] < BAD_FRAMES_WINDOW:
+            self._end(1008, "too many bad frames")
+
+    def _message(self, frame: inbound.Message) -> None:
+        self._react(Trigger.MESSAGE, Question(frame.id, frame.text, frame.lang, self._now))
+
+    def _cancel(self, frame: inbound.Cancel) -> None:
+        self._note("cancels")
+        if frame.id is None or (self._turn and self._turn.question.id == frame.id):
+            self._react(Trigger.CANCEL)
+            return
+        named = [question for question in self._queue if question.id == frame.id]
+        for question in named:
+            self._queue.remove(question)
+            self._send(StreamEnd(reason="cancelled", id=question.id))
+        if not named:
+            self._cancel_led_by(frame.id)
+
+    def _confirm(self, frame: inbound.ConfirmAction) -> None:
+        self._note("confirms")
+        self._about(frame.suggestion_id, Step.CONFIRM)
+
+    def _reject(self, frame: inbound.RejectAction) -> None:
+        self._about(frame.suggestion_id, Step.REJECT)
+
+    def _told(self, event: Told) -> None:
+        turn = self._turn
+        if turn is None or turn.number != event.turn or turn.complete:
+            return  # a dead turn's last words
+        if turn.speaking:
+            turn.unsaid.append(event)
+            return
+        self._hear(turn, event)
+
+    def _hear(self, turn: _Turn, event: Told) -> None:
+        told = event.event
+        if not self._react(_TOLD[type(told)], told):
+            self._effects.append(Distrust(turn.number))
+        elif isinstance(told, Verified | Refused):
+            turn.complete = isinstance(told, Refused) or told.last
+            turn.proposals = list(zip(event.ids, told.proposals, strict=True))
+
+    def _faulted(self, event: Faulted) -> None:
+        turn = self._turn
+        if turn is None or turn.number != event.turn or turn.complete:
+            return
+        turn.complete = True
+        turn.unsaid.clear()
+        self._send(
+            Error(
+                code="internal",
+                message=f"Something broke here; ask again, or report fault {event.fault}.",
+                id=turn.question.id,
+            )
+        )
+        self._note("errors", "internal", turn.question.id)
+        self._react(Trigger.REFUSED, Refused(event.refusal))
+
+    def _spoken(self, event: Spoken) -> None:
+        turn = self._turn
+        if turn is None or turn.number != event.turn:
+            return
+        self._wall_ms = event.wall_ms
+        turn.speaking -= 1
+        if not turn.speaking:
+            self._react(Trigger.STREAMED if turn.complete else Trigger.MORE)
+
+    def _reported(self, event: Reported) -> None:
+        self._react(Trigger.EXECUTED if event.outcome.claimed else Trigger.UNCLAIMED, event.outcome)
+
+    def _expired(self, event: Expired) -> None:
+        self._expire(event.suggestion_id)
+
+    def _drain(self, event: Drain) -> None:
+        self._react(Trigger.DRAIN)
+
+    def _kill(self, event: Kill) -> None:
+        self._end(event.code, event.reason)
+
+    def _disconnected(self, event: Disconnected) -> None:
+        self._react(Trigger.DISCONNECT)
+
+    # --- what the rows of the session's table do
+
+    def begin_turn(self, question: Question) -> None:
+        """Start the Brain on a question."""
+        self._turns += 1
+        self._turn = _Turn(self._turns, question)
+        self._effects.append(BeginTurn(self._turns, question))
+        self._note("messages", message=question.id)
+
+    def cancel_turn(self, _: object = None) -> None:
+        """End the turn here and now: its scope, its deltas and its place in the session."""
+        turn = self._turn
+        if turn is None:
+            return
+        self._turn = None
+        self._effects.append(EndTurn(turn.number))
+        self._send(StreamEnd(reason="cancelled", id=turn.question.id))
+        self._note("turns", "cancelled", turn.question.id)
+
+    def finish_turn(self, _: object) -> None:
+        """Send what follows the last delta, as one group that nothing removes."""
+        turn = self._turn
+        if turn is None:
+            return
+        self._turn = None
+        last = turn.said[-1]
+        message = turn.question.id
+        self._send(StreamEnd(reason="done", id=message))
+        self._send(
+            Response(
+                text=turn.text,
+                citations=_citations(turn.said),
+                id=message,
+                confidence=last.confidence,
+                blocked=Blocked(last.blocked.code, last.blocked.message) if last.blocked else None,
+            )
+        )
+        self._note("turns", last.blocked.code if last.blocked else "answered", message)
+        for suggestion_id, proposal in () if self.draining else turn.proposals:
+            self._suggest(suggestion_id, proposal, message)
+
+    def speak(self, told: Verified | Refused) -> None:
+        """Say a verified text; a refusal follows what was already said after a space."""
+        turn = self._turn
+        if turn is None:
+            return
+        gap = " " if told.text.blocked and turn.text and not turn.text[-1].isspace() else ""
+        turn.said.append(told.text)
+        turn.text += gap + told.text.text
+        turn.speaking += 1
+        self._effects.append(Speak(turn.number, gap + told.text.text))
+
+    def hear_more(self, _: object) -> None:
+        """Take up what the Brain said meanwhile."""
+        turn = self._turn
+        while turn and turn is self._turn and turn.unsaid and not turn.speaking:
+            self._hear(turn, turn.unsaid.popleft())
+
+    def enqueue(self, question: Question) -> None:
+        """Keep a message until the action has reported."""
+        self._queue.append(question)
+
+    def take_queued(self, _: object) -> None:
+        """Take the oldest message that waits, if one does."""
+        if self._queue:
+            self._react(Trigger.MESSAGE, self._queue.popleft())
+
+    def cancel_queue(self, _: object = None) -> None:
+        """End every message that waits."""
+        while self._queue:
+            self._send(StreamEnd(reason="cancelled", id=self._queue.popleft().id))
+
+    def turn_away(self, question: Question) -> None:
+        """Refuse a message: the server is going down."""
+        self._refuse("shutting_down", "The server is going down; connect again in a moment.", question)
+
+    def slow_down(self, question: Question) -> None:
+        """Refuse a message that comes too fast."""
+        self._refuse("rate_limited", "Too many messages; wait for the answer before you ask again.", question)
+
+    def say_busy(self, question: Question) -> None:
+        """Refuse a message that finds the queue full."""
+        self._refuse(
+            "busy", "An action is running and the queue is full; ask again when it has ended.", question
+        )
+
+    def spend_rate(self, _: object) -> None:
+        """Count a message against the client's rate."""
+        self._rate.take(self._now)
+
+    def begin_drain(self, _: object) -> None:
+        """Take nothing new from here on."""
+        self.draining = True
+
+    def go_down(self, _: object) -> None:
+        """Close what is open, tell the client, and close the connection."""
+        self.cancel_queue()
+        self.cancel_live()
+        self._let_go()
+        self._effects.append(Close(*self._closing))
+
+    def abandon(self, _: object) -> None:
+        """The client is gone: end everything; there is nobody to tell."""
+        if self._turn:
+            self._effects.append(EndTurn(self._turn.number))
+            self._note("turns", "disconnected", self._turn.question.id)
+            self._turn = None
+        self._drop_actions()
+        self._queue.clear()
+        self._effects.append(Leave())
+
+    # --- helpers
+
+    def _react(self, trigger: Trigger, subject: object = None) -> bool:
+        return self._engine.react(self, self, trigger, subject)
+
+    def _end(self, code: int, reason: str) -> None:
+        self._closing = (code, reason)
+        self._react(Trigger.KILL)
+
+    def _refuse(self, code: Any, message: str, question: Question) -> None:
+        self._send(Error(code=code, message=message, id=question.id))
+        self._note("errors", code, question.id)
+
+    _HANDLERS: ClassVar[dict[type, Callable[["Core", Any], None]]] = {
+        Received: _received,
+        Malformed: _malformed,
+        Told: _told,
+        Faulted: _faulted,
+        Spoken: _spoken,
+        Reported: _reported,
+        Expired: _expired,
+        Drain: _drain,
+        Kill: _kill,
+        Disconnected: _disconnected,
+    }
+    _FRAMES: ClassVar[dict[type, Callable[["Core", Any], None]]] = {
+        inbound.Message: _message,
+        inbound.Cancel: _cancel,
+        inbound.ConfirmAction: _confirm,
+        inbound.RejectAction: _reject,
+    }
+
+
+def _citations(said: list[VerifiedText]) -> tuple[Citation, ...]:
+    """Return the sources of all that was said, each once, in the order they were first cited."""
+    once = {snippet: None for piece in said for snippet in piece.citations}
+    return tuple(Citation(each.file, each.text, (each.first, each.last)) for each in once)
+
+
+def engine(table: "Table[State, Trigger]" = TABLE) -> "Engine[State, Trigger]":
+    """Return an engine that runs `table` for cores; one serves them all."""
+    return Engine(table, model=Core, doer=Core)
+
+
+ENGINE = engine()

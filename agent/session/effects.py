@@ -1,0 +1,104 @@
+"""What the core wants done. The session performs effects in order, at once, without waiting for any."""
+
+from typing import TypeAlias
+
+import msgspec
+
+from ..ports.action import Call
+from ..ports.brain import Question
+from ..protocol.outbound import Outbound
+
+
+class Send(msgspec.Struct, frozen=True):
+    """Queue a frame that nothing removes."""
+
+    frame: Outbound
+
+
+class BeginTurn(msgspec.Struct, frozen=True):
+    """Start the Brain on a question, under a scope of its own."""
+
+    turn: int
+    question: Question
+
+
+class EndTurn(msgspec.Struct, frozen=True, gc=False):
+    """Cancel the turn's scope and remove its deltas."""
+
+    turn: int
+
+
+class Distrust(msgspec.Struct, frozen=True, gc=False):
+    """The Brain of this turn spoke out of order: stop it, log it, and answer with Faulted."""
+
+    turn: int
+
+
+class Speak(msgspec.Struct, frozen=True, gc=False):
+    """Hand a verified text to the outbox, a delta at a time, and say when the last one is written."""
+
+    turn: int
+    text: str
+
+
+class RunAction(msgspec.Struct, frozen=True):
+    """Give a confirmed action to the runner."""
+
+    call: Call
+
+
+class StopAction(msgspec.Struct, frozen=True, gc=False):
+    """Ask the running action to stop."""
+
+
+class LetGoAction(msgspec.Struct, frozen=True, gc=False):
+    """Stop listening for the running action: its row is the ledger's from here on."""
+
+
+class ArmExpiry(msgspec.Struct, frozen=True, gc=False):
+    """Say when this suggestion's time is over."""
+
+    suggestion_id: str
+
+
+class DisarmExpiry(msgspec.Struct, frozen=True, gc=False):
+    """That is no longer needed."""
+
+    suggestion_id: str
+
+
+class Close(msgspec.Struct, frozen=True, gc=False):
+    """Write what waits, then close with this code."""
+
+    code: int
+    reason: str
+
+
+class Leave(msgspec.Struct, frozen=True, gc=False):
+    """The client is gone: nothing more can be told."""
+
+
+class Note(msgspec.Struct, frozen=True, gc=False):
+    """Count and log a fact. Every string is a fixed word or an id, never text."""
+
+    metric: str
+    label: str = ""
+    message: str | None = None
+    suggestion_id: str | None = None
+
+
+Effect: TypeAlias = (
+    Send
+    | BeginTurn
+    | EndTurn
+    | Distrust
+    | Speak
+    | RunAction
+    | StopAction
+    | LetGoAction
+    | ArmExpiry
+    | DisarmExpiry
+    | Close
+    | Leave
+    | Note
+)

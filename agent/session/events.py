@@ -1,0 +1,93 @@
+"""What can happen to a session, as small facts. Time and ids come in with them: the core has no clock.
+
+`at` is seconds on the loop's clock, `wall_ms` Unix milliseconds.
+"""
+
+from typing import TypeAlias
+
+import msgspec
+
+from ..ports.action import Outcome
+from ..ports.brain import TurnEvent, VerifiedText
+from ..protocol.inbound import Inbound
+
+
+class Received(msgspec.Struct, frozen=True, gc=False):
+    """A client's frame, stamped on arrival."""
+
+    frame: Inbound
+    at: float
+
+
+class Malformed(msgspec.Struct, frozen=True, gc=False):
+    """A frame that the wire does not allow: the error's code, its sentence, and the message id if it had one."""
+
+    code: str
+    message: str
+    ref: str | None
+    at: float
+
+
+class Told(msgspec.Struct, frozen=True):
+    """The Brain of turn `turn` said something; `ids` are fresh suggestion ids, one per proposal."""
+
+    turn: int
+    event: TurnEvent
+    ids: tuple[str, ...]
+    at: float
+
+
+class Faulted(msgspec.Struct, frozen=True):
+    """The Brain of turn `turn` broke. `fault` is the id of the log line, `refusal` what to say instead."""
+
+    turn: int
+    fault: str
+    refusal: VerifiedText
+    at: float
+
+
+class Spoken(msgspec.Struct, frozen=True, gc=False):
+    """The stream has taken the last delta of what turn `turn` was given to say."""
+
+    turn: int
+    at: float
+    wall_ms: int
+
+
+class Reported(msgspec.Struct, frozen=True):
+    """The runner says how an action ended."""
+
+    outcome: Outcome
+    at: float
+
+
+class Expired(msgspec.Struct, frozen=True, gc=False):
+    """A suggestion's time is over."""
+
+    suggestion_id: str
+    at: float
+
+
+class Drain(msgspec.Struct, frozen=True, gc=False):
+    """The server is going down; what is in progress may end."""
+
+    at: float
+
+
+class Kill(msgspec.Struct, frozen=True, gc=False):
+    """End now, and tell the client with this close code."""
+
+    code: int
+    reason: str
+    at: float
+
+
+class Disconnected(msgspec.Struct, frozen=True, gc=False):
+    """The client is gone."""
+
+    at: float
+
+
+Event: TypeAlias = (
+    Received | Malformed | Told | Faulted | Spoken | Reported | Expired | Drain | Kill | Disconnected
+)
