@@ -1,0 +1,129 @@
+"""The wire as an AsyncAPI 3.0 document, built from the message types; pure.
+
+Strategy: msgspec gives a JSON Schema for each Struct of `inbound` and `outbound`; around them stands the one
+channel with an operation per direction, and what types cannot say: subprotocols, close codes and what each
+error code means. Everything is sorted, so the same types give the same bytes.
+"""
+
+import json
+from typing import Any, get_args
+
+import msgspec
+
+from ..config import BAD_FRAMES, BAD_FRAMES_WINDOW, KEEPALIVE_ANSWER, KEEPALIVE_EVERY, MAX_FRAME
+from .inbound import Inbound
+from .outbound import Outbound
+
+SUBPROTOCOL = "agent.v1"
+
+CLOSE_CODES = {
+    1000: "normal",
+    1001: "server going down",
+    1007: "invalid UTF-8",
+    1008: f"policy: {BAD_FRAMES} bad frames in {BAD_FRAMES_WINDOW:g} s, or too many frames",
+    1009: f"frame over {MAX_FRAME} bytes",
+    1011: f"keepalive lost: a ping every {KEEPALIVE_EVERY:g} s has {KEEPALIVE_ANSWER:g} s to be answered",
+    1012: "server going down; connect again",
+    4401: "not authorised",
+}
+
+ERROR_CODES = {
+    "bad_json": "the frame is not JSON; the connection stays",
+    "bad_message": "the frame is JSON but no message of this document, or it is binary; the connection stays",
+    "busy": "too many messages wait for the running action; ask again when it has ended",
+    "internal": "a bug; the message holds the id of a log line",
+    "rate_limited": "too many messages that interrupt or queue; wait, then ask again",
+    "shutting_down": "the server is going down and takes no new message or confirm",
+    "unknown_suggestion": "no such suggestion was made in this session",
+}
+
+
+def document() -> bytes:
+    """Return the document as indented UTF-8 JSON with sorted keys and a final line break."""
+    text = json.dumps(_document(), indent=2, sort_keys=True, ensure_ascii=False)
+    return (text + "\n").encode()
+
+
+def _document() -> dict[str, Any]:
+    directions = {"fromClient": get_args(Inbound), "fromServer": get_args(Outbound)}
+    structs = [struct for group in directions.values() for struct in group]
+    references, schemas = msgspec.json.schema_components(structs, ref_template="#/components/schemas/{name}")
+    names = {struct: struct.__struct_config__.tag for struct in structs}
+    return {
+        "asyncapi": "3.0.0",
+        "info": {
+            "title": "agent",
+            "version": "1.0.0",
+            "description": "Questions, verified answers and confirmed actions over one WebSocket: text frames, "
+            "one JSON object each. Unknown fields are ignored. Fields that are null may be left out.",
+        },
+        "defaultContentType": "application/json",
+        "servers": {
+            "local": {
+                "host": "127.0.0.1:8787",
+                "protocol": "ws",
+                "description": "What `agent serve` binds by default.",
+            }
+        },
+        "channels": {
+            "session": {
+                "address": "/ws",
+                "title": "Session",
+                "description": f"One connection is one session. A client that offers {SUBPROTOCOL} is greeted "
+                f"with welcome. A token goes in the header Authorization, or from a browser in a second "
+                f"subprotocol, bearer.<token>.",
+                "messages": {name: {"$ref": f"#/components/messages/{name}"} for name in names.values()},
+                "bindings": {"ws": _handshake()},
+                "x-close-codes": {str(code): meaning for code, meaning in CLOSE_CODES.items()},
+                "x-error-codes": ERROR_CODES,
+            }
+        },
+        "operations": {
+            direction: {
+                "action": "receive" if direction == "fromClient" else "send",
+                "channel": {"$ref": "#/channels/session"},
+                "summary": "What a client may send."
+                if direction == "fromClient"
+                else "What the server sends.",
+                "messages": [{"$ref": f"#/channels/session/messages/{names[each]}"} for each in group],
+            }
+            for direction, group in directions.items()
+        },
+        "components": {
+            "messages": {
+                names[struct]: {"name": names[struct], "summary": struct.__doc__, "payload": reference}
+                for struct, reference in zip(structs, references, strict=True)
+            },
+            "schemas": _as_draft_7(schemas),
+        },
+    }
+
+
+def _handshake() -> dict[str, Any]:
+    return {
+        "method": "GET",
+        "headers": {
+            "type": "object",
+            "properties": {
+                "Sec-WebSocket-Protocol": {
+                    "type": "string",
+                    "examples": [SUBPROTOCOL, f"{SUBPROTOCOL}, bearer.<token>"],
+                },
+                "Authorization": {"type": "string", "examples": ["Bearer <token>"]},
+            },
+        },
+        "bindingVersion": "0.1.0",
+    }
+
+
+def _as_draft_7(schema: Any) -> Any:
+    """Spell tuples as JSON Schema draft 7 does, on which AsyncAPI 3.0 builds; msgspec writes draft 2020-12."""
+    if isinstance(schema, list):
+        return [_as_draft_7(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    plain = {name: _as_draft_7(value) for name, value in schema.items()}
+    if "prefixItems" in plain:
+        plain["additionalItems"] = plain["items"]
+        plain["items"] = plain.pop("prefixItems")
+    return plain
