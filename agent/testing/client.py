@@ -1,0 +1,269 @@
+"""A client of the wire, as `agent chat`, `agent ask`, the demo and the tests use it.
+
+Strategy: a thin layer over trio-websocket that speaks JSON objects and knows no more of the protocol than its
+message types. Foreign errors become two of ours: `CannotConnect` before the handshake is done, `WireClosed`
+after it. What the body of `connect` or `over` raises comes out as it is, not wrapped in a group.
+"""
+
+import json
+import os
+import ssl
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from typing import Any, Literal, TypeAlias, cast
+from urllib.parse import urlsplit
+
+import h11
+import trio
+import wsproto.utilities
+from trio_websocket import (
+    ConnectionClosed,
+    ConnectionRejected,
+    WebSocketConnection,
+    wrap_client_stream,
+)
+
+from ..config import CLOSE_TIMEOUT
+from ..errors import AgentError, UsageError, WireClosed
+from ..protocol.asyncapi import SUBPROTOCOL
+
+DEFAULT_URL = "ws://127.0.0.1:8787/ws"
+CONNECT_TIMEOUT = 10.0  # seconds for TCP, TLS and the handshake together
+QUEUE = 1024  # frames read ahead, so that pings are answered while nobody takes frames
+
+Frame: TypeAlias = dict[str, Any]
+TokenAs = Literal["header", "subprotocol"]
+
+
+class CannotConnect(AgentError):
+    """There is no session at the other end; the message is one line. `status` is the HTTP answer, if any."""
+
+    def __init__(self, message: str, status: int | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class Client:
+    """One session with a server. Made by `connect` and `over`."""
+
+    def __init__(self, connection: WebSocketConnection) -> None:
+        self._connection = connection
+        self._asked = 0
+
+    @property
+    def subprotocol(self) -> str | None:
+        """The subprotocol that the server chose."""
+        return self._connection.subprotocol
+
+    async def ask(self, text: str, id: str | None = None, lang: str | None = None) -> str:
+        """Send a message and return its id, by default the next of "1", "2", ..."""
+        self._asked += 1
+        label = str(self._asked) if id is None else id
+        await self.send({"type": "message", "id": label, "text": text} | ({"lang": lang} if lang else {}))
+        return label
+
+    async def cancel(self, id: str | None = None) -> None:
+        """Cancel what is in progress, or only the message with that id."""
+        await self.send({"type": "cancel"} | ({} if id is None else {"id": id}))
+
+    async def confirm(self, suggestion_id: str) -> None:
+        """Confirm a suggested action."""
+        await self.send({"type": "confirm_action", "suggestionId": suggestion_id})
+
+    async def reject(self, suggestion_id: str) -> None:
+        """Decline a suggested action."""
+        await self.send({"type": "reject_action", "suggestionId": suggestion_id})
+
+    async def send(self, frame: Frame) -> None:
+        """Send any JSON object as one text frame."""
+        await self.send_raw(json.dumps(frame))
+
+    async def send_raw(self, message: str | bytes) -> None:
+        """Send one whole text or binary message. Cancelled, it may leave half a frame; raises WireClosed."""
+        try:
+            await self._connection.send_message(message)
+        except ConnectionClosed as closed:
+            raise WireClosed(_code(closed)) from None
+
+    async def next_frame(self) -> Frame:
+        """Return the next frame; raises WireClosed, with the server's close code, when there is none."""
+        try:
+            message = await self._connection.get_message()
+        except ConnectionClosed as closed:
+            raise WireClosed(_code(closed)) from None
+        frame: Frame = json.loads(message)
+        return frame
+
+    async def frames_until(self, kind: str) -> list[Frame]:
+        """Return the frames up to and including the next one of type `kind`; raises WireClosed."""
+        frames = [await self.next_frame()]
+        while frames[-1]["type"] != kind:
+            frames.append(await self.next_frame())
+        return frames
+
+    async def close(self, code: int = 1000) -> None:
+        """Close the session, and wait at most CLOSE_TIMEOUT seconds for the server's half of it."""
+        with trio.move_on_after(CLOSE_TIMEOUT):
+            await self._connection.aclose(code)
+
+
+@asynccontextmanager
+async def connect(
+    url: str = DEFAULT_URL, token: str | None = None, token_as: TokenAs = "header"
+) -> AsyncGenerator[Client, None]:
+    """Open a session at `url` (ws, wss, http or https; the path defaults to /ws) and close it afterwards.
+
+    token: sent as a Bearer header, or as browsers must as a second subprotocol.
+    Raises `CannotConnect`, and `agent.errors.UsageError` for a URL that is none.
+    """
+    host, port, secure, path = _parts(url)
+    try:
+        with trio.fail_after(CONNECT_TIMEOUT):
+            stream: trio.abc.Stream = await trio.open_tcp_stream(host, port)
+            if secure:
+                stream = trio.SSLStream(stream, ssl.create_default_context(), server_hostname=host)
+    except trio.TooSlowError:
+        raise CannotConnect(f"cannot connect to {url}: no answer in {CONNECT_TIMEOUT:g} s") from None
+    except OSError as error:
+        raise CannotConnect(f"cannot connect to {url}: {_reason(error)}") from None
+    name = f"[{host}]" if ":" in host else host
+    async with over(stream, f"{name}:{port}", path, token, token_as) as client:
+        yield client
+
+
+@asynccontextmanager
+async def over(
+    stream: trio.abc.Stream,
+    host: str = "127.0.0.1:8787",
+    path: str = "/ws",
+    token: str | None = None,
+    token_as: TokenAs = "header",
+) -> AsyncGenerator[Client, None]:
+    """Open a session over a connected stream, with `host` as its Host header, and close both afterwards.
+
+    Raises `CannotConnect`. On cancel the stream is dropped without a closing handshake.
+    """
+    offered = [SUBPROTOCOL]
+    headers = []
+    if token is not None and token_as == "subprotocol":
+        offered.append(f"bearer.{token}")
+    elif token is not None:
+        headers.append((b"Authorization", f"Bearer {token}".encode()))
+    raised: BaseException | None = None
+    opened = False
+    try:
+        async with trio.open_nursery() as nursery:
+            try:
+                client = Client(await _handshake(nursery, stream, host, path, offered, headers))
+                opened = True
+                yield client
+                await client.close()
+            except BaseException as error:
+                raised = error
+                raise
+            finally:
+                nursery.cancel_scope.cancel()
+                await trio.aclose_forcefully(stream)
+    except BaseExceptionGroup as group:
+        foreign = [each for each in _leaves(group) if each is not raised]
+        if foreign:
+            raised = _mapped(foreign[0], host, opened)
+            if raised is None or len(foreign) > 1:
+                raise
+    if raised is not None:
+        try:
+            raise raised
+        finally:
+            raised = None  # its traceback holds this frame
+
+
+def _mapped(error: BaseException, host: str, opened: bool) -> AgentError | None:
+    """Return ours for an error of the library's reader task, None for one that is not the peer's doing."""
+    if isinstance(error, ConnectionRejected):
+        status = error.status_code
+        return CannotConnect(f"{host} refused the connection with HTTP status {status}", status)
+    if isinstance(error, h11.ProtocolError | wsproto.utilities.ProtocolError):
+        return WireClosed(1002) if opened else CannotConnect(f"{host} does not speak WebSocket")
+    return None
+
+
+async def _handshake(
+    nursery: trio.Nursery,
+    stream: trio.abc.Stream,
+    host: str,
+    path: str,
+    subprotocols: list[str],
+    headers: list[tuple[bytes, bytes]],
+) -> WebSocketConnection:
+    with trio.move_on_after(CONNECT_TIMEOUT) as waiting:
+        return await wrap_client_stream(
+            nursery,
+            cast(trio.SocketStream, _Watched(stream, waiting.cancel)),  # any stream will do
+            host,
+            path,
+            subprotocols=subprotocols,
+            extra_headers=headers,
+            message_queue_size=QUEUE,
+        )
+    raise CannotConnect(f"{host} closed the connection, or did not answer, before the handshake was done")
+
+
+class _Watched(trio.abc.Stream):
+    """A stream that calls `ended` when nothing more comes: the library's handshake would wait on."""
+
+    def __init__(self, stream: trio.abc.Stream, ended: Callable[[], None]) -> None:
+        self._stream = stream
+        self._ended = ended
+
+    async def receive_some(self, max_bytes: int | None = None) -> bytes | bytearray:
+        try:
+            data = await self._stream.receive_some(max_bytes)
+        except trio.BrokenResourceError:
+            self._ended()
+            raise
+        if not data:
+            self._ended()
+        return data
+
+    async def send_all(self, data: bytes | bytearray | memoryview) -> None:
+        await self._stream.send_all(data)
+
+    async def wait_send_all_might_not_block(self) -> None:
+        await self._stream.wait_send_all_might_not_block()
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+def _parts(url: str) -> tuple[str, int, bool, str]:
+    """Return host, port, whether TLS is used, and path."""
+    split = urlsplit(url if "://" in url else f"ws://{url}")
+    secure = split.scheme in ("wss", "https")
+    try:
+        port = split.port or (443 if secure else 80)
+    except ValueError:
+        port = 0
+    if not split.hostname or not port or split.scheme not in ("ws", "wss", "http", "https"):
+        raise UsageError("the URL must look like ws://127.0.0.1:8787/ws")
+    return split.hostname, port, secure, split.path if split.path not in ("", "/") else "/ws"
+
+
+def _code(closed: ConnectionClosed) -> int:
+    return closed.reason.code if closed.reason is not None else 1006
+
+
+def _reason(error: OSError) -> str:
+    """Return the system's words for a failed connection, without the address that trio's text repeats."""
+    cause = error.__cause__ if error.__cause__ is not None else error
+    leaves = _leaves(cause) if isinstance(cause, BaseExceptionGroup) else [cause]
+    first = leaves[0]
+    if isinstance(first, OSError) and first.errno is not None and first.errno > 0:
+        return os.strerror(first.errno)
+    return getattr(first, "strerror", None) or str(first)  # a name that does not resolve has no errno
+
+
+def _leaves(group: BaseExceptionGroup[BaseException]) -> list[BaseException]:
+    found: list[BaseException] = []
+    for each in group.exceptions:
+        found += _leaves(each) if isinstance(each, BaseExceptionGroup) else [each]
+    return found
