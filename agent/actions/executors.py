@@ -1,0 +1,34 @@
+"""The default executor: it carries nothing out and returns what it would have done."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import structlog
+import trio
+
+from ..ports.action import Call
+
+_log = structlog.get_logger(__name__)
+
+
+class RecordExecutor:
+    """Returns what it would do, after as long a wait as it is told to.
+
+    before, after: seconds it waits before `begin()` and after it, so that a person and a test can reach the
+    moments in between.
+    """
+
+    def __init__(self, before: float = 0.0, after: float = 0.0) -> None:
+        self._before = before
+        self._after = after
+
+    async def run(self, call: Call, begin: Callable[[], None]) -> Mapping[str, Any]:
+        """Return the action and its payload as what would have been done; the log line holds no payload.
+
+        Cancelled before `begin()`, nothing is logged; after it the line is written and the wait is cut short.
+        """
+        await trio.sleep(self._before)
+        begin()
+        _log.info("action_recorded", action=call.action, suggestionId=call.suggestion_id)
+        await trio.sleep(self._after)
+        return {"recorded": True, "action": call.action, "payload": dict(call.payload)}

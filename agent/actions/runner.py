@@ -1,0 +1,247 @@
+"""Runs confirmed actions: claim, run, record, report. One task each, in the app's nursery, never in a session's.
+
+An action passes four steps in its task, and this is what a stop, a deadline or a fault does in each:
+
+| step | stop() | deadline | fault |
+| --- | --- | --- | --- |
+| claim (shielded) | row cancelled, executor never called | failed, executor never called | the same |
+| run, before begin() | cancelled | failed | failed |
+| run, after begin() | no effect | unknown | unknown |
+| record (shielded), report | no effect | logged, the real result is still reported | the same |
+
+`begin()` and `stop()` are both synchronous, so one of them is first: a stop that was granted makes a later `begin()`
+raise `Stopped`, and whatever the executor then does or returns, the outcome is cancelled; a `begin()` that was granted
+makes every later stop a no-op. "Cancelled" is therefore never said of something that began. An executor's own word
+goes before these rules: ActionFailed is always failed, ActionUnknown always unknown.
+
+After `begin()` no scope of a session is above the run, so nothing of a session can cut it. The one cancel that can is
+the app nursery's own ("end it now"): the run ends at once, as cancelled or, when it had begun, as unknown; that is
+recorded (shielded, RECORD_TIMEOUT) and reported before the task ends.
+
+When a claim fails or is late the ledger may or may not hold the row, and if it does it may be another process's:
+nothing is run and nothing is recorded over it.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import structlog
+import trio
+
+from ..config import ACTION_TIMEOUT, RECORD_TIMEOUT
+from ..errors import ActionFailed, ActionUnknown, AgentError
+from ..ports.action import Call, Ended, Executor, Outcome
+from ..ports.clock import Clock
+from ..ports.ledger import Ledger
+from ..ports.observe import Observer
+
+_log = structlog.get_logger(__name__)
+
+CANCELLED: Mapping[str, Any] = {"cancelled": True}
+IGNORED: Mapping[str, Any] = {"ignored": True}
+
+
+class Stopped(AgentError):
+    """`begin()` came too late: a stop or a deadline was first. Nothing may be done any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Ending:
+    status: Ended
+    result: Mapping[str, Any]
+
+
+def _failed(message: str) -> _Ending:
+    return _Ending("failed", {"success": False, "error": message})
+
+
+def _unknown(message: str) -> _Ending:
+    return _Ending("unknown", {"success": False, "unknown": True, "error": message})
+
+
+_STOPPED = _Ending("cancelled", CANCELLED)
+_NOT_CLAIMED = _failed("The action could not be claimed, so it was not run. Ask again.")
+_NEVER_BEGAN = _failed(f"The action did not begin within {ACTION_TIMEOUT:g} s and was given up.")
+_NO_OUTCOME = _unknown(f"The action began but did not finish within {ACTION_TIMEOUT:g} s.")
+_CUT_OFF = _unknown("The server went down after the action had begun.")
+_FAULT_BEFORE = _failed("The action failed before it began.")
+_FAULT_AFTER = _unknown("The action began and then failed; its outcome is not known.")
+
+
+class Running:
+    """One action in progress, as its session holds it: something to stop, or to let go of."""
+
+    __slots__ = ("_begun", "_call", "_refused", "_report", "_scope", "_stopped")
+
+    def __init__(self, call: Call, report: Callable[[Outcome], None]) -> None:
+        self._call = call
+        self._report: Callable[[Outcome], None] | None = report
+        self._scope = trio.CancelScope()
+        self._begun = False
+        self._refused = False  # begin() was called and not granted
+        self._stopped = False  # stop() was called before begin()
+
+    @property
+    def begun(self) -> bool:
+        """Whether `begin()` was granted, so that a stop has no effect any more."""
+        return self._begun
+
+    def stop(self) -> None:
+        """Ask it to stop: without an effect before `begin()`, ignored after it. Idempotent, never blocks."""
+        if not self._begun:
+            self._stopped = True
+            self._scope.cancel()
+
+    def detach(self) -> None:
+        """Report to nobody: the session is gone, and nothing here keeps it alive. The action itself goes on."""
+        self._report = None
+
+    def _begin(self) -> None:
+        """Be told that the effect is about to start; a second call changes nothing. Raises `Stopped`."""
+        if self._begun:
+            return
+        if self._scope.cancel_called or _over():
+            self._refused = True
+            raise Stopped("begin() came after a stop or a deadline")
+        self._begun = True
+        self._scope.deadline = trio.current_time() + ACTION_TIMEOUT
+
+    async def _run(self, executor: Executor) -> _Ending:
+        """Run the executor to its ending. Raises `trio.Cancelled` only when the app's nursery is cancelled."""
+        if self._stopped:
+            return _STOPPED
+        ending: _Ending | None = None
+        self._scope.deadline = trio.current_time() + ACTION_TIMEOUT
+        try:
+            with self._scope:
+                data = await executor.run(self._call, self._begin)
+                ending = _Ending("done", {"success": True, "data": dict(data)})
+        except ActionFailed as error:
+            ending = _failed(str(error))
+        except ActionUnknown as error:
+            return _unknown(str(error))
+        except Exception as error:  # noqa: BLE001  the edge of one action: a fault becomes its outcome
+            ending = _FAULT_AFTER if self._begun else _FAULT_BEFORE
+            if not isinstance(error, Stopped):
+                _complain("action_fault", self._call, error)
+        if self._begun:
+            return ending or _NO_OUTCOME
+        if self._stopped or (self._refused and not self._scope.cancel_called and _over()):
+            return _STOPPED  # the second: the app's nursery was cancelled before begin()
+        return _NEVER_BEGAN if self._refused else ending or _NEVER_BEGAN
+
+    def _cut_off(self) -> _Ending:
+        """Return the ending of a run that the app's nursery has cut."""
+        return _CUT_OFF if self._begun else _STOPPED
+
+    def _tell(self, outcome: Outcome) -> bool:
+        """Report the outcome; False when nobody is there to take it."""
+        report, self._report = self._report, None
+        if report is None:
+            return False
+        try:
+            report(outcome)
+        except Exception as error:  # noqa: BLE001  the same edge: a session's fault is not the runner's
+            _complain("action_report_fault", self._call, error)
+        return True
+
+
+class Runner:
+    """Runs every confirmed action of the process.
+
+    nursery: the app's; it must be open for as long as actions may be started.
+    clock: for the ledger's stamps. observer: measures `action_seconds` from start to report, keeps the level
+    `actions_running`, and counts `actions` by how they ended when no session is left to do so.
+    """
+
+    def __init__(
+        self, nursery: trio.Nursery, ledger: Ledger, executor: Executor, clock: Clock, observer: Observer
+    ) -> None:
+        self._nursery = nursery
+        self._ledger = ledger
+        self._executor = executor
+        self._clock = clock
+        self._observer = observer
+        self._running = 0
+        self._idle = trio.Event()
+
+    @property
+    def running(self) -> int:
+        """How many actions have been started and not yet reported."""
+        return self._running
+
+    def start(self, call: Call, report: Callable[[Outcome], None]) -> Running:
+        """Start a confirmed action and return its handle at once.
+
+        report: called exactly once, synchronously, from the action's task, unless detached; what it raises is
+        logged and goes no further.
+        """
+        running = Running(call, report)
+        self._nursery.start_soon(self._carry_out, running, name=f"action {call.action}")
+        self._running += 1
+        self._observer.gauge("actions_running", 1)
+        return running
+
+    async def wait_idle(self) -> None:
+        """Wait until no action is running; the caller sets the deadline. Cancelled, nothing has changed."""
+        await trio.lowlevel.checkpoint()
+        while self._running:
+            await self._idle.wait()
+
+    async def _carry_out(self, running: Running) -> None:
+        call, started = running._call, trio.current_time()
+        claimed = await self._claim(call)
+        ending: _Ending | None = None if claimed else _NOT_CLAIMED
+        try:
+            if claimed:
+                ending = await running._run(self._executor)
+        finally:  # also when the app's nursery is cancelled
+            ending = ending or running._cut_off()
+            if claimed:
+                await self._record(call, ending)
+            outcome = Outcome(call.suggestion_id, True, ending.status, ending.result)
+            if claimed is False:
+                outcome = Outcome(call.suggestion_id, False, None, IGNORED)
+            self._observer.measure("action_seconds", trio.current_time() - started)
+            if not running._tell(outcome):
+                self._observer.count("actions", outcome.status or "ignored")
+            self._finished()
+
+    async def _claim(self, call: Call) -> bool | None:
+        """Return the ledger's answer, or None when it gave none in RECORD_TIMEOUT. Shielded."""
+        try:
+            with trio.move_on_after(RECORD_TIMEOUT, shield=True):
+                return await self._ledger.claim(call.suggestion_id, call.action, self._clock.now_ms())
+            _log.error("action_claim_late", action=call.action, suggestionId=call.suggestion_id)
+        except Exception as error:  # noqa: BLE001  the edge of one action: what cannot be claimed is not run
+            _complain("action_claim_fault", call, error)
+        return None
+
+    async def _record(self, call: Call, ending: _Ending) -> None:
+        """Record the ending, for at most RECORD_TIMEOUT. Shielded; a failure is logged and changes nothing."""
+        try:
+            with trio.move_on_after(RECORD_TIMEOUT, shield=True) as scope:
+                await self._ledger.record(
+                    call.suggestion_id, ending.status, ending.result, self._clock.now_ms()
+                )
+            if scope.cancelled_caught:
+                _log.error("action_record_late", action=call.action, suggestionId=call.suggestion_id)
+        except Exception as error:  # noqa: BLE001  the edge of one action: the real result is still reported
+            _complain("action_record_fault", call, error)
+
+    def _finished(self) -> None:
+        self._running -= 1
+        self._observer.gauge("actions_running", -1)
+        if not self._running:
+            self._idle.set()
+            self._idle = trio.Event()
+
+
+def _over() -> bool:
+    """Whether the current task is cancelled, or a deadline around it has passed, though it may not know yet."""
+    return trio.current_effective_deadline() <= trio.current_time()
+
+
+def _complain(event: str, call: Call, error: Exception) -> None:
+    _log.error(event, action=call.action, suggestionId=call.suggestion_id, exc_info=error)
