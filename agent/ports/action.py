@@ -34,11 +34,11 @@ class Executor(Protocol):
 class Outcome:
     """How an action ended, as the runner reports it.
 
-    claimed: False when the ledger said that another claimer has it; then nothing was run here.
+    claimed: False when the ledger said that another claimer has it; then nothing was run here and `status` is None.
     result: what the client is told, in the shapes of PROTOCOL's `action_executed.result`.
     """
 
     suggestion_id: str
     claimed: bool
-    status: Ended
+    status: Ended | None
     result: Mapping[str, Any]

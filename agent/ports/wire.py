@@ -27,6 +27,10 @@ class Wire(Protocol):
         """Queue a close frame and wait for the client's; the caller sets the deadline."""
         ...
 
+    def ping(self) -> None:
+        """Queue a ping; its answer shows in `heard_at`."""
+        ...
+
     def abort(self) -> None:
         """Drop the connection at once, without a close frame. Idempotent, never blocks."""
         ...

@@ -143,9 +143,9 @@ class Confirming:
         suggestion, self._running = self._running, None
         if suggestion is None:
             return
-        self._step(suggestion, Step(outcome.status))
+        self._step(suggestion, Step(outcome.status or "unknown"))
         self._executed(suggestion, outcome.result)
-        self._note("actions", outcome.status, suggestion_id=suggestion.id)
+        self._note("confirms_ended", outcome.status or "ignored", suggestion_id=suggestion.id)
 
     def stop_action(self, _: object = None) -> None:
         """Ask the running action to stop; it says itself whether it could."""

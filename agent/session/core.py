@@ -150,7 +150,6 @@ class Core(Confirming):
         self._react(Trigger.MESSAGE, Question(frame.id, frame.text, frame.lang, self._now))
 
     def _cancel(self, frame: inbound.Cancel) -> None:
-        self._note("cancels")
         if frame.id is None or (self._turn and self._turn.question.id == frame.id):
             self._react(Trigger.CANCEL)
             return
@@ -244,6 +243,10 @@ class Core(Confirming):
         self._send(StreamEnd(reason="cancelled", id=turn.question.id))
         self._note("turns", "cancelled", turn.question.id)
 
+    def cancel_nothing(self, _: object) -> None:
+        """Count a cancel that found nothing in progress; no frame is sent."""
+        self._note("cancels", "nothing")
+
     def finish_turn(self, _: object) -> None:
         """Send what follows the last delta, as one group that nothing removes."""
         turn = self._turn
@@ -275,7 +278,8 @@ class Core(Confirming):
         turn.said.append(told.text)
         turn.text += gap + told.text.text
         turn.speaking += 1
-        self._effects.append(Speak(turn.number, gap + told.text.text))
+        last = isinstance(told, Refused) or told.last
+        self._effects.append(Speak(turn.number, gap + told.text.text, last))
 
     def hear_more(self, _: object) -> None:
         """Take up what the Brain said meanwhile."""

@@ -35,10 +35,14 @@ class Distrust(msgspec.Struct, frozen=True, gc=False):
 
 
 class Speak(msgspec.Struct, frozen=True, gc=False):
-    """Hand a verified text to the outbox, a delta at a time, and say when the last one is written."""
+    """Hand a verified text to the outbox, a delta at a time, and say when the last one is written.
+
+    `last` says that no further text follows in this turn.
+    """
 
     turn: int
     text: str
+    last: bool
 
 
 class RunAction(msgspec.Struct, frozen=True):

@@ -67,10 +67,10 @@ class Outbox:
         self._turn = 0
         self._room.set()
 
-    def put(self, data: bytes) -> None:
+    def put(self, data: bytes, written: Callable[[], None] | None = None) -> None:
         """Queue whole frames that nothing removes. After `close` they are dropped."""
         if not self._closed:
-            self._append(Chunk(data))
+            self._append(Chunk(data, 0, written))
 
     def put_delta(self, turn: int, data: bytes, written: Callable[[], None] | None = None) -> bool:
         """Queue a delta; False, and nothing queued, when its turn has ended (or the outbox is closed)."""

@@ -89,7 +89,7 @@ TABLE: Table[State, Trigger] = Table(
         *(row for source in _TURN for row in _cancelled(source)),
         Row(Trigger.CANCEL, State.AWAITING, None, State.IDLE, ("cancel_live",)),
         Row(Trigger.CANCEL, State.EXECUTING, None, None, ("stop_action", "cancel_waiting", "cancel_queue")),
-        Row(Trigger.CANCEL, State.IDLE, None, None),
+        Row(Trigger.CANCEL, State.IDLE, None, None, ("cancel_nothing",)),
         Row(Trigger.CONFIRM, State.AWAITING, None, State.EXECUTING, ("hold", "run_next")),
         *rows(Trigger.CONFIRM, _BUSY, None, None, "hold"),
         *_settled(Trigger.UNCLAIMED, State.EXECUTING, "any_live", "report"),

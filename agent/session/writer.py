@@ -7,6 +7,7 @@ this task is cancelled only when the connection is given up.
 import trio
 
 from ..config import WRITE_TIMEOUT
+from ..errors import WireClosed
 from ..ports.wire import Wire
 from .outbox import Outbox
 
@@ -22,6 +23,6 @@ async def write_all(outbox: Outbox, wire: Wire) -> None:
             await wire.send(chunk.data)
         if stall.cancelled_caught:
             wire.abort()
-            return
+            raise WireClosed
         if chunk.written is not None:
             chunk.written()

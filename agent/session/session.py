@@ -1,0 +1,311 @@
+"""One connection's session: a mailbox, a reader, a writer, and at most one turn that is alive.
+
+The actor is not a task. `post` is its mailbox: synchronous, run to completion, events one at a time in the order they
+came, nothing interleaved, nothing waiting. Whatever takes time (a turn, an action, a write) is started or signalled
+and answers with an event of its own.
+
+Order on a cancel: the turn's scope is cancelled, its deltas leave the outbox and its `stream_end cancelled` enters it,
+in one synchronous step; the task unwinds later.
+"""
+
+from collections import deque
+from collections.abc import Callable
+from functools import partial
+from typing import Any, ClassVar
+
+import structlog
+import trio
+
+from ..actions.runner import Running
+from ..config import (
+    CLOSE_TIMEOUT,
+    CONFIRM_SECONDS,
+    FLUSH_TIMEOUT,
+    LIVE_SUGGESTIONS,
+    MAX_FRAME,
+    MAX_TEXT,
+    QUEUED_MESSAGES,
+    Settings,
+)
+from ..errors import BadFrame, WireClosed
+from ..ports.action import Outcome
+from ..ports.wire import Wire
+from ..protocol.codec import decode, encode
+from ..protocol.outbound import Error, Limits, Outbound, StreamEnd, Welcome
+from .core import Core
+from .effects import (
+    ArmExpiry,
+    BeginTurn,
+    Close,
+    DisarmExpiry,
+    Distrust,
+    Effect,
+    EndTurn,
+    Leave,
+    LetGoAction,
+    Note,
+    RunAction,
+    Send,
+    Speak,
+    StopAction,
+)
+from .events import Disconnected, Drain, Event, Kill, Malformed, Received, Reported
+from .outbox import Outbox
+from .turn import Parts, Turn, where
+from .writer import write_all
+
+_log = structlog.get_logger("agent.session")
+
+
+class Session:
+    """One client's session over one wire.
+
+    outbox: what waits for this wire; the wire's library puts its own frames there too.
+    greet: send `welcome` first (the client offered the subprotocol).
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_closing",
+        "_core",
+        "_flushed",
+        "_handling",
+        "_left",
+        "_mail",
+        "_nursery",
+        "_outbox",
+        "_over",
+        "_parts",
+        "_pinged_at",
+        "_running",
+        "_since",
+        "_turn",
+        "_unwound",
+        "_wire",
+        "id",
+    )
+
+    def __init__(self, parts: Parts, wire: Wire, outbox: Outbox, greet: bool = False) -> None:
+        self.id = parts.new_id()
+        self._parts = parts
+        self._wire = wire
+        self._outbox = outbox
+        self._core = Core(parts.settings.rate_limit)
+        self._mail: deque[Event] = deque()
+        self._handling = False
+        self._left = False
+        self._since = 0.0  # when the event being handled arrived
+        self._over = trio.Event()
+        self._flushed = trio.Event()
+        self._closing: Close | None = None
+        self._turn: Turn | None = None
+        self._unwound = trio.Lock()
+        self._running: Running | None = None
+        self._pinged_at: float | None = None
+        self._nursery: trio.Nursery | None = None
+        if greet:
+            self._send(Welcome(self.id, 1, _limits(parts.settings)))
+
+    @property
+    def state(self) -> str:
+        """The session's state, by its name in the state table."""
+        return self._core.state.value
+
+    def post(self, event: Event) -> None:
+        """Handle an event now, or right after the one being handled; a session that has left ignores it.
+
+        Never blocks and never raises: a fault in here closes this session and no other.
+        """
+        if self._left:
+            return
+        self._mail.append(event)
+        if self._handling:
+            return
+        self._handling = True
+        try:
+            while self._mail and not self._left:
+                event = self._mail.popleft()
+                self._since = event.at
+                for effect in self._core.handle(event):
+                    self._PERFORM[type(effect)](self, effect)
+        except Exception as error:  # noqa: BLE001 - the edge of one connection
+            self._break(error)
+        finally:
+            self._handling = False
+
+    async def run(self) -> None:
+        """Serve the client until it or the server ends the session.
+
+        When it returns nothing of the session is left: no task, timer, suggestion or registry entry; a claimed
+        action goes on in the runner. Cancelled, it leaves the same, without a close frame. Everything it waits
+        for on the way out has a deadline.
+        """
+        self._parts.registry.add(self)
+        self._parts.observer.gauge("sessions", 1)
+        try:
+            async with trio.open_nursery() as self._nursery:
+                self._nursery.start_soon(self._read)
+                self._nursery.start_soon(self._write)
+                if self._parts.registry.draining:
+                    self.post(Drain(trio.current_time()))
+                await self._over.wait()
+                await self._part()
+                self._nursery.cancel_scope.cancel()
+        finally:
+            self.post(Disconnected(trio.current_time()))
+            self._nursery = None
+            self._parts.registry.remove(self)
+            self._parts.observer.gauge("sessions", -1)
+
+    def keepalive(self) -> None:
+        """Ping the client, or end the session when nothing was heard since the last ping."""
+        if self._pinged_at is not None and self._wire.heard_at <= self._pinged_at:
+            self.post(Kill(1011, "keepalive lost", trio.current_time()))
+            return
+        self._pinged_at = trio.current_time()
+        self._wire.ping()
+
+    # --- tasks
+
+    async def _read(self) -> None:
+        while True:
+            try:
+                frame = await self._wire.receive()
+            except WireClosed:
+                self.post(Disconnected(trio.current_time()))
+                return
+            now = trio.current_time()
+            try:
+                self.post(Received(decode(frame), now))
+            except BadFrame as error:
+                self.post(Malformed(error.code, error.message, error.ref, now))
+
+    async def _write(self) -> None:
+        try:
+            await write_all(self._outbox, self._wire)
+        except WireClosed:
+            self.post(Disconnected(trio.current_time()))
+        finally:
+            self._flushed.set()
+
+    async def _part(self) -> None:
+        """Write what waits and close: the client's half of the handshake, and a slow socket, have deadlines."""
+        if self._closing is not None:
+            with trio.move_on_after(CLOSE_TIMEOUT):
+                await self._wire.close(self._closing.code, self._closing.reason)
+        self._outbox.close()
+        with trio.move_on_after(FLUSH_TIMEOUT):
+            await self._flushed.wait()
+
+    def _report(self, outcome: Outcome) -> None:
+        self._running = None
+        self.post(Reported(outcome, trio.current_time()))
+
+    def _break(self, error: Exception) -> None:
+        """The session itself is at fault: say so, let go of everything, close."""
+        fault = self._parts.new_id()
+        _log.error("session broke", session=self.id, fault=fault, **where(error))
+        self._parts.observer.count("errors", "internal")
+        self._end_turn(None)
+        self._stop_action(None)
+        self._let_go(None)
+        self._parts.registry.remove(self)
+        message = f"Something broke here; connect again, or report fault {fault}."
+        self._send(Error(code="internal", message=message))
+        self._close(Close(1011, "internal error"))
+
+    # --- effects, each by its performer
+
+    def _do_send(self, effect: Send) -> None:
+        self._send(effect.frame)
+
+    def _send(self, frame: Outbound) -> None:
+        written = None
+        if isinstance(frame, StreamEnd) and frame.reason == "cancelled":
+            written = partial(self._measure_cancel, self._since)
+        self._outbox.put(self._wire.frame(encode(frame)), written)
+
+    def _measure_cancel(self, since: float) -> None:
+        self._parts.observer.measure("cancel_seconds", trio.current_time() - since)
+
+    def _begin_turn(self, effect: BeginTurn) -> None:
+        if self._turn is not None:
+            self._turn.end()  # it has said its last word, but its Brain has not returned
+        self._turn = Turn(
+            effect.turn, effect.question, self._parts, self._outbox, self.post, self._wire.frame
+        )
+        self._outbox.open_turn(effect.turn)
+        assert self._nursery is not None
+        self._nursery.start_soon(self._turn.run, self._unwound)
+
+    def _end_turn(self, _: EndTurn | None) -> None:
+        self._outbox.purge()
+        if self._turn is not None:
+            self._turn.end()
+            self._turn = None
+
+    def _distrust(self, _: Distrust) -> None:
+        if self._turn is not None:
+            self._turn.distrust()
+
+    def _speak(self, effect: Speak) -> None:
+        if self._turn is not None:
+            self._turn.say(effect)
+
+    def _run_action(self, effect: RunAction) -> None:
+        self._running = self._parts.runner.start(effect.call, self._report)
+
+    def _stop_action(self, _: StopAction | None) -> None:
+        if self._running is not None:
+            self._running.stop()
+
+    def _let_go(self, _: LetGoAction | None) -> None:
+        if self._running is not None:
+            self._running.detach()
+            self._running = None
+
+    def _arm(self, effect: ArmExpiry) -> None:
+        self._parts.registry.arm(self, effect.suggestion_id)
+
+    def _disarm(self, effect: DisarmExpiry) -> None:
+        self._parts.registry.disarm(self, effect.suggestion_id)
+
+    def _close(self, effect: Close) -> None:
+        self._closing = effect
+        self._leave(None)
+
+    def _leave(self, _: Leave | None) -> None:
+        self._left = True
+        self._mail.clear()
+        self._over.set()
+
+    def _note(self, note: Note) -> None:
+        self._parts.observer.count(note.metric, note.label)
+        named = {"what": note.label or None, "message": note.message, "suggestion": note.suggestion_id}
+        _log.info(
+            note.metric,
+            session=self.id,
+            **{key: value for key, value in named.items() if value is not None},
+        )
+
+    _PERFORM: ClassVar[dict[type[Effect], Callable[["Session", Any], None]]] = {
+        Send: _do_send,
+        BeginTurn: _begin_turn,
+        EndTurn: _end_turn,
+        Distrust: _distrust,
+        Speak: _speak,
+        RunAction: _run_action,
+        StopAction: _stop_action,
+        LetGoAction: _let_go,
+        ArmExpiry: _arm,
+        DisarmExpiry: _disarm,
+        Close: _close,
+        Leave: _leave,
+        Note: _note,
+    }
+
+
+def _limits(settings: Settings) -> Limits:
+    return Limits(
+        MAX_FRAME, MAX_TEXT, QUEUED_MESSAGES, LIVE_SUGGESTIONS, CONFIRM_SECONDS, settings.rate_limit
+    )

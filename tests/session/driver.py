@@ -1,0 +1,171 @@
+"""Drives a Core by hand: events in, frames and effects out as short tuples."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from agent.actions.suggestions import Status, Step
+from agent.fsm import Engine
+from agent.ports.action import Outcome
+from agent.ports.brain import Blocked, Drafted, Proposal, Redraft, Refused, Verified, VerifiedText
+from agent.ports.search import Snippet
+from agent.protocol import inbound, outbound
+from agent.session.core import Core
+from agent.session.effects import Close, Effect, Note, Send
+from agent.session.events import (
+    Disconnected,
+    Drain,
+    Event,
+    Expired,
+    Faulted,
+    Kill,
+    Malformed,
+    Received,
+    Reported,
+    Spoken,
+    Told,
+)
+from agent.session.states import State, Trigger
+
+SNIPPET = Snippet("kb/pricing.md", "The price is 299 kr.", 3, 3)
+PROPOSAL = Proposal("create_ticket", {"subject": "help"})
+
+
+def text(words: str = "It is 299 kr.", blocked: Blocked | None = None) -> VerifiedText:
+    """A verified text; tests may make one, the package's own modules may not."""
+    return VerifiedText(words, (SNIPPET,), "high", blocked)
+
+
+REFUSAL = text("I cannot verify that", Blocked("number_mismatch", "Verification failed: Number mismatch"))
+
+
+def short(frame: outbound.Outbound) -> tuple[Any, ...]:
+    """A frame as a tuple that a test can read."""
+    match frame:
+        case outbound.StreamEnd():
+            return ("end", frame.id, frame.reason)
+        case outbound.Response():
+            return ("response", frame.id, frame.text)
+        case outbound.ActionSuggestion():
+            return ("suggestion", frame.suggestion_id)
+        case outbound.ActionExecuted():
+            return ("executed", frame.suggestion_id, dict(frame.result))
+        case outbound.ActionClosed():
+            return ("closed", frame.suggestion_id, frame.reason)
+        case outbound.Error():
+            return ("error", frame.code, frame.id or frame.suggestion_id)
+    raise AssertionError(f"the core sends no {type(frame).__name__}")
+
+
+class Driver:
+    """A core, its clock, and what it said."""
+
+    def __init__(
+        self,
+        engine: Engine[State, Trigger] | None = None,
+        own_engine: Engine[Status, Step] | None = None,
+        rate_limit: float = 0.0,
+    ) -> None:
+        self.core = Core(rate_limit, engine, own_engine)
+        self.now = 100.0
+        self.turn = 0  # the number of the last turn begun
+        self.effects: list[Effect] = []  # of the last event
+        self.made = 0
+
+    @property
+    def state(self) -> str:
+        return self.core.state.value
+
+    def post(self, event: Event) -> list[tuple[Any, ...]]:
+        """Handle an event; return the frames it sent."""
+        self.effects = self.core.handle(event)
+        for effect in self.effects:
+            if type(effect).__name__ == "BeginTurn":
+                self.turn = effect.turn  # type: ignore[union-attr]
+        return [short(effect.frame) for effect in self.effects if isinstance(effect, Send)]
+
+    def did(self) -> list[str]:
+        """The names of the last event's effects, less frames and notes."""
+        return [type(each).__name__ for each in self.effects if not isinstance(each, Send | Note)]
+
+    @property
+    def close_code(self) -> int | None:
+        codes = [each.code for each in self.effects if isinstance(each, Close)]
+        return codes[0] if codes else None
+
+    def frame(self, frame: inbound.Inbound) -> list[tuple[Any, ...]]:
+        return self.post(Received(frame, self.now))
+
+    def message(self, id: str = "m", words: str = "price?") -> list[tuple[Any, ...]]:
+        return self.frame(inbound.Message(id, words))
+
+    def cancel(self, id: str | None = None) -> list[tuple[Any, ...]]:
+        return self.frame(inbound.Cancel(id))
+
+    def confirm(self, suggestion_id: str) -> list[tuple[Any, ...]]:
+        return self.frame(inbound.ConfirmAction(suggestion_id))
+
+    def reject(self, suggestion_id: str) -> list[tuple[Any, ...]]:
+        return self.frame(inbound.RejectAction(suggestion_id))
+
+    def garbage(self) -> list[tuple[Any, ...]]:
+        return self.post(Malformed("bad_json", "Send JSON.", None, self.now))
+
+    def told(
+        self, event: Drafted | Redraft | Verified | Refused, turn: int | None = None
+    ) -> list[tuple[Any, ...]]:
+        proposals = event.proposals if isinstance(event, Verified | Refused) else ()
+        ids = tuple(f"s{self.made + number}" for number in range(1, len(proposals) + 1))
+        self.made += len(proposals)
+        return self.post(Told(turn or self.turn, event, ids, self.now))
+
+    def drafted(self) -> list[tuple[Any, ...]]:
+        return self.told(Drafted())
+
+    def verified(
+        self, words: str = "It is 299 kr.", last: bool = True, proposals: int = 0
+    ) -> list[tuple[Any, ...]]:
+        return self.told(Verified(text(words), last, (PROPOSAL,) * proposals))
+
+    def refused(self, proposals: int = 0) -> list[tuple[Any, ...]]:
+        return self.told(Refused(REFUSAL, (PROPOSAL,) * proposals))
+
+    def faulted(self) -> list[tuple[Any, ...]]:
+        return self.post(Faulted(self.turn, "f1", REFUSAL, self.now))
+
+    def spoken(self, turn: int | None = None) -> list[tuple[Any, ...]]:
+        return self.post(Spoken(turn or self.turn, self.now, 1_700_000_000_000))
+
+    def reported(
+        self, status: Any = "done", claimed: bool = True, result: Mapping[str, Any] | None = None
+    ) -> list[tuple[Any, ...]]:
+        return self.post(Reported(Outcome("?", claimed, status, result or {"success": True}), self.now))
+
+    def expire(self, suggestion_id: str) -> list[tuple[Any, ...]]:
+        return self.post(Expired(suggestion_id, self.now))
+
+    def drain(self) -> list[tuple[Any, ...]]:
+        return self.post(Drain(self.now))
+
+    def kill(self, code: int = 1012) -> list[tuple[Any, ...]]:
+        return self.post(Kill(code, "bye", self.now))
+
+    def drop(self) -> list[tuple[Any, ...]]:
+        return self.post(Disconnected(self.now))
+
+    # --- shortcuts into a state
+
+    def verifying(self, id: str = "m") -> None:
+        self.message(id)
+        self.drafted()
+
+    def streaming(self, id: str = "m", proposals: int = 0) -> None:
+        self.verifying(id)
+        self.verified(proposals=proposals)
+
+    def awaiting(self, id: str = "m", proposals: int = 1) -> None:
+        self.streaming(id, proposals)
+        self.spoken()
+
+    def executing(self) -> None:
+        self.awaiting()
+        self.confirm("s1")

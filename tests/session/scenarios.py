@@ -1,0 +1,637 @@
+"""What a session does, one scenario per promise of the state table. Each fails when its row or guard is gone."""
+
+from collections.abc import Callable
+
+from agent.config import CONFIRM_SECONDS, LIVE_SUGGESTIONS, QUEUED_MESSAGES
+from agent.ports.brain import Redraft, Verified
+from agent.session.effects import Note
+
+from .driver import REFUSAL, Driver, text
+
+Make = Callable[..., Driver]
+SCENARIOS: list[Callable[[Make], None]] = []
+TURN = ("buffering", "verifying", "streaming")
+BUSY = (*TURN, "executing")
+
+
+def scenario(function: Callable[[Make], None]) -> Callable[[Make], None]:
+    SCENARIOS.append(function)
+    return function
+
+
+def into(driver: Driver, state: str) -> Driver:
+    """Bring a fresh session into a state, the same way each time."""
+    ways: dict[str, Callable[[], object]] = {
+        "idle": lambda: None,
+        "buffering": driver.message,
+        "verifying": driver.verifying,
+        "streaming": driver.streaming,
+        "awaiting_confirmation": driver.awaiting,
+        "executing": driver.executing,
+    }
+    ways[state]()
+    assert driver.state == state
+    return driver
+
+
+def with_live(driver: Driver, state: str) -> Driver:
+    """The same with a suggestion alive (s1 for a turn, s2 beside a running s1)."""
+    if state == "executing":
+        driver.awaiting(proposals=2)
+        driver.confirm("s1")
+        return driver
+    driver.awaiting()
+    return into(driver, state)
+
+
+def with_waiting(driver: Driver, state: str) -> Driver:
+    """The same with a confirmed action that has not begun."""
+    with_live(driver, state)
+    driver.confirm("s2" if state == "executing" else "s1")
+    assert driver.state == state
+    return driver
+
+
+@scenario
+def an_answer_is_streamed_ended_and_responded_to(make: Make) -> None:
+    d = make()
+    assert d.message("a") == []
+    assert d.did() == ["BeginTurn"]
+    d.drafted()
+    assert d.state == "verifying"
+    d.verified("It is 299 kr.")
+    assert (d.state, d.did()) == ("streaming", ["Speak"])
+    assert d.spoken() == [("end", "a", "done"), ("response", "a", "It is 299 kr.")]
+    assert d.state == "idle"
+
+
+@scenario
+def a_question_after_suggestions_keeps_them_alive(make: Make) -> None:
+    d = make()
+    d.awaiting("a")
+    d.message("b")
+    assert d.state == "buffering"
+    d.drafted()
+    d.verified()
+    assert d.spoken()[0] == ("end", "b", "done")
+    assert d.state == "awaiting_confirmation"
+
+
+@scenario
+def a_new_message_ends_the_turn_in_progress(make: Make) -> None:
+    for state in TURN:
+        d = into(make(), state)
+        old = d.turn
+        assert d.message("n") == [("end", "m", "cancelled")]
+        assert (d.state, d.did()) == ("buffering", ["EndTurn", "BeginTurn"])
+        assert d.spoken(old) == []
+        assert d.state == "buffering"
+
+
+@scenario
+def messages_are_limited_when_they_preempt_or_queue(make: Make) -> None:
+    for state in BUSY:
+        d = into(make(rate_limit=1.0), state)
+        d.message("b")
+        if state != "executing":
+            into_again(d, state)
+        d.message("c")
+        if state != "executing":
+            into_again(d, state)
+        assert d.message("d") == [("error", "rate_limited", "d")]
+        assert d.state == state
+        d.now += 1.0
+        assert ("error", "rate_limited", "e") not in d.message("e")
+
+
+def into_again(d: Driver, state: str) -> None:
+    if state != "buffering":
+        d.drafted()
+    if state == "streaming":
+        d.verified()
+    assert d.state == state
+
+
+@scenario
+def asking_again_after_the_answer_is_never_limited(make: Make) -> None:
+    d = make(rate_limit=1.0)
+    for number in range(9):
+        d.streaming(str(number))
+        assert d.spoken()[0] == ("end", str(number), "done")
+
+
+@scenario
+def messages_wait_while_an_action_runs(make: Make) -> None:
+    d = into(make(), "executing")
+    for number in range(QUEUED_MESSAGES):
+        assert d.message(f"q{number}") == []
+    assert d.state == "executing"
+    assert d.message("q9") == [("error", "busy", "q9")]
+    assert d.reported() == [("executed", "s1", {"success": True})]
+    assert (d.state, d.did()) == ("buffering", ["BeginTurn"])
+    for number in range(QUEUED_MESSAGES):
+        d.drafted()
+        d.verified()
+        assert d.spoken()[0] == ("end", f"q{number}", "done")
+    assert d.state == "idle"
+
+
+@scenario
+def a_message_that_waits_is_taken_when_the_one_before_it_is_cancelled(make: Make) -> None:
+    for state in TURN:
+        for live in (False, True):
+            d = into(make(), "executing") if not live else with_live(make(), "executing")
+            d.message("a")
+            d.message("b")
+            d.reported()
+            assert d.state == "buffering"
+            into_again(d, state)
+            assert d.cancel() == [("end", "a", "cancelled")]
+            assert (d.state, d.did()) == ("buffering", ["EndTurn", "BeginTurn"])
+            d.drafted()
+            d.verified()
+            assert d.spoken()[0] == ("end", "b", "done")
+            assert d.state == ("awaiting_confirmation" if live else "idle")
+
+
+@scenario
+def a_message_that_waits_is_taken_whatever_the_action_left(make: Make) -> None:
+    for claimed in (True, False):
+        for live in (False, True):
+            d = with_live(make(), "executing") if live else into(make(), "executing")
+            d.message("a")
+            d.reported(claimed=claimed)
+            assert d.state == "buffering"
+            assert d.cancel() == [("end", "a", "cancelled")]
+            assert d.state == ("awaiting_confirmation" if live else "idle")
+
+
+@scenario
+def messages_that_wait_are_answered_one_after_the_other(make: Make) -> None:
+    for live in (False, True):
+        d = with_live(make(), "executing") if live else into(make(), "executing")
+        d.message("a")
+        d.message("b")
+        d.reported()
+        d.drafted()
+        d.verified()
+        assert d.spoken()[0] == ("end", "a", "done")
+        assert d.state == "buffering"
+
+
+@scenario
+def a_redraft_goes_back_to_buffering(make: Make) -> None:
+    d = into(make(), "verifying")
+    d.told(Redraft())
+    assert d.state == "buffering"
+    d.drafted()
+    assert d.state == "verifying"
+
+
+@scenario
+def a_refusal_is_streamed_like_an_answer(make: Make) -> None:
+    for state in ("buffering", "verifying"):
+        d = into(make(), state)
+        d.refused()
+        assert (d.state, d.did()) == ("streaming", ["Speak"])
+        assert d.spoken() == [("end", "m", "done"), ("response", "m", REFUSAL.text)]
+        assert d.state == "idle"
+
+
+@scenario
+def a_fault_in_the_middle_of_an_answer_is_told_and_refused(make: Make) -> None:
+    d = into(make(), "verifying")
+    d.verified("One. ", last=False)
+    assert d.faulted() == [("error", "internal", "m")]
+    assert (d.state, d.did()) == ("streaming", ["Speak"])
+    assert d.spoken() == []
+    assert d.spoken() == [("end", "m", "done"), ("response", "m", "One. " + REFUSAL.text)]
+
+
+@scenario
+def sentences_follow_each_other(make: Make) -> None:
+    d = into(make(), "verifying")
+    d.verified("One. ", last=False)
+    assert d.spoken() == []
+    assert d.state == "buffering"
+    d.drafted()
+    d.verified("Two.")
+    assert d.spoken() == [("end", "m", "done"), ("response", "m", "One. Two.")]
+
+
+@scenario
+def what_the_brain_says_while_a_sentence_is_spoken_waits(make: Make) -> None:
+    d = into(make(), "verifying")
+    d.verified("One.", last=False)
+    d.drafted()
+    d.refused()
+    assert (d.state, d.did()) == ("streaming", [])
+    assert d.spoken() == []
+    assert (d.state, d.did()) == ("streaming", ["Speak"])
+    assert d.spoken() == [("end", "m", "done"), ("response", "m", "One. " + REFUSAL.text)]
+
+
+@scenario
+def suggestions_follow_the_response_and_can_be_confirmed(make: Make) -> None:
+    d = into(make(), "verifying")
+    d.verified(proposals=2)
+    assert [frame[0] for frame in d.spoken()] == ["end", "response", "suggestion", "suggestion"]
+    assert (d.state, d.did()) == ("awaiting_confirmation", ["ArmExpiry", "ArmExpiry"])
+    assert d.confirm("s1") == []
+    assert (d.state, d.did()) == ("executing", ["DisarmExpiry", "RunAction"])
+    assert d.reported() == [("executed", "s1", {"success": True})]
+    assert d.state == "awaiting_confirmation"
+
+
+@scenario
+def cancel_in_a_turn_ends_it_and_what_was_confirmed(make: Make) -> None:
+    for state in TURN:
+        d = into(make(), state)
+        assert d.cancel() == [("end", "m", "cancelled")]
+        assert (d.state, d.did()) == ("idle", ["EndTurn"])
+        d = with_live(make(), state)
+        assert d.cancel() == [("end", "m", "cancelled")]
+        assert d.state == "awaiting_confirmation"
+        d = with_waiting(make(), state)
+        assert d.cancel() == [("end", "m", "cancelled"), ("executed", "s1", {"cancelled": True})]
+        assert d.state == "idle"
+        assert d.confirm("s1") == [("executed", "s1", {"ignored": True})]
+
+
+@scenario
+def cancel_of_suggestions_closes_them(make: Make) -> None:
+    d = make()
+    d.awaiting(proposals=2)
+    assert d.cancel() == [("closed", "s1", "cancelled"), ("closed", "s2", "cancelled")]
+    assert (d.state, d.did()) == ("idle", ["DisarmExpiry", "DisarmExpiry"])
+    assert d.confirm("s1") == [("executed", "s1", {"cancelled": True})]
+
+
+@scenario
+def cancel_while_executing_asks_the_action_to_stop(make: Make) -> None:
+    d = make()
+    d.awaiting(proposals=3)
+    d.confirm("s1")
+    d.confirm("s2")
+    d.message("q")
+    assert d.cancel() == [("executed", "s2", {"cancelled": True}), ("end", "q", "cancelled")]
+    assert (d.state, d.did()) == ("executing", ["StopAction"])
+    assert d.reported("cancelled", result={"cancelled": True}) == [("executed", "s1", {"cancelled": True})]
+    assert d.state == "awaiting_confirmation"
+
+
+@scenario
+def cancel_in_idle_sends_nothing(make: Make) -> None:
+    d = make()
+    assert d.cancel() == []
+    assert (d.state, d.did()) == ("idle", [])
+    assert d.effects == [Note("cancels", "nothing")]
+
+
+@scenario
+def cancel_by_id_stops_only_what_it_names(make: Make) -> None:
+    d = into(make(), "executing")
+    d.message("q1")
+    d.message("q2")
+    assert d.cancel("q1") == [("end", "q1", "cancelled")]
+    assert d.cancel("nothing") == []
+    assert d.cancel("m") == []
+    assert d.did() == ["StopAction"]
+    d.reported()
+    assert d.cancel("q1") == []
+    assert d.cancel("q2") == [("end", "q2", "cancelled")]
+
+
+@scenario
+def cancel_by_id_closes_the_suggestions_it_led_to(make: Make) -> None:
+    for state in BUSY:
+        d = with_live(make(), state)
+        if state == "executing":
+            assert d.cancel("m") == [("closed", "s2", "cancelled")]
+            assert d.did()[0] == "StopAction"
+        else:
+            d = make()
+            d.awaiting("first")
+            into(d, state)
+            assert d.cancel("first") == [("closed", "s1", "cancelled")]
+        assert d.state == state
+    d = make()
+    d.awaiting("a")
+    d.awaiting("b")
+    assert d.cancel("a") == [("closed", "s1", "cancelled")]
+    assert d.state == "awaiting_confirmation"
+    assert d.cancel("b") == [("closed", "s2", "cancelled")]
+    assert d.state == "idle"
+
+
+@scenario
+def a_confirm_waits_for_what_is_in_progress(make: Make) -> None:
+    for state in TURN:
+        d = with_waiting(make(), state)
+        assert d.did() == ["DisarmExpiry"]
+        assert d.confirm("s1") == [("executed", "s1", {"ignored": True})]
+        into_from(d, state)
+        assert d.spoken()[0] == ("end", "m", "done")
+        assert (d.state, d.did()) == ("executing", ["RunAction"])
+
+
+def into_from(d: Driver, state: str) -> None:
+    if state == "buffering":
+        d.drafted()
+    if state != "streaming":
+        d.verified()
+
+
+@scenario
+def confirms_run_oldest_first_and_before_messages(make: Make) -> None:
+    for claimed in (True, False):
+        d = make()
+        d.awaiting(proposals=3)
+        d.confirm("s1")
+        d.confirm("s3")
+        d.confirm("s2")
+        d.message("q")
+        assert d.reported(claimed=claimed)[0][:2] == ("executed", "s1")
+        assert (d.state, d.did()) == ("executing", ["RunAction"])
+        assert d.reported()[0][:2] == ("executed", "s3")
+        assert d.reported()[0][:2] == ("executed", "s2")
+        assert (d.state, d.did()) == ("buffering", ["BeginTurn"])
+
+
+@scenario
+def a_preemption_does_not_drop_a_confirm_that_waits(make: Make) -> None:
+    d = with_waiting(make(), "streaming")
+    d.message("n")
+    d.drafted()
+    d.verified()
+    d.spoken()
+    assert (d.state, d.did()) == ("executing", ["RunAction"])
+
+
+@scenario
+def an_action_ends_where_the_suggestions_say(make: Make) -> None:
+    for claimed in (True, False):
+        d = into(make(), "executing")
+        d.reported(claimed=claimed, status="done" if claimed else None)
+        assert d.state == "idle"
+        assert d.confirm("s1") == [("executed", "s1", {"ignored": True})]
+        d = with_live(make(), "executing")
+        d.reported(claimed=claimed)
+        assert d.state == "awaiting_confirmation"
+
+
+@scenario
+def a_finished_action_is_never_run_again(make: Make) -> None:
+    for status in ("done", "failed", "unknown", "cancelled"):
+        d = into(make(), "executing")
+        assert d.confirm("s1") == [("executed", "s1", {"ignored": True})]
+        d.reported(status)
+        d.now += CONFIRM_SECONDS + 1
+        assert d.confirm("s1") == [("executed", "s1", {"ignored": True})]
+        assert d.did() == []
+        again = (
+            ("closed", "s1", "cancelled") if status == "cancelled" else ("executed", "s1", {"ignored": True})
+        )
+        assert d.reject("s1") == [again]
+
+
+@scenario
+def a_suggestion_expires(make: Make) -> None:
+    d = make()
+    d.awaiting(proposals=2)
+    assert d.expire("s1") == [("closed", "s1", "expired")]
+    assert d.state == "awaiting_confirmation"
+    assert d.expire("s2") == [("closed", "s2", "expired")]
+    assert (d.state, d.did()) == ("idle", ["DisarmExpiry"])
+    assert d.expire("s2") == []
+    assert d.confirm("s2") == [("executed", "s2", {"expired": True})]
+    assert d.reject("s2") == [("closed", "s2", "expired")]
+
+
+@scenario
+def a_suggestion_expires_in_every_state(make: Make) -> None:
+    for state in BUSY:
+        d = with_live(make(), state)
+        sid = "s2" if state == "executing" else "s1"
+        assert d.expire(sid) == [("closed", sid, "expired")]
+        assert d.state == state
+
+
+@scenario
+def a_confirm_counts_by_its_arrival(make: Make) -> None:
+    d = make()
+    d.awaiting(proposals=2)
+    d.now += CONFIRM_SECONDS - 0.001
+    assert d.confirm("s1") == []
+    d.now += 0.001
+    assert d.confirm("s2") == [("closed", "s2", "expired"), ("executed", "s2", {"expired": True})]
+    assert d.expire("s2") == []
+    assert d.expire("s1") == []
+    assert d.state == "executing"
+
+
+@scenario
+def a_suggestion_can_be_rejected(make: Make) -> None:
+    d = make()
+    d.awaiting()
+    assert d.reject("s1") == [("closed", "s1", "rejected")]
+    assert (d.state, d.did()) == ("idle", ["DisarmExpiry"])
+    assert d.confirm("s1") == [("executed", "s1", {"cancelled": True})]
+    assert d.reject("s1") == [("closed", "s1", "rejected")]
+
+
+@scenario
+def a_confirmed_action_can_be_rejected_before_it_begins(make: Make) -> None:
+    d = with_waiting(make(), "streaming")
+    assert d.reject("s1") == [("executed", "s1", {"cancelled": True})]
+    assert d.confirm("s1") == [("executed", "s1", {"ignored": True})]
+    assert d.reject("s1") == [("closed", "s1", "cancelled")]
+    d.spoken()
+    assert d.state == "idle"
+    d = into(make(), "executing")
+    assert d.reject("s1") == []
+    assert d.did() == ["StopAction"]
+
+
+@scenario
+def a_closed_suggestion_says_so_again_when_rejected(make: Make) -> None:
+    d = make()
+    d.awaiting()
+    d.cancel()
+    assert d.reject("s1") == [("closed", "s1", "cancelled")]
+    assert d.confirm("s1") == [("executed", "s1", {"cancelled": True})]
+
+
+@scenario
+def the_oldest_suggestion_gives_way(make: Make) -> None:
+    d = make()
+    d.awaiting("a", proposals=LIVE_SUGGESTIONS)
+    d.streaming("b", proposals=1)
+    assert ("closed", "s1", "cancelled") in d.spoken()
+    assert d.confirm("s1") == [("executed", "s1", {"cancelled": True})]
+    assert d.confirm("s9") == []
+
+
+@scenario
+def an_unknown_suggestion_is_an_error_in_every_state(make: Make) -> None:
+    for state in ("idle", *BUSY, "awaiting_confirmation"):
+        d = into(make(), state)
+        assert d.confirm("nobody's") == [("error", "unknown_suggestion", "nobody's")]
+        assert d.state == state
+
+
+@scenario
+def drain_closes_what_rests(make: Make) -> None:
+    d = make()
+    d.drain()
+    assert (d.state, d.close_code) == ("closed", 1012)
+    d = into(make(), "awaiting_confirmation")
+    assert d.drain() == [("closed", "s1", "cancelled")]
+    assert (d.state, d.close_code) == ("closed", 1012)
+
+
+@scenario
+def drain_lets_a_turn_end_and_takes_nothing_new(make: Make) -> None:
+    for state in TURN:
+        d = with_live(make(), state)
+        assert d.drain() == []
+        assert (d.state, d.did()) == (state, [])
+        assert d.message("n") == [("error", "shutting_down", "n")]
+        assert d.confirm("s1") == [("error", "shutting_down", "s1")]
+        assert d.state == state
+        into_from_proposing(d, state)
+        assert [frame[0] for frame in d.spoken()] == ["end", "response", "closed"]
+        assert (d.state, d.close_code) == ("closed", 1012)
+        d = into(make(), state)
+        d.drain()
+        assert d.cancel() == [("end", "m", "cancelled")]
+        assert (d.state, d.close_code) == ("closed", 1012)
+
+
+def into_from_proposing(d: Driver, state: str) -> None:
+    if state == "buffering":
+        d.drafted()
+    if state != "streaming":
+        d.verified(proposals=1)
+
+
+@scenario
+def drain_lets_an_action_end(make: Make) -> None:
+    for claimed in (True, False):
+        d = with_live(make(), "executing")
+        d.message("q")
+        assert d.drain() == []
+        assert d.state == "executing"
+        assert d.message("n") == [("error", "shutting_down", "n")]
+        frames = d.reported(claimed=claimed)
+        assert frames == [
+            ("executed", "s1", {"success": True}),
+            ("end", "q", "cancelled"),
+            ("closed", "s2", "cancelled"),
+        ]
+        assert (d.state, d.close_code) == ("closed", 1012)
+
+
+@scenario
+def drain_runs_what_was_confirmed_before(make: Make) -> None:
+    d = with_waiting(make(), "streaming")
+    d.drain()
+    d.spoken()
+    assert (d.state, d.did()) == ("executing", ["RunAction"])
+    d.reported()
+    assert d.state == "closed"
+
+
+@scenario
+def a_lost_client_leaves_nothing(make: Make) -> None:
+    for state, did in {
+        "idle": ["Leave"],
+        "buffering": ["EndTurn", "Leave"],
+        "verifying": ["EndTurn", "Leave"],
+        "streaming": ["EndTurn", "Leave"],
+        "awaiting_confirmation": ["DisarmExpiry", "Leave"],
+        "executing": ["StopAction", "LetGoAction", "Leave"],
+    }.items():
+        d = into(make(), state)
+        assert d.drop() == []
+        assert (d.state, d.did()) == ("closed", did)
+        assert not d.core.live
+        assert not d.core.confirm_waits
+        assert d.drop() == []
+        assert d.did() == []
+
+
+@scenario
+def a_lost_client_takes_its_confirms_along(make: Make) -> None:
+    d = with_waiting(make(), "executing")
+    d.message("q")
+    assert d.drop() == []
+    assert not d.core.confirm_waits
+    assert d.did() == ["StopAction", "LetGoAction", "DisarmExpiry", "Leave"]
+
+
+@scenario
+def a_kill_tells_what_it_ends(make: Make) -> None:
+    for state in ("idle", *TURN, "awaiting_confirmation", "executing"):
+        d = into(make(), state)
+        frames = d.kill()
+        assert (d.state, d.close_code) == ("closed", 1012)
+        assert frames == {
+            "awaiting_confirmation": [("closed", "s1", "cancelled")],
+            "idle": [],
+            "executing": [],
+        }.get(state, [("end", "m", "cancelled")])
+        assert ("StopAction" in d.did()) == (state == "executing")
+        assert ("LetGoAction" in d.did()) == (state == "executing")
+    for state in BUSY:
+        d = with_waiting(make(), state)
+        assert d.kill()[-1][2] == {"cancelled": True}
+
+
+@scenario
+def bad_frames_are_told_and_the_third_closes(make: Make) -> None:
+    d = make()
+    assert d.garbage() == [("error", "bad_json", None)]
+    d.now += 9
+    d.garbage()
+    d.now += 2
+    d.garbage()
+    assert d.state == "idle"
+    d.now += 1
+    d.garbage()
+    assert (d.state, d.close_code) == ("closed", 1008)
+
+
+@scenario
+def too_many_frames_close(make: Make) -> None:
+    for push in (Driver.cancel, Driver.garbage):
+        d = make()
+        d.now = 1000.0
+        for _ in range(200):
+            d.cancel()
+        assert d.state == "idle"
+        push(d)
+        assert (d.state, d.close_code) == ("closed", 1008)
+
+
+@scenario
+def a_brain_out_of_order_is_not_heard(make: Make) -> None:
+    d = into(make(), "buffering")
+    d.verified()
+    assert (d.state, d.did()) == ("buffering", ["Distrust"])
+    assert d.faulted() == [("error", "internal", "m")]
+    assert (d.state, d.did()) == ("streaming", ["Speak"])
+    assert d.drafted() == []
+    assert d.faulted() == []
+    assert d.spoken() == [("end", "m", "done"), ("response", "m", REFUSAL.text)]
+
+
+@scenario
+def a_dead_turn_is_not_heard(make: Make) -> None:
+    d = into(make(), "verifying")
+    old = d.turn
+    d.cancel()
+    assert d.told(Verified(text()), old) == []
+    assert (d.state, d.did()) == ("idle", [])
+    assert d.spoken(old) == []
+    assert (d.state, d.did()) == ("idle", [])

@@ -1,0 +1,79 @@
+"""The core's promises, and that each row and each guard of both tables is needed for one of them."""
+
+from collections.abc import Callable
+from functools import partial
+
+import pytest
+
+from agent.actions import suggestions
+from agent.actions.suggestions import Status, Step
+from agent.config import SUGGESTIONS_REMEMBERED
+from agent.fsm import Row
+from agent.session import states
+from agent.session.confirming import own_engine
+from agent.session.core import engine
+from agent.session.states import State, Trigger
+
+from .driver import Driver
+from .scenarios import SCENARIOS, Make
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.__name__)
+def test_the_session_keeps_its_table(scenario: Callable[[Make], None]) -> None:
+    """What the state table promises is what the core does."""
+    scenario(Driver)
+
+
+def some_scenario_fails(make: Make) -> bool:
+    for scenario in SCENARIOS:
+        try:
+            scenario(make)
+        except Exception:  # noqa: BLE001 - a mutilated table may break anything
+            return True
+    return False
+
+
+def named(row: Row[object, object]) -> str:  # type: ignore[type-var]
+    return f"{row.trigger.name}-{row.source.name}-{row.guard}"  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("row", states.TABLE.rows, ids=named)
+def test_every_row_of_the_session_is_needed(row: Row[State, Trigger]) -> None:
+    """Without any one row a promise is broken."""
+    assert some_scenario_fails(partial(Driver, engine(states.TABLE.without(row))))
+
+
+@pytest.mark.parametrize("row", [row for row in states.TABLE.rows if row.guard], ids=named)
+def test_every_guard_of_the_session_is_needed(row: Row[State, Trigger]) -> None:
+    """Without any one guard a promise is broken."""
+    assert some_scenario_fails(partial(Driver, engine(states.TABLE.unguarded(row))))
+
+
+@pytest.mark.parametrize("row", suggestions.TABLE.rows, ids=named)
+def test_every_row_of_a_suggestion_is_needed(row: Row[Status, Step]) -> None:
+    """Without any one row of a suggestion's table a promise is broken."""
+    mutilated = own_engine(suggestions.TABLE.without(row))
+    assert some_scenario_fails(lambda **more: Driver(own_engine=mutilated, **more))
+
+
+@pytest.mark.parametrize("row", [row for row in suggestions.TABLE.rows if row.guard], ids=named)
+def test_every_guard_of_a_suggestion_is_needed(row: Row[Status, Step]) -> None:
+    """Without any one guard of a suggestion's table a promise is broken."""
+    mutilated = own_engine(suggestions.TABLE.unguarded(row))
+    assert some_scenario_fails(lambda **more: Driver(own_engine=mutilated, **more))
+
+
+def test_suggestions_are_forgotten_in_the_end() -> None:
+    """A session answers for its last closed suggestions, not for every one it ever made."""
+    driver = Driver()
+    for _ in range(SUGGESTIONS_REMEMBERED + 5):
+        driver.awaiting()
+        driver.cancel()
+        driver.now += 1
+    assert driver.confirm("s1") == [("error", "unknown_suggestion", "s1")]
+    assert driver.confirm(f"s{SUGGESTIONS_REMEMBERED}")[0][0] == "executed"
+
+
+def test_a_huge_suggestion_id_is_not_echoed() -> None:
+    """What no server ever issued is not repeated at length."""
+    assert Driver().confirm("x" * 60_000) == [("error", "unknown_suggestion", None)]
