@@ -1,0 +1,102 @@
+"""Who may speak to this server: Host, then Origin, then token, for every request and before any upgrade.
+
+A page of a foreign site can make a browser connect to 127.0.0.1. If its name was rebound to our address the Host
+gives it away; if it calls us by our own name the Origin does. Neither can be set by a page's script.
+"""
+
+import hmac
+from dataclasses import dataclass
+
+from ..config import Settings
+from .sniff import Head, Refusal
+
+SUBPROTOCOL = "agent.v1"
+_BEARER = "bearer."
+_LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """The rules of one listening server.
+
+    hosts: names that a Host may hold alone or with `port`; in brackets when IPv6; lower case.
+    port: the port that is really listened on.
+    allowed_hosts: further names; with a port of their own, or good for any port.
+    allowed_origins: further origins, as `scheme://host[:port]`, lower case.
+    token: what a client has to show for the WebSocket, /metrics and every POST, or None.
+    """
+
+    hosts: tuple[str, ...]
+    port: int
+    allowed_hosts: tuple[str, ...] = ()
+    allowed_origins: tuple[str, ...] = ()
+    token: str | None = None
+
+    @classmethod
+    def of(cls, settings: Settings, port: int | None = None) -> "Admission":
+        """Return the rules that `settings` ask for; `port` is the one bound, where it was left to the system."""
+        return cls(
+            hosts=(_bracketed(settings.host.lower()), *_LOOPBACK),
+            port=settings.port if port is None else port,
+            allowed_hosts=tuple(host.lower() for host in settings.allow_host),
+            allowed_origins=tuple(origin.lower().rstrip("/") for origin in settings.allow_origin),
+            token=settings.token,
+        )
+
+    def check(self, head: Head, local: str | None = None) -> Refusal | None:
+        """Return why this request may not go on, or None.
+
+        local: the address that the client reached, where that is known; it is a number, so no foreign name can
+        have been rebound to it, and a server on a wildcard address can be called by it.
+        A WebSocket without its token is not refused here: it is accepted and closed with 4401 (see `authorised`),
+        because a browser tells its page nothing about a refused upgrade.
+        """
+        hosts = head.values(b"host")
+        if len(hosts) != 1:
+            return Refusal(400, "Send exactly one Host header.")
+        host = hosts[0].decode("latin-1").lower()
+        if not self._ours(host, local):
+            return Refusal(421, "This server does not answer to that Host; see --allow-host.")
+        if not self._friendly(head.values(b"origin"), host):
+            return Refusal(403, "Requests from that Origin are not allowed; see --allow-origin.")
+        guarded = head.method == b"POST" or head.path == b"/metrics"
+        if guarded and not head.upgrade and not self.authorised(head):
+            return Refusal(401, "Send Authorization: Bearer and the token.", {"WWW-Authenticate": "Bearer"})
+        return None
+
+    def authorised(self, head: Head) -> bool:
+        """Whether the request shows the token, in a header or (for a WebSocket) as a subprotocol; in constant time."""
+        if self.token is None:
+            return True
+        shown = [
+            value[7:].strip() for value in head.values(b"authorization") if value[:7].lower() == b"bearer "
+        ]
+        if head.upgrade:
+            offered = (name.removeprefix(_BEARER) for name in head.subprotocols if name.startswith(_BEARER))
+            shown += [name.encode("latin-1") for name in offered]
+        expected = self.token.encode()
+        return any(hmac.compare_digest(value, expected) for value in shown)
+
+    def _ours(self, host: str, local: str | None) -> bool:
+        bare, port = _split(host)
+        if host in self.allowed_hosts or bare in self.allowed_hosts:
+            return True
+        names = self.hosts if local is None else (*self.hosts, _bracketed(local))
+        return bare in names and port in ("", str(self.port))
+
+    def _friendly(self, origins: tuple[bytes, ...], host: str) -> bool:
+        if not origins:
+            return True
+        origin = origins[0].decode("latin-1").lower()
+        same = origin in (f"http://{host}", f"https://{host}")
+        return len(origins) == 1 and (same or origin in self.allowed_origins)
+
+
+def _split(host: str) -> tuple[str, str]:
+    """Split `name:port`; the port is empty when there is none. IPv6 keeps its brackets."""
+    bare, colon, port = host.rpartition(":")
+    return (bare, port) if colon and not port.endswith("]") else (host, "")
+
+
+def _bracketed(address: str) -> str:
+    return f"[{address}]" if ":" in address and not address.startswith("[") else address

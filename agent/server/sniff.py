@@ -1,0 +1,175 @@
+"""Reads the first request head of a connection, before anything else has a say.
+
+One port serves two protocols, so someone has to look first. The head is parsed by h11, the same parser that both
+consumers use, so that what is checked here and what is obeyed later cannot differ. A head that is late, large or
+not HTTP/1.x is answered here with a few bytes and never reaches them.
+
+For the HTTP server the head is written anew: no `Upgrade`, no `HTTP2-Settings`, `Connection: close`, and no body
+unless the method is POST. A connection therefore carries exactly one request, and that one was checked.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from http import HTTPStatus
+
+import h11
+import trio
+
+from ..config import CLOSE_TIMEOUT, FLUSH_TIMEOUT, HEAD_MAX, HEAD_TIMEOUT
+
+METHODS = (b"GET", b"HEAD", b"POST")
+VERSIONS = (b"1.0", b"1.1")
+SOCKET_PATHS = (b"/", b"/ws")
+_READ = 4096
+# What may not pass to the HTTP server: other protocols, a second request, and headers about this hop.
+_STRIPPED = frozenset((b"upgrade", b"http2-settings", b"connection", b"keep-alive", b"proxy-connection"))
+_BODY = frozenset((b"content-length", b"transfer-encoding"))
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """An answer that ends the connection: an HTTP status, a sentence that says what to do, extra headers."""
+
+    status: int
+    words: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    def render(self, *, body: bool = True) -> bytes:
+        """Return the whole HTTP/1.1 response as bytes; without its body when it answers a HEAD."""
+        text = f"{self.words}\n".encode()
+        lines = [
+            f"HTTP/1.1 {self.status} {HTTPStatus(self.status).phrase}",
+            "Content-Type: text/plain; charset=utf-8",
+            f"Content-Length: {len(text)}",
+            "X-Content-Type-Options: nosniff",
+            "Connection: close",
+            *(f"{name}: {value}" for name, value in self.headers.items()),
+        ]
+        return "\r\n".join(lines).encode("ascii") + b"\r\n\r\n" + (text if body else b"")
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """A request's head. Header names are lower case; `raw` is the head as it came, `rest` what followed it."""
+
+    method: bytes
+    target: bytes
+    version: bytes
+    headers: tuple[tuple[bytes, bytes], ...]
+    raw: bytes
+    rest: bytes
+
+    @property
+    def path(self) -> bytes:
+        """The target without its query."""
+        return self.target.partition(b"?")[0]
+
+    @property
+    def upgrade(self) -> bool:
+        """Whether this asks for our WebSocket; anything else is plain HTTP, whatever it would like to become."""
+        wanted = b"websocket" in _words(self.values(b"upgrade"))
+        return wanted and (self.method, self.version) == (b"GET", b"1.1") and self.path in SOCKET_PATHS
+
+    @property
+    def subprotocols(self) -> tuple[str, ...]:
+        """The WebSocket subprotocols that the client offers, as it spells them."""
+        offered = b",".join(self.values(b"sec-websocket-protocol")).decode("latin-1")
+        return tuple(name for part in offered.split(",") if (name := part.strip()))
+
+    def values(self, name: bytes) -> tuple[bytes, ...]:
+        """Return every value of the header `name` (lower case), in order."""
+        return tuple(value for key, value in self.headers if key == name)
+
+    def rewritten(self) -> bytes:
+        """Return the head for the HTTP server: one request, no other protocol, a body only with a POST."""
+        dropped = _STRIPPED if self.method == b"POST" else _STRIPPED | _BODY
+        kept = [name + b": " + value for name, value in self.headers if name not in dropped]
+        request = b"%s %s HTTP/%s" % (self.method, self.target, self.version)
+        return b"\r\n".join((request, *kept, b"Connection: close", b"", b""))
+
+
+async def read_head(stream: trio.abc.ReceiveStream) -> Head | Refusal | None:
+    """Read one request head from a fresh connection within HEAD_TIMEOUT seconds and HEAD_MAX bytes.
+
+    Returns the head, or the refusal to answer with, or None when the client left before its head was whole.
+    Cancelled, what was read is lost.
+    """
+    parser = h11.Connection(h11.SERVER, max_incomplete_event_size=HEAD_MAX)
+    received = bytearray()
+    with trio.move_on_after(HEAD_TIMEOUT):
+        while True:
+            try:
+                data = await stream.receive_some(_READ)
+            except (trio.BrokenResourceError, trio.ClosedResourceError):
+                return None
+            if not data:
+                return None
+            received += data
+            try:
+                parser.receive_data(bytes(data))
+                event = parser.next_event()
+            except h11.RemoteProtocolError as error:
+                return _malformed(error.error_status_hint)
+            if isinstance(event, h11.Request):
+                return _admissible(event, bytes(received), bytes(parser.trailing_data[0]))
+    return Refusal(408, f"Send the whole request head within {HEAD_TIMEOUT:g} seconds.")
+
+
+async def hang_up(stream: trio.abc.Stream, last: bytes = b"") -> None:
+    """Write `last`, say that nothing follows, give the client a moment to read it, and close.
+
+    Takes at most FLUSH_TIMEOUT + CLOSE_TIMEOUT seconds and raises nothing but Cancelled; the stream is closed
+    however it ends. Closing at once would reset a connection that still has unread bytes, and the client would
+    then never see why.
+    """
+    try:
+        with trio.move_on_after(FLUSH_TIMEOUT) as writing:
+            if last:
+                await stream.send_all(last)
+            if isinstance(stream, trio.abc.HalfCloseableStream):
+                await stream.send_eof()
+        if not writing.cancelled_caught:
+            with trio.move_on_after(CLOSE_TIMEOUT):
+                while await stream.receive_some(_READ):
+                    pass
+    except (trio.BrokenResourceError, trio.ClosedResourceError):
+        pass
+    finally:
+        await trio.aclose_forcefully(stream)
+
+
+def _admissible(request: h11.Request, received: bytes, rest: bytes) -> Head | Refusal:
+    """Turn a parsed request into a Head, or into the refusal of what this port does not speak."""
+    raw = received[: len(received) - len(rest)]
+    headers = tuple((bytes(name), bytes(value)) for name, value in request.headers)
+    head = Head(bytes(request.method), bytes(request.target), bytes(request.http_version), headers, raw, rest)
+    if len(raw) > HEAD_MAX:
+        return _malformed(431)
+    if head.version not in VERSIONS:
+        return Refusal(505, "This port speaks HTTP/1.1.")
+    if head.method not in METHODS:
+        return Refusal(405, "This port answers GET, HEAD and POST.", {"Allow": "GET, HEAD, POST"})
+    if not head.target.startswith(b"/"):
+        return Refusal(400, "Send a path that begins with a slash.")
+    if head.upgrade and not _clean_upgrade(head):
+        return Refusal(400, "Send a WebSocket upgrade without a body, in ASCII.")
+    return head
+
+
+def _clean_upgrade(head: Head) -> bool:
+    """Whether the WebSocket library can read this upgrade without choking on bytes that no upgrade holds."""
+    return all(
+        name not in _BODY
+        and (value.isascii() or not name.startswith((b"sec-websocket", b"connection", b"upgrade")))
+        for name, value in head.headers
+    )
+
+
+def _malformed(status: int) -> Refusal:
+    if status == 431:
+        return Refusal(431, f"Send a request head of at most {HEAD_MAX} bytes.")
+    return Refusal(400, "This is not an HTTP/1.1 request.")
+
+
+def _words(values: tuple[bytes, ...]) -> tuple[bytes, ...]:
+    return tuple(word.strip().lower() for value in values for word in value.split(b","))

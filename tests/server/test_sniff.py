@@ -1,0 +1,237 @@
+"""The first request head of a connection: how it is read, refused and written anew."""
+
+import pytest
+import trio
+import trio.testing
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.config import HEAD_MAX, HEAD_TIMEOUT
+from agent.server.sniff import Head, Refusal, hang_up, read_head
+
+GET = b"GET /ws HTTP/1.1\r\nHost: localhost\r\n"
+UPGRADE = GET + b"Connection: Upgrade\r\nUpgrade: WebSocket\r\n"
+
+
+async def read(*pieces: bytes, eof: bool = False) -> Head | Refusal | None:
+    """Send the pieces one by one and return what `read_head` makes of them."""
+    client, server = trio.testing.memory_stream_pair()
+    result: list[Head | Refusal | None] = []
+
+    async def reading() -> None:
+        result.append(await read_head(server))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(reading)
+        for piece in pieces:
+            await client.send_all(piece)
+            await trio.testing.wait_all_tasks_blocked()
+        if eof:
+            await client.send_eof()
+    return result[0]
+
+
+async def head_of(data: bytes) -> Head:
+    """Read bytes that are a head that is let through."""
+    head = await read(data)
+    assert isinstance(head, Head)
+    return head
+
+
+async def status_of(data: bytes) -> int:
+    """Read bytes that are refused and return the status."""
+    refusal = await read(data)
+    assert isinstance(refusal, Refusal)
+    return refusal.status
+
+
+async def test_a_head_that_comes_one_byte_at_a_time_is_read_whole() -> None:
+    """The head is the same however it is cut."""
+    data = b"GET /a?b=c HTTP/1.1\r\nHost: localhost\r\nX-Y: z\r\n\r\n"
+    head = await read(*(data[i : i + 1] for i in range(len(data))))
+    assert isinstance(head, Head)
+    assert (head.method, head.target, head.path, head.version) == (b"GET", b"/a?b=c", b"/a", b"1.1")
+    assert head.headers == ((b"host", b"localhost"), (b"x-y", b"z"))
+    assert (head.raw, head.rest) == (data, b"")
+
+
+async def test_half_a_head_and_silence_is_408_after_five_seconds(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """A client that stops midway is told so when its time is over, not before."""
+    started = trio.current_time()
+    answer = await read(b"GET / HTTP/1.1\r\nHo")
+    assert isinstance(answer, Refusal)
+    assert answer.status == 408
+    assert trio.current_time() - started == pytest.approx(HEAD_TIMEOUT)
+
+
+async def test_one_byte_per_second_does_not_extend_the_deadline(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """The five seconds are for the whole head."""
+    client, server = trio.testing.memory_stream_pair()
+    started = trio.current_time()
+    async with trio.open_nursery() as nursery:
+
+        async def drip() -> None:
+            for byte in b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n":
+                await client.send_all(bytes((byte,)))
+                await trio.sleep(1)
+
+        nursery.start_soon(drip)
+        answer = await read_head(server)
+        nursery.cancel_scope.cancel()
+    assert isinstance(answer, Refusal)
+    assert answer.status == 408
+    assert trio.current_time() - started == pytest.approx(HEAD_TIMEOUT)
+
+
+@pytest.mark.parametrize("end", [b"", b"\r\n\r\n"], ids=["endless", "whole"])
+async def test_a_head_over_16_kib_is_431(end: bytes) -> None:
+    """The cap holds whether or not the head ever ends."""
+    assert await status_of(GET + b"X: " + b"x" * HEAD_MAX + end) == 431
+
+
+async def test_a_head_of_just_under_16_kib_passes() -> None:
+    """The cap is no tighter than it says."""
+    frame = GET + b"X: \r\n\r\n"
+    head = await head_of(GET + b"X: " + b"x" * (HEAD_MAX - len(frame)) + b"\r\n\r\n")
+    assert len(head.raw) == HEAD_MAX
+
+
+@pytest.mark.parametrize(
+    ("data", "status"),
+    [
+        (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505),
+        (b"GET / HTTP/1.2\r\nHost: localhost\r\n\r\n", 505),
+        (b"DELETE / HTTP/1.1\r\nHost: localhost\r\n\r\n", 405),
+        (b"OPTIONS * HTTP/1.1\r\nHost: localhost\r\n\r\n", 405),
+        (b"CONNECT a:1 HTTP/1.1\r\nHost: localhost\r\n\r\n", 405),
+        (b"GET http://elsewhere/ HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\n\r\n", 400),
+        (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 400),
+        (b"garbage\r\n\r\n", 400),
+        (UPGRADE + b"Content-Length: 5\r\n\r\nhello", 400),
+        (UPGRADE + b"Sec-WebSocket-Protocol: \xff\r\n\r\n", 400),
+    ],
+)
+async def test_what_this_port_does_not_speak_is_refused(data: bytes, status: int) -> None:
+    """HTTP/2, other methods, proxy requests, TLS and garbage each get their status."""
+    assert await status_of(data) == status
+
+
+async def test_a_client_that_leaves_before_its_head_is_whole_gets_nothing() -> None:
+    """There is nobody left to answer."""
+    assert await read(b"GET / HT", eof=True) is None
+
+
+async def test_a_client_that_resets_gets_nothing() -> None:
+    """A broken stream is the same as a client that left."""
+    client, server = trio.testing.memory_stream_pair()
+    await server.aclose()
+    assert await read_head(server) is None
+    await client.aclose()
+
+
+@pytest.mark.parametrize(
+    ("data", "upgrade"),
+    [
+        (UPGRADE, True),
+        (UPGRADE.replace(b"/ws", b"/"), True),
+        (UPGRADE.replace(b"/ws", b"/ws?x"), True),
+        (UPGRADE.replace(b"WebSocket", b"h2c, websocket"), True),
+        (UPGRADE.replace(b"/ws", b"/other"), False),
+        (UPGRADE.replace(b"1.1", b"1.0"), False),
+        (UPGRADE.replace(b"GET", b"POST"), False),
+        (UPGRADE.replace(b"WebSocket", b"h2c"), False),
+        (GET, False),
+    ],
+)
+async def test_only_a_websocket_upgrade_of_our_paths_is_one(data: bytes, upgrade: bool) -> None:
+    """Everything else is plain HTTP."""
+    assert (await head_of(data + b"\r\n")).upgrade is upgrade
+
+
+async def test_what_follows_the_head_is_kept_apart() -> None:
+    """Frames glued to the upgrade are neither head nor lost."""
+    head = await head_of(UPGRADE + b"\r\n\x81\x80abcd")
+    assert (head.raw, head.rest) == (UPGRADE + b"\r\n", b"\x81\x80abcd")
+
+
+async def test_bare_line_feeds_do_not_hide_a_second_request() -> None:
+    """The parser that checks and the parser that obeys see the same end of the head."""
+    second = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    head = await head_of(b"GET / HTTP/1.1\nHost: localhost\n\n" + second)
+    assert (head.target, head.rest) == (b"/", second)
+
+
+async def test_the_rewritten_head_asks_for_one_plain_request() -> None:
+    """Upgrade, h2c and keep-alive are gone; the rest is as it was."""
+    head = await head_of(
+        b"GET /x?y HTTP/1.1\r\nHost: localhost\r\nConnection: keep-alive, Upgrade, HTTP2-Settings\r\n"
+        b"Upgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\nContent-Length: 3\r\nAccept: */*\r\n\r\nabc"
+    )
+    expected = b"GET /x?y HTTP/1.1\r\nhost: localhost\r\naccept: */*\r\nConnection: close\r\n\r\n"
+    assert head.rewritten() == expected
+
+
+async def test_a_post_keeps_the_length_of_its_body() -> None:
+    """Only a POST has a body."""
+    head = await head_of(b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\n\r\nabc")
+    assert b"content-length: 3\r\n" in head.rewritten()
+    assert head.rest == b"abc"
+
+
+async def test_subprotocols_are_split_over_commas_and_headers() -> None:
+    """The client's offers, in its order."""
+    head = await head_of(
+        UPGRADE + b"Sec-WebSocket-Protocol: agent.v1, bearer.x\r\nSec-WebSocket-Protocol: z\r\n\r\n"
+    )
+    assert head.subprotocols == ("agent.v1", "bearer.x", "z")
+
+
+def test_a_refusal_is_a_whole_http_response() -> None:
+    """A client's HTTP library can read it."""
+    text = Refusal(503, "Later.", {"Retry-After": "2"}).render().decode()
+    assert text.startswith("HTTP/1.1 503 Service Unavailable\r\n")
+    assert "\r\nContent-Length: 7\r\n" in text
+    assert "\r\nConnection: close\r\n" in text
+    assert text.endswith("\r\nRetry-After: 2\r\n\r\nLater.\n")
+    assert Refusal(400, "No.").render(body=False).endswith(b"close\r\n\r\n")
+
+
+@given(st.binary(max_size=300))
+def test_no_bytes_make_the_reader_raise(data: bytes) -> None:
+    """Whatever comes is a head, a refusal or nothing."""
+
+    async def main() -> Head | Refusal | None:
+        return await read(data, eof=True)
+
+    clock = trio.testing.MockClock(autojump_threshold=0)
+    result = trio.run(main, clock=clock)
+    assert result is None or isinstance(result, (Head, Refusal))
+
+
+async def test_hanging_up_lets_a_client_that_still_sends_read_the_answer(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """The answer comes whole, the end follows, and a client that never leaves is left after three seconds."""
+    client, server = trio.testing.memory_stream_pair()
+    started = trio.current_time()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(hang_up, server, b"bye")
+        assert await client.receive_some() == b"bye"
+        assert await client.receive_some() == b""
+        await client.send_all(b"still talking")
+    assert trio.current_time() - started <= 3
+    with pytest.raises(trio.BrokenResourceError):
+        await client.send_all(b"anyone?")
+
+
+async def test_hanging_up_on_a_client_that_has_left_raises_nothing() -> None:
+    """There is nobody to tell."""
+    client, server = trio.testing.memory_stream_pair()
+    await client.aclose()
+    await hang_up(server, b"bye")

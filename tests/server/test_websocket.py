@@ -1,0 +1,572 @@
+"""One WebSocket over memory streams: frames, limits, close codes, and what a slow or hostile client can do."""
+
+import struct
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeAlias
+
+import pytest
+import trio
+import trio.testing
+from trio_websocket import ConnectionClosed, ConnectionRejected, WebSocketConnection, wrap_client_stream
+
+from agent.config import CLOSE_TIMEOUT, FLUSH_TIMEOUT, OUTBOX_FRAMES
+from agent.errors import WireClosed
+from agent.server.sniff import Head, read_head
+from agent.server.websocket import Connection, serve_websocket
+
+HANDSHAKE = (
+    b"GET /ws HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+    b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+)
+MemoryStream: TypeAlias = (
+    "trio.StapledStream[trio.testing.MemorySendStream, trio.testing.MemoryReceiveStream]"
+)
+Serve: TypeAlias = Callable[[Connection], Awaitable[None]]
+
+
+async def write_all(connection: Connection) -> None:
+    """Write what the outbox holds until it is closed and empty."""
+    try:
+        while (chunk := await connection.outbox.take()) is not None:
+            await connection.send(chunk.data)
+            if chunk.written is not None:
+                chunk.written()
+    except WireClosed:
+        connection.abort()
+
+
+async def echo(connection: Connection) -> None:
+    """Send every message back until the client leaves."""
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(write_all, connection)
+        try:
+            while True:
+                message = await connection.receive()
+                binary = isinstance(message, bytes)
+                data = message if isinstance(message, bytes) else message.encode()
+                connection.outbox.put(connection.frame(data, binary=binary))
+        except WireClosed:
+            connection.outbox.close()
+
+
+async def serve_one(stream: trio.abc.Stream, handler: Serve) -> None:
+    """Sniff one connection and serve its WebSocket."""
+    head = await read_head(stream)
+    assert isinstance(head, Head)
+    await serve_websocket(stream, head, handler)
+
+
+def masked(first: int, payload: bytes) -> bytes:
+    """Build a client's frame; its mask is zero."""
+    size = len(payload)
+    if size < 126:
+        return bytes((first, 0x80 | size)) + bytes(4) + payload
+    if size < 65536:
+        return struct.pack("!BBH", first, 0xFE, size) + bytes(4) + payload
+    return struct.pack("!BBQ", first, 0xFF, size) + bytes(4) + payload
+
+
+async def read_until_eof(stream: trio.abc.ReceiveStream) -> bytes:
+    """Read everything that still comes."""
+    received = bytearray()
+    while data := await stream.receive_some():
+        received += data
+    return bytes(received)
+
+
+async def converse(data: bytes, handler: Serve = echo, *, eof: bool = False) -> bytes:
+    """Send raw bytes after (or as) an upgrade, and return all that the server says after its 101."""
+    client, server = trio.testing.memory_stream_pair()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(serve_one, server, handler)
+        await client.send_all(data)
+        if eof:
+            await client.send_eof()
+        answer = await read_until_eof(client)
+        await client.aclose()
+    handshake, _, frames = answer.partition(b"\r\n\r\n")
+    assert handshake.startswith(b"HTTP/1.1 101 ")
+    return frames
+
+
+def close_code(frames: bytes) -> int:
+    """Return the code of the close frame that is at the end."""
+    start = frames.rindex(b"\x88")
+    assert frames[start + 1] == len(frames) - start - 2
+    return int.from_bytes(frames[start + 2 : start + 4], "big")
+
+
+async def connected(
+    nursery: trio.Nursery, handler: Serve, protocols: tuple[str, ...] = ()
+) -> WebSocketConnection:
+    """Connect the library's own client to `handler`."""
+    pair: Any = trio.testing.memory_stream_pair()
+    client, server = pair
+    nursery.start_soon(serve_one, server, handler)
+    return await wrap_client_stream(nursery, client, "localhost", "/ws", subprotocols=protocols)
+
+
+class SlowWriter(trio.abc.HalfCloseableStream):
+    """The server's end of a connection whose client does not read: sends block until it is allowed."""
+
+    def __init__(self, inner: MemoryStream) -> None:
+        self.inner = inner
+        self.reads = trio.Event()
+        self.closed = False
+
+    async def send_all(self, data: bytes | bytearray | memoryview) -> None:
+        """Wait for the client, then send."""
+        await self.reads.wait()
+        if self.closed:
+            raise trio.ClosedResourceError
+        await self.inner.send_all(data)
+
+    async def wait_send_all_might_not_block(self) -> None:
+        """Wait for the client."""
+        await self.reads.wait()
+
+    async def send_eof(self) -> None:
+        """Send the end."""
+        await self.inner.send_eof()
+
+    async def receive_some(self, max_bytes: int | None = None) -> bytes | bytearray:
+        """Receive without hindrance."""
+        return await self.inner.receive_some(max_bytes)
+
+    async def aclose(self) -> None:
+        """Close, waking whoever sends."""
+        self.closed = True
+        self.reads.set()
+        await self.inner.aclose()
+
+
+@pytest.mark.parametrize("size", [1, 125, 126, 65535, 65536])
+async def test_text_and_binary_come_back_at_every_header_size(size: int) -> None:
+    """A frame's header is 2, 4 or 10 bytes long."""
+    async with trio.open_nursery() as nursery:
+        ws = await connected(nursery, echo)
+        await ws.send_message("x" * size)
+        assert await ws.get_message() == "x" * size
+        await ws.send_message(b"y" * size)
+        assert await ws.get_message() == b"y" * size
+        await ws.aclose()
+
+
+@pytest.mark.parametrize(
+    ("offered", "chosen"),
+    [
+        ((), None),
+        (("agent.v1",), "agent.v1"),
+        (("agent.v1", "bearer.t"), "agent.v1"),
+        (("bearer.t", "x"), None),
+    ],
+)
+async def test_only_our_subprotocol_is_echoed(offered: tuple[str, ...], chosen: str | None) -> None:
+    """A token that was offered as a subprotocol never comes back."""
+    seen: list[bool] = []
+
+    async def handler(connection: Connection) -> None:
+        seen.append(connection.agent_v1)
+
+    async with trio.open_nursery() as nursery:
+        ws = await connected(nursery, handler, offered)
+        assert ws.subprotocol == chosen
+        with pytest.raises(ConnectionClosed):
+            await ws.get_message()
+        await ws.aclose()
+    assert seen == [chosen is not None]
+
+
+async def test_frames_glued_to_the_upgrade_are_not_lost() -> None:
+    """A client may send before it has seen the 101."""
+    hello = masked(0x81, b"hello" * 2000)
+    frames = await converse(HANDSHAKE + hello + masked(0x88, b"\x03\xe8"))
+    assert frames == b"\x81\x7e" + struct.pack("!H", 10000) + b"hello" * 2000 + b"\x88\x02\x03\xe8"
+
+
+async def test_a_70_kb_frame_closes_with_1009() -> None:
+    """The limit is 64 KiB, and the client is told."""
+    assert close_code(await converse(HANDSHAKE + masked(0x81, b"x" * 70_000))) == 1009
+
+
+async def test_the_limit_counts_bytes_not_characters(autojump_clock: trio.testing.MockClock) -> None:
+    """40,000 characters of three bytes are too many."""
+    frames = await converse(HANDSHAKE + masked(0x81, "€".encode() * 40_000))
+    assert close_code(frames) == 1009
+
+
+async def test_ten_thousand_fragments_over_the_limit_close_with_1009() -> None:
+    """Fragments are counted together."""
+    fragments = masked(0x01, b"x") + masked(0x00, b"x" * 8) * 10_000
+    assert close_code(await converse(HANDSHAKE + fragments)) == 1009
+
+
+async def test_a_ping_after_1009_harms_nobody() -> None:
+    """The library's reader cannot answer it; the close frame still arrives and nothing is raised."""
+    frames = await converse(HANDSHAKE + masked(0x81, b"x" * 65_537) + masked(0x89, b"p") * 3)
+    assert close_code(frames) == 1009
+
+
+@pytest.mark.parametrize(
+    ("hostile", "code"),
+    [
+        (masked(0x81, b"\xff\xfe"), 1007),
+        (masked(0x81, b"\xed\xa0\x80"), 1007),
+        (b"\x81\x01a", 1002),
+        (masked(0xC1, b"a"), 1002),
+        (masked(0x83, b"a"), 1002),
+        (masked(0x80, b"a"), 1002),
+        (masked(0x09, b"a"), 1002),
+        (masked(0x88, b"\x03"), 1002),
+    ],
+    ids=[
+        "utf8",
+        "surrogate",
+        "unmasked",
+        "reserved-bit",
+        "opcode",
+        "continuation",
+        "fragmented-ping",
+        "close",
+    ],
+)
+async def test_a_client_that_breaks_the_protocol_is_told(hostile: bytes, code: int) -> None:
+    """What was right before it is still answered, then the close frame says what was wrong."""
+    frames = await converse(HANDSHAKE + masked(0x81, b"ok") + hostile)
+    assert frames.startswith(b"\x81\x02ok\x88")
+    assert close_code(frames) == code
+
+
+async def test_the_clients_close_is_echoed_and_ends_the_session() -> None:
+    """Its code reaches the reader."""
+    codes: list[int] = []
+
+    async def handler(connection: Connection) -> None:
+        with pytest.raises(WireClosed) as caught:
+            await connection.receive()
+        codes.append(caught.value.code)
+
+    frames = await converse(HANDSHAKE + masked(0x88, struct.pack("!H", 4000)), handler)
+    assert frames == b"\x88\x02" + struct.pack("!H", 4000)
+    assert codes == [4000]
+
+
+async def test_a_client_that_leaves_without_a_word_is_1006(autojump_clock: trio.testing.MockClock) -> None:
+    """The reader learns that there was no close frame."""
+    codes: list[int] = []
+
+    async def handler(connection: Connection) -> None:
+        with pytest.raises(WireClosed) as caught:
+            await connection.receive()
+        codes.append(caught.value.code)
+
+    await converse(HANDSHAKE, handler, eof=True)
+    assert codes == [1006]
+
+
+async def test_closing_wakes_the_reader_and_waits_for_the_client() -> None:
+    """Pings and messages that still come are harmless, and nothing follows the close frame."""
+    codes: list[int] = []
+
+    async def handler(connection: Connection) -> None:
+        async def reader() -> None:
+            with pytest.raises(WireClosed) as caught:
+                await connection.receive()
+            codes.append(caught.value.code)
+            with pytest.raises(WireClosed):
+                await connection.receive()
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(write_all, connection)
+            nursery.start_soon(reader)
+            await trio.testing.wait_all_tasks_blocked()
+            await connection.close(1012, "back soon")
+            connection.outbox.put(connection.frame(b"never"))
+        codes.append(0)
+
+    client, server = trio.testing.memory_stream_pair()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(serve_one, server, handler)
+        await client.send_all(HANDSHAKE)
+        while not codes:
+            await trio.testing.wait_all_tasks_blocked()
+        assert codes == [1012]
+        late = masked(0x89, b"p") + masked(0x81, b"late") * 5 + masked(0x88, struct.pack("!H", 1012))
+        await client.send_all(late)
+        frames = (await read_until_eof(client)).partition(b"\r\n\r\n")[2]
+        await client.aclose()
+    assert frames == b"\x88\x0b\x03\xf4back soon"
+    assert codes == [1012, 0]
+
+
+async def test_a_long_reason_is_cut_at_a_character(autojump_clock: trio.testing.MockClock) -> None:
+    """A control frame holds 125 bytes."""
+
+    async def handler(connection: Connection) -> None:
+        connection.put_close(1008, "å" * 100)
+
+    frames = await converse(HANDSHAKE, handler)
+    assert frames[:2] == bytes((0x88, 2 + 122))
+    assert frames[4:].decode() == "å" * 61
+
+
+async def test_a_handler_that_just_returns_closes_with_1000(autojump_clock: trio.testing.MockClock) -> None:
+    """What it left in the outbox is written first, less its deltas."""
+
+    async def handler(connection: Connection) -> None:
+        connection.outbox.open_turn(1)
+        connection.outbox.put_delta(1, connection.frame(b"stale"))
+        connection.outbox.put(connection.frame(b"last"))
+
+    assert await converse(HANDSHAKE, handler) == b"\x81\x04last\x88\x02\x03\xe8"
+
+
+async def test_a_client_that_never_closes_is_left_after_a_moment(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """The end of a connection is bounded by deadlines."""
+    client, server = trio.testing.memory_stream_pair()
+    started = trio.current_time()
+
+    async def handler(connection: Connection) -> None:
+        with trio.move_on_after(CLOSE_TIMEOUT):
+            await connection.close(1012, "")
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(serve_one, server, handler)
+        await client.send_all(HANDSHAKE)
+    assert trio.current_time() - started <= 2 * CLOSE_TIMEOUT + FLUSH_TIMEOUT
+    with pytest.raises(trio.BrokenResourceError):
+        await client.send_all(b"x")
+
+
+@pytest.mark.parametrize(
+    ("change", "status"),
+    [
+        ((b"Version: 13", b"Version: 12"), 426),
+        ((b"Sec-WebSocket-Version: 13\r\n", b""), 400),
+        ((b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n", b""), 400),
+        ((b"Connection: Upgrade", b"Connection: close"), 400),
+    ],
+)
+async def test_a_bad_upgrade_is_refused_in_http(change: tuple[bytes, bytes], status: int) -> None:
+    """The library's refusal reaches the client, and the handler is never called."""
+
+    async def handler(connection: Connection) -> None:
+        raise AssertionError
+
+    client, server = trio.testing.memory_stream_pair()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(serve_one, server, handler)
+        await client.send_all(HANDSHAKE.replace(*change))
+        answer = await read_until_eof(client)
+        await client.aclose()
+    assert answer.startswith(b"HTTP/1.1 %d" % status)
+    assert b"\x88" not in answer
+
+
+async def test_the_librarys_client_sees_a_rejection() -> None:
+    """A refusal is a response that a real client understands."""
+    pair: Any = trio.testing.memory_stream_pair()
+    client, server = pair
+
+    async def reject() -> None:
+        head = await read_head(server)
+        assert isinstance(head, Head)
+        raw = head.raw.replace(b"13", b"12")
+        await serve_websocket(
+            server, Head(head.method, head.target, head.version, head.headers, raw, b""), echo
+        )
+
+    with pytest.RaisesGroup(ConnectionRejected):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(reject)
+            await wrap_client_stream(nursery, client, "localhost", "/ws")
+
+
+async def test_a_cancel_behind_a_ping_is_seen_while_the_socket_blocks(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """A client that pauses reading can still be heard."""
+    client, inner = trio.testing.memory_stream_pair()
+    server = SlowWriter(inner)
+    seen: list[str | bytes] = []
+
+    async def handler(connection: Connection) -> None:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(write_all, connection)
+            for _ in range(50):
+                connection.outbox.put(connection.frame(b"delta"))
+            seen.append(await connection.receive())
+            server.reads.set()
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(serve_one, server, handler)
+        await client.send_all(HANDSHAKE + masked(0x89, b"are you there") + masked(0x81, b"cancel"))
+        with trio.fail_after(1):
+            while not seen:
+                await trio.testing.wait_all_tasks_blocked()
+        nursery.cancel_scope.cancel()
+    assert seen == ["cancel"]
+
+
+async def test_what_is_heard_is_stamped(autojump_clock: trio.testing.MockClock) -> None:
+    """Any byte counts as a sign of life, a PONG too; our own PING is an empty one."""
+    client, server = trio.testing.memory_stream_pair()
+    stamps: list[float] = []
+
+    async def handler(connection: Connection) -> None:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(write_all, connection)
+            stamps.append(connection.heard_at)
+            await trio.sleep(5)
+            connection.ping()
+            await trio.sleep(1)
+            stamps.append(connection.heard_at)
+            nursery.cancel_scope.cancel()
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(serve_one, server, handler)
+        await client.send_all(HANDSHAKE)
+        received = bytearray()
+        while not received.endswith(b"\x89\x00"):
+            received += await client.receive_some()
+        await client.send_all(masked(0x8A, b""))
+        await client.aclose()
+    assert stamps[1] - stamps[0] == pytest.approx(5)
+
+
+async def test_an_outbox_that_overflows_aborts_the_connection() -> None:
+    """A client that never reads is dropped; its reader and its writer end."""
+    client, inner = trio.testing.memory_stream_pair()
+    server = SlowWriter(inner)
+    ended: list[bool] = []
+
+    async def handler(connection: Connection) -> None:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(write_all, connection)
+            with pytest.raises(WireClosed):
+                await connection.receive()
+        ended.append(connection.aborted)
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(serve_one, server, handler)
+        await client.send_all(HANDSHAKE + masked(0x89, b"") * (OUTBOX_FRAMES + 2))
+    assert ended == [True]
+    assert server.closed
+
+
+async def test_abort_ends_a_blocked_write_and_read_at_once() -> None:
+    """It is synchronous, may be repeated, and later sends fail too."""
+    client, inner = trio.testing.memory_stream_pair()
+    server = SlowWriter(inner)
+    ended: list[str] = []
+
+    async def handler(connection: Connection) -> None:
+        async def reader() -> None:
+            with pytest.raises(WireClosed):
+                await connection.receive()
+            ended.append("reader")
+
+        async def writer() -> None:
+            with pytest.raises(WireClosed):
+                await connection.send(b"frame")
+            ended.append("writer")
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(reader)
+            nursery.start_soon(writer)
+            await trio.testing.wait_all_tasks_blocked()
+            connection.abort()
+            connection.abort()
+        with pytest.raises(WireClosed):
+            await connection.send(b"frame")
+        connection.abort()
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(serve_one, server, handler)
+        await client.send_all(HANDSHAKE)
+    assert sorted(ended) == ["reader", "writer"]
+
+
+async def test_nothing_follows_half_a_frame(autojump_clock: trio.testing.MockClock) -> None:
+    """A write that was cancelled leaves the stream unusable, so not even a close frame is written after it."""
+    client, inner = trio.testing.memory_stream_pair()
+    server = SlowWriter(inner)
+
+    async def handler(connection: Connection) -> None:
+        with trio.move_on_after(1):
+            await connection.send(b"half")
+        server.reads.set()
+        with pytest.raises(WireClosed):
+            await connection.send(b"more")
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(serve_one, server, handler)
+        await client.send_all(HANDSHAKE)
+        assert await read_until_eof(client) == b""
+
+
+async def test_a_handler_that_raises_closes_the_connection_and_is_heard_of() -> None:
+    """The caller decides what a fault means."""
+
+    async def handler(connection: Connection) -> None:
+        raise ZeroDivisionError
+
+    client, server = trio.testing.memory_stream_pair()
+    await client.send_all(HANDSHAKE)
+    with pytest.RaisesGroup(ZeroDivisionError):
+        await serve_one(server, handler)
+    assert await read_until_eof(client) == b""
+
+
+async def test_a_connection_that_is_cancelled_is_closed_at_once(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """Nobody waits for the client then."""
+    client, server = trio.testing.memory_stream_pair()
+    started = trio.current_time()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(serve_one, server, echo)
+        await client.send_all(HANDSHAKE)
+        await trio.testing.wait_all_tasks_blocked()
+        nursery.cancel_scope.cancel()
+    assert trio.current_time() == started
+    assert (await read_until_eof(client)).startswith(b"HTTP/1.1 101")
+
+
+@pytest.mark.parametrize("blocked", [False, True])
+async def test_abort_over_a_real_socket_resets_what_is_stuck(blocked: bool) -> None:
+    """A blocked write ends at once, and the kernel keeps nothing for a client that does not read."""
+    listeners = await trio.open_tcp_listeners(0, host="127.0.0.1")
+    ended: list[str] = []
+    over = trio.Event()
+
+    async def handler(connection: Connection) -> None:
+        async def writer() -> None:
+            try:
+                while blocked:
+                    await connection.send(bytes(1 << 20))
+            except WireClosed:
+                ended.append("writer")
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(writer)
+            await trio.sleep(0.05)
+            connection.abort()
+            with pytest.raises(WireClosed):
+                await connection.receive()
+        over.set()
+
+    async def serve(stream: trio.SocketStream) -> None:
+        await serve_one(stream, handler)
+
+    async with trio.open_nursery() as nursery:
+        await nursery.start(trio.serve_listeners, serve, listeners)
+        address = listeners[0].socket.getsockname()
+        async with await trio.open_tcp_stream(*address) as client:
+            await client.send_all(HANDSHAKE)
+            with trio.fail_after(2):
+                await over.wait()
+        nursery.cancel_scope.cancel()
+    assert ended == ["writer"] * blocked
