@@ -6,6 +6,8 @@ otherwise.
 """
 
 from dataclasses import dataclass
+from ipaddress import ip_address
+from math import isfinite
 from pathlib import Path
 from typing import Literal
 
@@ -54,37 +56,90 @@ TOMBSTONE_SECONDS = 24 * 3600.0
 LEDGER_ROWS = 100_000
 
 
+def is_loopback(host: str) -> bool:
+    """Return whether only this machine can reach `host`, a name or an IP address."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """What the operator chose: one frozen value, checked when it is made.
 
     Raises `agent.errors.UsageError`, one line that names the setting, when a value cannot work.
+
+    Args:
+        host: Address to bind. One that other machines reach needs a token, or insecure.
+        port: TCP port; 0 takes a free one.
+        kb: Folder with the knowledge base: markdown files.
+        lang: Language of a refusal when a question's own cannot be told.
+        model: What drafts answers: mock, or script:FILE (a JSON array of scripted drafts).
+        mock_hallucinate: Share of the mock's drafts that hold an invented number, 0 to 1.
+        mock_seed: Seed of the mock; the same seed gives the same run.
+        mock_delay_ms: Milliseconds before each piece of the mock's draft.
+        pace_ms: Milliseconds between two words of a verified answer; 0 sends them at once.
+        turn_timeout: Seconds that a draft may take.
+        action_webhook: URL that a confirmed action is posted to; without it actions are only recorded.
+        action_delay_ms: Milliseconds that a recorded action takes, BEFORE[,AFTER] the point of no return.
+        token: Secret that clients must bring. Better given as AGENT_TOKEN: other users see flags.
+        insecure: Serve other machines without a token.
+        allow_host: Further Host header that is ours, such as a proxy's name.
+        allow_origin: Further Origin whose pages may connect.
+        max_connections: Connections at a time; more are told to come back later.
+        rate_limit: Messages per second and session that interrupt or queue; 0 is no limit.
+        log_format: Log lines for people (console) or programs (json); they go to standard error.
+        log_level: Least level that is logged. debug shows what users and the model said.
     """
 
     host: str = "127.0.0.1"
     port: int = 8787
     kb: Path = Path("kb")
     lang: Literal["en", "sv"] = "en"
-    model: str = "mock"  # "mock" or "script:FILE"
-    mock_hallucinate: float = 0.0  # 0..1, share of drafts that hold an invented number
+    model: str = "mock"
+    mock_hallucinate: float = 0.0
     mock_seed: int = 0
-    mock_delay_ms: float = 0.0  # before each delta of a draft
-    pace_ms: float = 20.0  # between two deltas of a verified text; 0 is off
-    turn_timeout: float = 30.0  # seconds for a draft
+    mock_delay_ms: float = 0.0
+    pace_ms: float = 20.0
+    turn_timeout: float = 30.0
     action_webhook: str | None = None
-    action_delay_ms: tuple[float, float] = (0.0, 0.0)  # before and after begin(), of the `record` executor
+    action_delay_ms: tuple[float, float] = (0.0, 0.0)
     token: str | None = None
     insecure: bool = False
     allow_host: tuple[str, ...] = ()
     allow_origin: tuple[str, ...] = ()
     max_connections: int = 1000
-    rate_limit: float = 20.0  # messages per second that pre-empt or queue; 0 is off
+    rate_limit: float = 20.0
     log_format: Literal["console", "json"] = "console"
     log_level: Literal["debug", "info", "warning", "error"] = "info"
 
     def __post_init__(self) -> None:
         """Check what the types cannot say."""
+        numbers = (
+            self.mock_delay_ms,
+            self.pace_ms,
+            self.turn_timeout,
+            self.rate_limit,
+            *self.action_delay_ms,
+        )
+        token = self.token
         problems = (
+            (not all(map(isfinite, numbers)), "a number of seconds, milliseconds or messages must be finite"),
+            (
+                token is not None
+                and not (token.isascii() and token.isprintable() and token.strip() == token != ""),
+                "token must be printable ASCII, not empty, without spaces around it",
+            ),
+            (
+                not self.insecure and token is None and not is_loopback(self.host),
+                f"host {self.host} is open to other machines: set a token, or --insecure to serve without one",
+            ),
+            (
+                self.action_webhook is not None
+                and not self.action_webhook.startswith(("http://", "https://")),
+                "action-webhook must be a URL that begins with http:// or https://",
+            ),
             (not 0 <= self.port <= 65535, "port must be 0 to 65535"),
             (self.lang not in ("en", "sv"), "lang must be en or sv"),
             (not 0 <= self.mock_hallucinate <= 1, "mock-hallucinate must be 0 to 1"),
@@ -95,6 +150,10 @@ class Settings:
             (self.rate_limit < 0, "rate-limit must not be negative"),
             (self.max_connections < 1, "max-connections must be at least 1"),
             (self.log_format not in ("console", "json"), "log-format must be console or json"),
+            (
+                self.log_level not in ("debug", "info", "warning", "error"),
+                "log-level must be debug, info, warning or error",
+            ),
             (
                 self.model != "mock" and not self.model.startswith("script:"),
                 "model must be mock or script:FILE",

@@ -1,0 +1,95 @@
+"""Settings are one frozen value, and a wrong one says in one line what to change."""
+
+import dataclasses
+import inspect
+from typing import Any
+
+import pytest
+
+from agent.config import Settings, is_loopback
+from agent.errors import UsageError
+
+
+def test_defaults_stand() -> None:
+    """Without any choice the server is local, paced and mocked."""
+    settings = Settings()
+    assert (settings.host, settings.port, settings.model, settings.token) == ("127.0.0.1", 8787, "mock", None)
+
+
+def test_settings_cannot_be_changed() -> None:
+    """What was checked stays as it was checked."""
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        Settings().port = 1  # type: ignore[misc]
+
+
+def test_every_setting_is_described() -> None:
+    """The docstring is the help text of the flags."""
+    described = inspect.getdoc(Settings) or ""
+    for field in dataclasses.fields(Settings):
+        assert f"    {field.name}: " in described
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"port": -1},
+        {"port": 65536},
+        {"lang": "de"},
+        {"mock_hallucinate": 1.1},
+        {"mock_hallucinate": float("nan")},
+        {"mock_delay_ms": -1.0},
+        {"pace_ms": -1.0},
+        {"turn_timeout": 0.0},
+        {"action_delay_ms": (0.0, -1.0)},
+        {"rate_limit": -1.0},
+        {"max_connections": 0},
+        {"log_format": "xml"},
+        {"log_level": "loud"},
+        {"model": "gpt"},
+        {"token": ""},
+        {"token": " x"},
+        {"token": "å"},
+        {"action_webhook": "ftp://x"},
+    ],
+    ids=str,
+)
+def test_wrong_value_is_one_line_that_names_the_setting(wrong: dict[str, Any]) -> None:
+    """A value that cannot work is refused when the settings are made."""
+    with pytest.raises(UsageError) as caught:
+        Settings(**wrong)
+    assert next(iter(wrong)).replace("_", "-") in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["pace_ms", "turn_timeout", "mock_delay_ms", "rate_limit"])
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_numbers_must_be_finite(name: str, value: float) -> None:
+    """Neither NaN nor infinity slips past a comparison."""
+    with pytest.raises(UsageError, match="finite"):
+        Settings(**{name: value})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("host", "expected"),
+    [
+        ("127.0.0.1", True),
+        ("127.9.9.9", True),
+        ("::1", True),
+        ("localhost", True),
+        ("0.0.0.0", False),
+        ("::", False),
+        ("192.168.1.2", False),
+        ("agent.test", False),
+        ("", False),
+    ],
+)
+def test_other_machines_need_a_token_or_a_word(host: str, expected: bool) -> None:
+    """A host that is not loopback works only with a token or with insecure."""
+    assert is_loopback(host) is expected
+    Settings(host=host, token="t")
+    Settings(host=host, insecure=True)
+    if expected:
+        Settings(host=host)
+    else:
+        with pytest.raises(UsageError, match="--insecure"):
+            Settings(host=host)
