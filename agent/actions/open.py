@@ -1,0 +1,35 @@
+"""Names the executor that the settings ask for; httpx is imported only when one needs it."""
+
+from importlib.util import find_spec
+from urllib.parse import urlsplit
+
+from ..config import Settings
+from ..errors import UsageError
+from ..ports.action import Executor
+from .executors import RecordExecutor
+
+
+def open_executor(settings: Settings) -> Executor:
+    """Return the webhook executor when there is a URL for it, else the one that only records.
+
+    Raises `agent.errors.UsageError`, without the URL's text, when the URL cannot be called or httpx is not installed.
+    """
+    if settings.action_webhook is None:
+        before, after = settings.action_delay_ms
+        return RecordExecutor(before / 1000, after / 1000)
+    _check_url(settings.action_webhook)
+    if find_spec("httpx") is None:
+        raise UsageError("action-webhook needs httpx: pip install 'agent-server[webhook]'")
+    from .webhook import WebhookExecutor
+
+    return WebhookExecutor(settings.action_webhook)
+
+
+def _check_url(url: str) -> None:
+    try:
+        parts = urlsplit(url)
+        whole = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        whole = False
+    if not whole:
+        raise UsageError("action-webhook must be a URL like https://example.com/hook")

@@ -1,0 +1,128 @@
+"""Carries out an action by one POST to the operator's URL.
+
+`begin()` is called when the connection stands (TLS included) and before the first byte of the request leaves, which
+httpx's trace extension tells. So everything up to there is without an effect: not connected is `ActionFailed`, and a
+cancel there is a plain cancel. From there on only the answer's status can tell: a 4xx says that nothing was done, a
+2xx that it was, and anything else (3xx, 5xx, silence, a reset, an answer too long) leaves it unknown.
+
+One connection per action, none kept: a kept one may be dead, and whether a request on it arrived could not be told.
+Nothing is retried, no redirect is followed, no proxy or credential is taken from the environment, no cookie is kept.
+Messages and logs hold neither the URL nor the payload; httpx's own loggers, which would, are raised to WARNING.
+"""
+
+import logging
+from collections.abc import Callable, Mapping
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+from typing import Any
+
+import httpx
+import msgspec
+import trio
+
+from ..config import MAX_NESTING, WEBHOOK_ANSWER_MAX, WEBHOOK_TIMEOUT
+from ..errors import ActionFailed, ActionUnknown
+from ..ports.action import Call
+
+_SENDING = "http11.send_request_headers.started"
+_CONNECTIONS = 100  # at once; one more waits, and fails like any that cannot connect
+
+
+class WebhookExecutor:
+    """POSTs `{suggestionId, action, payload}` as JSON, with the suggestion id as `Idempotency-Key`.
+
+    url: http or https; user and password in it are sent as basic authentication.
+    transport: what carries the request; None is the network.
+    """
+
+    def __init__(self, url: str, transport: httpx.AsyncBaseTransport | None = None) -> None:
+        for name in ("httpx", "httpcore"):
+            logging.getLogger(name).setLevel(logging.WARNING)
+        self._url = url
+        self._client = httpx.AsyncClient(
+            transport=transport,
+            timeout=None,  # one deadline for the whole exchange, below
+            trust_env=False,
+            follow_redirects=False,
+            headers={"Accept": "application/json", "Accept-Encoding": "identity"},
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
+            limits=httpx.Limits(max_connections=_CONNECTIONS, max_keepalive_connections=0),
+        )
+
+    async def run(self, call: Call, begin: Callable[[], None]) -> Mapping[str, Any]:
+        """POST the call and return the JSON answer of a 2xx ({} when it is not JSON).
+
+        Raises `ActionFailed` when not connected or on a 4xx, `ActionUnknown` when the request began and neither a
+        2xx nor a 4xx came back within WEBHOOK_TIMEOUT seconds of the start. On cancel the connection is closed.
+        """
+        begun = False
+
+        async def trace(event: str, info: Mapping[str, Any]) -> None:
+            nonlocal begun
+            if event == _SENDING:
+                begin()
+                begun = True
+
+        body = {"suggestionId": call.suggestion_id, "action": call.action, "payload": dict(call.payload)}
+        with trio.move_on_after(WEBHOOK_TIMEOUT):
+            try:
+                async with self._client.stream(
+                    "POST",
+                    self._url,
+                    content=msgspec.json.encode(body),
+                    headers={"Content-Type": "application/json", "Idempotency-Key": call.suggestion_id},
+                    extensions={"trace": trace},
+                ) as response:
+                    return await _outcome(response)
+            except httpx.HTTPError as error:
+                raise _cut_short(begun, type(error).__name__) from None
+        raise _cut_short(begun, f"no answer in {WEBHOOK_TIMEOUT:g} s")
+
+
+def _cut_short(begun: bool, why: str) -> ActionFailed | ActionUnknown:
+    """Return the error for an exchange that ended without a status; `why` holds no text of the request."""
+    if begun:
+        return ActionUnknown(f"The webhook was called but its outcome is not known ({why}).")
+    return ActionFailed(f"The webhook could not be reached ({why}).")
+
+
+async def _outcome(response: httpx.Response) -> Mapping[str, Any]:
+    if response.is_client_error:
+        raise ActionFailed(f"The webhook refused the action (status {response.status_code}).")
+    if not response.is_success:
+        raise ActionUnknown(
+            f"The webhook was called but its outcome is not known (status {response.status_code})."
+        )
+    answer = bytearray()
+    try:
+        async for piece in response.aiter_raw():
+            # Closing makes the next read fail, which unwinds httpx's nested generators; leaving the loop would
+            # leave them to the garbage collector.
+            answer += piece
+            if len(answer) > WEBHOOK_ANSWER_MAX:
+                await response.aclose()
+    except httpx.HTTPError:
+        if len(answer) <= WEBHOOK_ANSWER_MAX:
+            raise
+    if len(answer) > WEBHOOK_ANSWER_MAX:
+        raise ActionUnknown(
+            f"The webhook was called but its outcome is not known (answer over {WEBHOOK_ANSWER_MAX} bytes)."
+        )
+    return _data(bytes(answer))
+
+
+def _data(answer: bytes) -> Mapping[str, Any]:
+    """Return a JSON object as it is, any other JSON value under `answer`, and what cannot be shown as {}."""
+    try:
+        value = msgspec.json.decode(answer)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        return {}
+    if _deeper_than(MAX_NESTING, value):
+        return {}
+    return value if isinstance(value, dict) else {"answer": value}
+
+
+def _deeper_than(levels: int, value: object) -> bool:
+    if not isinstance(value, dict | list):
+        return False
+    inside = value.values() if isinstance(value, dict) else value
+    return levels == 0 or any(_deeper_than(levels - 1, item) for item in inside)

@@ -1,0 +1,147 @@
+"""What every executor must do with `begin()`. A new one joins by a line in EXECUTORS.
+
+Each is made so that it waits a second before `begin()` and a second after its effect, and tells its effects.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import httpx
+import pytest
+import structlog
+import trio
+from trio.testing import MockClock
+
+from agent.actions.executors import RecordExecutor
+from agent.actions.runner import Runner, Stopped
+from agent.actions.webhook import WebhookExecutor
+from agent.ports.action import Call, Executor, Outcome
+from agent.storage.memory import MemoryLedger
+
+Effect = Callable[[], None]
+CALL = Call("s1", "send_sms", {"phone": "070-1234567"})
+
+
+def _record(effect: Effect) -> Executor:
+    def processor(logger: object, method: str, event: Mapping[str, Any]) -> str:
+        effect()
+        raise structlog.DropEvent
+
+    structlog.configure(processors=[processor])
+    return RecordExecutor(1.0, 1.0)
+
+
+def _webhook(effect: Effect) -> Executor:
+    class Network(httpx.AsyncBaseTransport):
+        async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+            await trio.sleep(1.0)
+            await request.extensions["trace"]("http11.send_request_headers.started", {})
+            effect()
+            await trio.sleep(1.0)
+            return httpx.Response(200, stream=httpx.ByteStream(b'{"sent": true}'))
+
+    return WebhookExecutor("http://hook.test/", Network())
+
+
+EXECUTORS = {"record": _record, "webhook": _webhook}
+
+
+class Still:
+    """A clock and an observer that tell nothing."""
+
+    def now_ms(self) -> int:
+        return 0
+
+    def count(self, metric: str, label: str = "") -> None: ...
+
+    def measure(self, metric: str, seconds: float) -> None: ...
+
+    def gauge(self, metric: str, change: int) -> None: ...
+
+
+class Rig:
+    def __init__(self, name: str) -> None:
+        self.effects = 0
+        self.executor = EXECUTORS[name](self._effect)
+
+    def _effect(self) -> None:
+        self.effects += 1
+
+
+@pytest.fixture(params=sorted(EXECUTORS))
+def rig(request: pytest.FixtureRequest) -> Any:
+    yield Rig(request.param)
+    structlog.reset_defaults()
+
+
+async def test_begin_is_called_once_and_before_the_effect(rig: Rig, autojump_clock: MockClock) -> None:
+    """A run calls begin once, has its effect once and after it, and returns what a client can be shown."""
+    before: list[int] = []
+    data = await rig.executor.run(CALL, lambda: before.append(rig.effects))
+    assert before == [0]
+    assert rig.effects == 1
+    assert isinstance(data, dict)
+
+
+async def test_cancelled_before_begin_there_is_no_effect(rig: Rig, autojump_clock: MockClock) -> None:
+    """A cancel before begin ends the run at once; begin is not called and nothing happens."""
+    begun: list[bool] = []
+    with trio.move_on_after(0.5) as scope:
+        await rig.executor.run(CALL, lambda: begun.append(True))
+    await trio.sleep(5.0)
+    assert scope.cancelled_caught
+    assert (begun, rig.effects) == ([], 0)
+    assert trio.current_time() == pytest.approx(5.5)
+
+
+async def test_cancelled_at_begin_there_is_no_effect(rig: Rig, autojump_clock: MockClock) -> None:
+    """A begin that is refused ends the run without an effect."""
+
+    def refuse() -> None:
+        raise Stopped("stop was first")
+
+    with pytest.raises(Stopped):
+        await rig.executor.run(CALL, refuse)
+    await trio.sleep(5.0)
+    assert rig.effects == 0
+
+
+@pytest.mark.parametrize(
+    ("at", "effects", "status"), [(0.5, 0, "cancelled"), (1.5, 1, "done"), (2.5, 1, "done")]
+)
+async def test_a_stop_is_answered_by_the_truth(
+    rig: Rig, nursery: trio.Nursery, autojump_clock: MockClock, at: float, effects: int, status: str
+) -> None:
+    """Under the runner, a stop before begin is cancelled without an effect; after it the real result is reported."""
+    outcomes: list[Outcome] = []
+    still = Still()
+    runner = Runner(nursery, MemoryLedger(), rig.executor, still, still)
+    running = runner.start(CALL, outcomes.append)
+    await trio.sleep(at)
+    running.stop()
+    await runner.wait_idle()
+    await trio.sleep(5.0)
+    assert rig.effects == effects
+    assert [outcome.status for outcome in outcomes] == [status]
+
+
+async def test_stopped_in_the_tick_of_begin_the_first_of_the_two_counts(
+    rig: Rig, nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    """A stop right after begin was granted is too late: one effect, and its real result."""
+    outcomes: list[Outcome] = []
+    still = Still()
+
+    class StopAtBegin:
+        async def run(self, call: Call, begin: Callable[[], None]) -> Mapping[str, Any]:
+            def begin_then_stop() -> None:
+                begin()
+                running.stop()
+
+            return await rig.executor.run(call, begin_then_stop)
+
+    runner = Runner(nursery, MemoryLedger(), StopAtBegin(), still, still)
+    running = runner.start(CALL, outcomes.append)
+    await runner.wait_idle()
+    assert rig.effects == 1
+    assert [outcome.status for outcome in outcomes] == ["done"]
