@@ -1,0 +1,178 @@
+"""Pictures of the code, drawn from the code: `agent diagrams` writes them, `agent diagrams --check` finds stale ones.
+
+Strategy: each file is a pure function of the state tables, the message types or the import statements, so the
+same code gives the same bytes. Imports are read from the syntax trees, not by importing.
+"""
+
+import ast
+import difflib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from .actions.suggestions import TABLE as SUGGESTION
+from .fsm import Table, matrix, mermaid
+from .protocol.asyncapi import document
+from .session.states import TABLE as SESSION
+
+PACKAGE = Path(__file__).resolve().parent
+
+Imports = Mapping[str, frozenset[str]]
+
+
+def render() -> dict[str, str]:
+    """Return every diagram: the path below the diagrams folder, and the file's text."""
+    return {
+        "session.md": _table(SESSION, "agent/session/states.py"),
+        "suggestion.md": _table(SUGGESTION, "agent/actions/suggestions.py"),
+        "layers.md": _layers(PACKAGE),
+        "asyncapi.json": document().decode(),
+    }
+
+
+def write(folder: Path) -> list[str]:
+    """Write every diagram into `folder`, made if absent, and return the names of those that changed."""
+    folder.mkdir(parents=True, exist_ok=True)
+    changed = []
+    for name, text in render().items():
+        path = folder / name
+        if _read(path) != text:
+            path.write_text(text, encoding="utf-8", newline="\n")
+            changed.append(name)
+    return changed
+
+
+def check(folder: Path) -> str:
+    """Return a unified diff from what is in `folder` to what the code says; empty when nothing is stale.
+
+    A file that no diagram is made for counts as stale too.
+    """
+    fresh = render()
+    present = (path.name for path in folder.glob("*") if path.is_file() and not path.name.startswith("."))
+    names = sorted({*fresh, *present})
+    return "".join(_diff(folder / name, fresh.get(name)) for name in names)
+
+
+def imports(package: Path) -> Imports:
+    """Return, for each room of `package`, the rooms that it imports from.
+
+    A room is a module or a folder directly below the package.
+    """
+    found: dict[str, set[str]] = {}
+    for path in sorted(package.rglob("*.py")):
+        parts = path.relative_to(package).with_suffix("").parts
+        if parts[-1] == "__init__":
+            parts = parts[:-1]
+        if not parts:
+            continue
+        room = parts[0]
+        depth = len(path.relative_to(package).parts)
+        tree = ast.parse(path.read_text(encoding="utf-8"), path.name)
+        found.setdefault(room, set()).update(_rooms(tree, parts[: depth - 1], package.name) - {room})
+    return {room: frozenset(targets & set(found)) for room, targets in found.items()}
+
+
+def _rooms(tree: ast.Module, folder: tuple[str, ...], package: str) -> set[str]:
+    """Return the first part, below the package, of everything that a module in `folder` imports."""
+    targets: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            targets |= {each.name.split(".")[1] for each in node.names if each.name.startswith(package + ".")}
+        elif isinstance(node, ast.ImportFrom):
+            module = tuple((node.module or "").split(".")) if node.module else ()
+            if node.level:
+                path = folder[: len(folder) - node.level + 1] + module
+            elif module[0] == package:
+                path = module[1:]
+            else:
+                continue
+            targets |= {path[0]} if path else {each.name for each in node.names}
+    return targets
+
+
+def _table(table: Table[Any, Any], source: str) -> str:
+    return (
+        f"# {table.title}\n\n"
+        f"Drawn from `{source}` by `agent diagrams`; change the table, not this file. An arrow reads: trigger,\n"
+        f"[guard], / what is done. Guards of one state and trigger are tried from top to bottom.\n\n"
+        f"```mermaid\n{mermaid(table)}```\n\n"
+        f"What each state makes of each trigger (a dash: refused, nothing changes):\n\n"
+        f"{matrix(table)}"
+    )
+
+
+def _layers(package: Path) -> str:
+    rooms = imports(package)
+    heights = {room: _height(room, rooms, ()) for room in rooms}
+    order = sorted(rooms, key=lambda room: (-heights[room], room))
+    arrows = [
+        f"    {_node(room)} --> {_node(each)}" for room in order for each in sorted(_direct(room, rooms))
+    ]
+    lines = [
+        "# Layers",
+        "",
+        "Drawn from the import statements of `agent/` by `agent diagrams`. An arrow points to what is imported;",
+        "one that follows from others is left out of the picture, not of the table.",
+        "",
+        "```mermaid",
+        "flowchart TD",
+        *(f"    {_node(room)}[{room}]" for room in order),
+        *arrows,
+        "```",
+        "",
+        "| room | imports |",
+        "| --- | --- |",
+        *(f"| {room} | {', '.join(sorted(rooms[room])) or 'nothing of its own package'} |" for room in order),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _direct(room: str, rooms: Imports) -> set[str]:
+    """Return the imports of `room` that none of its other imports already leads to."""
+    return {
+        each
+        for each in rooms[room]
+        if not any(each in _below(other, rooms) for other in rooms[room] if other != each)
+    }
+
+
+def _below(room: str, rooms: Imports) -> set[str]:
+    """Return every room that `room` leads to; a cycle is walked once."""
+    seen: set[str] = set()
+    waiting = [room]
+    while waiting:
+        for each in rooms[waiting.pop()] - seen:
+            seen.add(each)
+            waiting.append(each)
+    return seen
+
+
+def _height(room: str, rooms: Imports, above: tuple[str, ...]) -> int:
+    """Return the longest way down from `room`."""
+    below = [each for each in rooms[room] if each not in above]
+    return 1 + max((_height(each, rooms, (*above, room)) for each in below), default=-1)
+
+
+def _node(room: str) -> str:
+    return room.strip("_") + "_"  # "end" and the like are words of Mermaid's own
+
+
+def _read(path: Path) -> str | None:
+    try:
+        return path.read_bytes().decode()
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+def _diff(path: Path, fresh: str | None) -> str:
+    stale = _read(path)
+    if stale == fresh is not None:
+        return ""
+    lines = difflib.unified_diff(
+        (stale or "").splitlines(keepends=True),
+        (fresh or "").splitlines(keepends=True),
+        f"{path} (in the folder)",
+        f"{path} (from the code)",
+    )
+    text = "".join(line if line.endswith("\n") else line + "\n" for line in lines)
+    return text or f"{path}: differs in what cannot be shown as text\n"
