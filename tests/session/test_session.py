@@ -1,0 +1,507 @@
+"""The session as a whole: mailbox, turn, writer and wire on virtual time."""
+
+from typing import Any
+
+import pytest
+import trio
+import trio.testing
+
+from agent.config import CONFIRM_SECONDS, KEEPALIVE_EVERY, OUTBOX_FRAMES, WRITE_TIMEOUT
+from agent.ports.brain import Drafted, Question, Refused, TurnEvent, Verified
+from agent.session.events import Drain, Kill
+
+from .driver import REFUSAL, text
+from .harness import ANSWER, Emit, ask, hang, saying, world
+
+CANCEL = {"type": "cancel"}
+
+
+def confirm(suggestion_id: str) -> dict[str, Any]:
+    return {"type": "confirm_action", "suggestionId": suggestion_id}
+
+
+async def settle() -> None:
+    await trio.testing.wait_all_tasks_blocked(0.001)
+
+
+async def test_an_answer_streams_a_word_at_a_time_in_its_pace(autojump_clock: trio.testing.MockClock) -> None:
+    """Deltas joined are the response's text, 20 ms apart, and `done` and the response follow at once."""
+    async with world() as w:
+        wire = await w.connect()
+        start = trio.current_time()
+        wire.push(ask())
+        response = await wire.until("response")
+        assert "".join(frame["delta"] for frame in wire.sent("stream")) == response["text"] == ANSWER
+        assert [frame["type"] for frame in wire.sent()] == ["stream"] * 4 + ["stream_end", "response"]
+        assert [round(at - start, 6) for at, _ in wire.frames] == pytest.approx(
+            [0, 0.02, 0.04, 0.06, 0.06, 0.06]
+        )
+        assert response["citations"] == [
+            {"file": "kb/pricing.md", "snippet": "The price is 299 kr.", "lines": [3, 3]}
+        ]
+        wire.leave()
+        await settle()
+        w.nothing_is_left()
+
+
+async def test_a_cancel_while_the_model_hangs_is_answered_at_once(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """`stream_end cancelled` comes at virtual time + 0 s, and nothing of the turn after it."""
+    async with world() as w:
+        w.brain.script = hang
+        wire = await w.connect()
+        wire.push(ask())
+        await trio.sleep(5)
+        wire.push(CANCEL)
+        await wire.until("stream_end")
+        assert wire.frames == [(5.0, {"type": "stream_end", "reason": "cancelled", "id": "m"})]
+        assert w.brain.alive == 0
+        assert w.states == ["idle"]
+        await trio.sleep(100)
+        assert len(wire.frames) == 1
+
+
+@pytest.mark.parametrize("after", [0.0, 0.019, 0.02, 0.021, 0.05])
+async def test_a_cancel_while_streaming_ends_the_stream(
+    after: float, autojump_clock: trio.testing.MockClock
+) -> None:
+    """After a cancel no further delta of the turn is begun."""
+    async with world() as w:
+        w.brain.script = saying("one two three four five six")
+        wire = await w.connect()
+        wire.push(ask())
+        await wire.until("stream")
+        await trio.sleep(after)
+        wire.push(CANCEL)
+        await wire.until("stream_end")
+        await trio.sleep(1)
+        assert [frame["type"] for frame in wire.sent()][-1] == "stream_end"
+        assert wire.sent("stream_end") == [{"type": "stream_end", "reason": "cancelled", "id": "m"}]
+        assert len(wire.sent("stream")) <= 4
+
+
+async def test_a_slow_reader_s_cancel_takes_back_what_waits(autojump_clock: trio.testing.MockClock) -> None:
+    """Behind a socket that takes nothing, a cancel removes every delta that the writer has not begun."""
+    async with world() as w:
+        w.brain.script = saying(" ".join(["word"] * 40))
+        wire = await w.connect()
+        wire.block()
+        wire.push(ask())
+        await trio.sleep(5)
+        assert len(wire.sent("stream")) == 1
+        wire.push(CANCEL)
+        await settle()
+        wire.unblock()
+        await settle()
+        assert [frame["type"] for frame in wire.sent()] == ["stream", "stream_end"]
+        assert wire.sent("stream_end")[0]["reason"] == "cancelled"
+
+
+async def test_a_turn_is_not_done_until_the_stream_has_taken_its_last_word(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """A cancel while the last delta is being written still cancels."""
+    async with world() as w:
+        w.brain.script = saying("word")
+        wire = await w.connect()
+        wire.block()
+        wire.push(ask())
+        await trio.sleep(1)
+        assert len(wire.sent("stream")) == 1
+        wire.push(CANCEL)
+        await settle()
+        wire.unblock()
+        await settle()
+        assert wire.sent()[1:] == [{"type": "stream_end", "reason": "cancelled", "id": "m"}]
+
+
+async def test_turns_never_overlap(autojump_clock: trio.testing.MockClock) -> None:
+    """The next turn's Brain waits until the old one has unwound, while its client is told at once."""
+
+    async def slow_to_leave(question: Question, emit: Emit) -> None:
+        try:
+            await trio.sleep_forever()
+        finally:
+            with trio.CancelScope(shield=True, deadline=trio.current_time() + 2):
+                await trio.sleep(1)
+
+    async with world() as w:
+        w.brain.script = slow_to_leave
+        wire = await w.connect()
+        for number in range(5):
+            wire.push(ask(f"m{number}"))
+            await settle()
+        assert [frame["id"] for frame in wire.sent("stream_end")] == ["m0", "m1", "m2", "m3"]
+        await trio.sleep(10)
+        w.brain.script = saying("word")
+        wire.push(ask("last"))
+        response = await wire.until("response")
+        assert response["id"] == "last"
+        assert w.brain.most == 1
+
+
+async def test_a_brain_that_emits_a_plain_string_is_a_fault(autojump_clock: trio.testing.MockClock) -> None:
+    """Only verified text can be sent: anything else is told as `internal` and refused, and is in no log."""
+
+    async def liar(_: Question, emit: Emit) -> None:
+        emit(Drafted())
+        emit(Verified("It is 31337 kr."))  # type: ignore[arg-type]
+
+    async def chatty(_: Question, emit: Emit) -> None:
+        emit("It is 31337 kr.")  # type: ignore[arg-type]
+
+    for script in (liar, chatty):
+        async with world() as w:
+            w.brain.script = script
+            wire = await w.connect()
+            wire.push({**ask(), "lang": "sv"})
+            response = await wire.until("response")
+            assert wire.sent("error")[0]["code"] == "internal"
+            assert response["blocked"]["code"] == "model_failed"
+            assert response["text"] == "Jag kan inte svara just nu. Försök igen."
+            assert "31337" not in str(wire.frames)
+
+
+@pytest.mark.parametrize("when", ["before", "verifying", "never answers", "in a group", "while cancelled"])
+async def test_a_broken_brain_is_refused_and_the_session_goes_on(
+    when: str, autojump_clock: trio.testing.MockClock
+) -> None:
+    """A bug of one turn ends that turn: `internal`, then model_failed, then the next question is answered."""
+
+    async def broken(_: Question, emit: Emit) -> None:
+        if when == "verifying":
+            emit(Drafted())
+        if when == "in a group":
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(fail)
+                nursery.start_soon(fail)
+        if when == "while cancelled":
+            try:
+                await trio.sleep_forever()
+            finally:
+                await fail()
+        if when != "never answers":
+            raise ValueError("31337")
+
+    async def fail() -> None:
+        raise ValueError("31337")
+
+    async with world() as w:
+        w.brain.script = broken
+        wire = await w.connect()
+        wire.push(ask())
+        if when == "while cancelled":
+            await settle()
+            wire.push(CANCEL)
+            await wire.until("stream_end")
+        else:
+            assert (await wire.until("response"))["blocked"]["code"] == "model_failed"
+            assert [frame["code"] for frame in wire.sent("error")] == ["internal"]
+        w.brain.script = saying("word")
+        wire.push(ask("n"))
+        await trio.sleep(1)
+        assert wire.sent("response")[-1]["id"] == "n"
+        assert "31337" not in str(wire.frames)
+
+
+async def test_a_sentence_can_be_released_before_the_next(autojump_clock: trio.testing.MockClock) -> None:
+    """A Brain may release its text in parts; they join to the response, and a refusal is appended."""
+
+    async def in_parts(_: Question, emit: Emit) -> None:
+        emit(Drafted())
+        emit(Verified(text("One. "), last=False))
+        await trio.sleep(1)
+        emit(Drafted())
+        emit(Verified(text(""), last=False))
+        emit(Refused(REFUSAL))
+
+    async with world() as w:
+        w.brain.script = in_parts
+        wire = await w.connect()
+        wire.push(ask())
+        response = await wire.until("response")
+        assert response["text"] == "One. " + REFUSAL.text
+        assert "".join(frame["delta"] for frame in wire.sent("stream")) == response["text"]
+
+
+async def test_an_action_runs_once_however_often_it_is_confirmed(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """Duplicate confirms are ignored, also long after; the effect begins once."""
+    async with world() as w:
+        w.brain.script = saying("word", proposals=1)
+        w.executor.after = 1.0
+        wire = await w.connect()
+        wire.push(ask())
+        suggestion = await wire.until("action_suggestion")
+        assert suggestion["expiresAt"] == 1_700_000_000_000 + 30_000
+        sid = suggestion["suggestionId"]
+        for _ in range(3):
+            wire.push(confirm(sid))
+        await trio.sleep(CONFIRM_SECONDS + 1)
+        wire.push(confirm(sid))
+        await wire.until("action_executed", 4)
+        results = [frame["result"] for frame in wire.sent("action_executed")]
+        assert results == [
+            {"ignored": True},
+            {"ignored": True},
+            {"success": True, "data": {"ran": "create_ticket"}},
+            {"ignored": True},
+        ]
+        assert w.executor.begun == [sid]
+
+
+async def test_a_suggestion_expires_after_thirty_seconds(autojump_clock: trio.testing.MockClock) -> None:
+    """It is told when its time is over, and a confirm after that runs nothing."""
+    async with world() as w:
+        w.brain.script = saying("word", proposals=1)
+        wire = await w.connect()
+        wire.push(ask())
+        sid = (await wire.until("action_suggestion"))["suggestionId"]
+        closed = await wire.until("action_closed")
+        assert closed == {"type": "action_closed", "suggestionId": sid, "reason": "expired"}
+        assert trio.current_time() == CONFIRM_SECONDS
+        wire.push(confirm(sid))
+        assert (await wire.until("action_executed"))["result"] == {"expired": True}
+        assert w.executor.begun == []
+        assert w.states == ["idle"]
+
+
+async def test_a_cancel_before_the_effect_stops_the_action(autojump_clock: trio.testing.MockClock) -> None:
+    """Before `begin()` a cancel is final; after it the real result is told."""
+    async with world() as w:
+        w.brain.script = saying("word", proposals=2)
+        w.executor.before = w.executor.after = 1.0
+        wire = await w.connect()
+        wire.push(ask())
+        await wire.until("action_suggestion", 2)
+        first, second = [frame["suggestionId"] for frame in wire.sent("action_suggestion")]
+        wire.push(confirm(first))
+        await trio.sleep(0.5)
+        assert w.states == ["executing"]
+        wire.push(CANCEL)
+        assert (await wire.until("action_executed"))["result"] == {"cancelled": True}
+        wire.push(confirm(second))
+        await trio.sleep(1.5)
+        wire.push(CANCEL)
+        assert (await wire.until("action_executed", 2))["result"]["success"] is True
+        assert w.executor.begun == [second]
+
+
+async def test_another_session_s_suggestion_is_unknown(autojump_clock: trio.testing.MockClock) -> None:
+    """Only the session that got a suggestion can confirm it."""
+    async with world() as w:
+        w.brain.script = saying("word", proposals=1)
+        mine, theirs = await w.connect(), await w.connect()
+        mine.push(ask())
+        sid = (await mine.until("action_suggestion"))["suggestionId"]
+        theirs.push(confirm(sid))
+        error = await theirs.until("error")
+        assert (error["code"], error["suggestionId"]) == ("unknown_suggestion", sid)
+        assert w.executor.begun == []
+
+
+@pytest.mark.parametrize("state", ["idle", "buffering", "streaming", "awaiting", "executing", "blocked"])
+async def test_a_client_that_leaves_leaves_nothing_behind(
+    state: str, autojump_clock: trio.testing.MockClock
+) -> None:
+    """Whatever the session was doing, no task, timer, suggestion, registry entry or object of it remains."""
+    async with world() as w:
+        w.executor.after = 1.0
+        wire = await w.connect()
+        if state == "buffering":
+            w.brain.script = hang
+        elif state == "streaming":
+            w.brain.script = saying(" ".join(["word"] * 100))
+        else:
+            w.brain.script = saying("word", proposals=1)
+        if state == "blocked":
+            wire.block()
+        if state != "idle":
+            wire.push(ask())
+        if state in ("awaiting", "executing"):
+            sid = (await wire.until("action_suggestion"))["suggestionId"]
+        if state == "executing":
+            wire.push(confirm(sid))
+        await trio.sleep(0.1)
+        wire.leave()
+        await trio.sleep(1.01)  # FLUSH_TIMEOUT, for the socket that takes nothing
+        await w.runner.wait_idle()
+        w.nothing_is_left()
+        if state == "executing":
+            row = await w.ledger.get(sid)
+            assert row is not None
+            assert row.status == "done"
+
+
+async def test_a_stalled_write_drops_the_connection(autojump_clock: trio.testing.MockClock) -> None:
+    """A client that reads nothing for ten seconds is dropped; nothing is retried."""
+    async with world() as w:
+        wire = await w.connect()
+        wire.block()
+        wire.push(ask())
+        await trio.sleep(WRITE_TIMEOUT + 0.01)
+        assert wire.aborted
+        await trio.sleep(2)
+        w.nothing_is_left()
+
+
+async def test_an_outbox_that_overflows_drops_the_connection(autojump_clock: trio.testing.MockClock) -> None:
+    """A client that makes the server talk and does not listen is dropped."""
+    async with world() as w:
+        wire = await w.connect()
+        wire.block()
+        for number in range(OUTBOX_FRAMES + 1):
+            assert not wire.aborted
+            wire.push(confirm(f"none{number}"))
+            await trio.sleep(0.01)
+        wire.push(confirm("one too many"))
+        await settle()
+        assert wire.aborted
+
+
+async def test_keepalive_pings_and_gives_up(autojump_clock: trio.testing.MockClock) -> None:
+    """A client that answers nothing for twenty seconds after a ping is closed with 1011."""
+    async with world() as w:
+        wire = await w.connect()
+        await trio.sleep(KEEPALIVE_EVERY + 0.01)
+        assert wire.raw == [b"PING"]
+        wire.push(CANCEL)
+        await trio.sleep(KEEPALIVE_EVERY)
+        assert wire.raw == [b"PING"] * 2
+        await trio.sleep(KEEPALIVE_EVERY)
+        assert wire.raw[-1] == b"CLOSE 1011"
+        assert len(w.registry) == 0
+
+
+async def test_a_close_does_not_wait_for_a_client_that_does_not_answer(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """The closing handshake has a deadline."""
+    async with world() as w:
+        wire = await w.connect()
+        wire.answers_close = False
+        for member in w.registry:
+            member.post(Kill(1012, "bye", trio.current_time()))
+        await trio.sleep(3.1)
+        assert len(w.registry) == 0
+        assert wire.raw == [b"CLOSE 1012"]
+
+
+async def test_a_session_that_comes_while_draining_is_told(autojump_clock: trio.testing.MockClock) -> None:
+    """A connection that was still in its handshake when the drain began closes with 1012."""
+    async with world() as w:
+        w.registry.draining = True
+        wire = await w.connect()
+        await trio.sleep(0.1)
+        assert wire.raw == [b"CLOSE 1012"]
+
+
+async def test_a_drain_lets_the_answer_finish(autojump_clock: trio.testing.MockClock) -> None:
+    """A busy session ends its turn, is offered nothing, and closes."""
+    async with world() as w:
+        w.brain.script = saying("one two three", think=1.0, proposals=1)
+        wire = await w.connect()
+        wire.push(ask())
+        await trio.sleep(0.5)
+        w.registry.post_all(Drain(trio.current_time()))
+        await trio.sleep(2)
+        assert [frame["type"] for frame in wire.sent()] == ["stream"] * 3 + ["stream_end", "response"]
+        assert wire.raw == [b"CLOSE 1012"]
+
+
+async def test_a_fault_in_the_session_itself_closes_it_alone(
+    autojump_clock: trio.testing.MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`internal`, then 1011; the other sessions of the server do not notice."""
+    async with world() as w:
+        w.brain.script = saying("word", proposals=1)
+        wire, other = await w.connect(), await w.connect()
+        wire.push(ask("x"))
+        sid = (await wire.until("action_suggestion"))["suggestionId"]
+
+        def broken(*_: object) -> Any:
+            raise ValueError("31337")
+
+        monkeypatch.setattr(w.runner, "start", broken)
+        wire.push(confirm(sid))
+        assert (await wire.until("error"))["code"] == "internal"
+        await trio.sleep(0.1)
+        assert wire.raw == [b"CLOSE 1011"]
+        other.push(ask("y"))
+        assert (await other.until("response"))["id"] == "y"
+        assert "31337" not in str(wire.frames)
+
+
+async def test_welcome_is_only_for_those_who_asked(autojump_clock: trio.testing.MockClock) -> None:
+    """The first frame to a client of the subprotocol names the session and its limits."""
+    async with world() as w:
+        wire, core_only = await w.connect(greet=True), await w.connect()
+        await settle()
+        welcome = wire.sent()[0]
+        assert (welcome["type"], welcome["protocol"]) == ("welcome", 1)
+        assert welcome["limits"]["maxText"] == 8000
+        assert core_only.sent() == []
+
+
+async def test_bad_frames_are_answered_and_the_third_closes(autojump_clock: trio.testing.MockClock) -> None:
+    """Each is told what is wrong; the third in ten seconds closes with 1008."""
+    async with world() as w:
+        wire = await w.connect()
+        for frame in ("{", b"binary", '{"type":"nonsense"}'):
+            wire.push(frame)
+        await wire.until("error", 3)
+        await trio.sleep(0.1)
+        assert [frame["code"] for frame in wire.sent("error")] == ["bad_json", "bad_message", "bad_message"]
+        assert wire.raw == [b"CLOSE 1008"]
+
+
+async def test_pace_off_still_lets_a_cancel_in(autojump_clock: trio.testing.MockClock) -> None:
+    """With no pace at most eight deltas wait, so a blocked socket holds the turn back."""
+    async with world(pace_ms=0) as w:
+        w.brain.script = saying(" ".join(["word"] * 1000))
+        wire = await w.connect()
+        wire.block()
+        wire.push(ask())
+        await settle()
+        assert len(wire.outbox) == 8
+        wire.push(CANCEL)
+        wire.unblock()
+        await settle()
+        assert [frame["type"] for frame in wire.sent()] == ["stream", "stream_end"]
+
+
+async def test_a_brain_that_lingers_does_not_hold_up_the_next_question(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """A Brain that has answered and does not return is cancelled when the next message comes."""
+
+    async def lingering(question: Question, emit: Emit) -> None:
+        await saying("word")(question, emit)
+        await trio.sleep_forever()
+
+    async with world() as w:
+        w.brain.script = lingering
+        wire = await w.connect()
+        wire.push(ask("a"))
+        await wire.until("response")
+        wire.push(ask("b"))
+        assert (await wire.until("response", 2))["id"] == "b"
+
+
+async def test_a_cancelled_server_leaves_nothing(autojump_clock: trio.testing.MockClock) -> None:
+    """Cancelling everything at once, as a second SIGTERM does, ends sessions without waiting."""
+    async with world() as w:
+        w.brain.script = hang
+        wire = await w.connect()
+        wire.push(ask())
+        await settle()
+        start = trio.current_time()
+    assert trio.current_time() == start
+    w.nothing_is_left()
+
+
+def test_turn_events_are_what_a_brain_may_emit() -> None:
+    """The port names every event; the session knows them all."""
+    assert set(TurnEvent.__args__) >= {Drafted, Verified, Refused}
