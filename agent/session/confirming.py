@@ -184,7 +184,7 @@ class Confirming:
         """A confirmed action that has not begun, and now never will."""
         self._waiting.remove(suggestion)
         self._executed(suggestion, {"cancelled": True})
-        self._note("actions", "cancelled", suggestion_id=suggestion.id)
+        self._note("confirms_ended", "cancelled", suggestion_id=suggestion.id)
 
     def tell_closed(self, suggestion: Suggestion) -> None:
         """Say why a suggestion can no longer be confirmed."""

@@ -36,6 +36,7 @@ class Registry:
         self._expiries: dict[tuple[Member, str], float] = {}
         self._pings: dict[Member, float] = {}
         self._wake = trio.Event()
+        self._empty = trio.Event()
 
     def __len__(self) -> int:
         return len(self._members)
@@ -60,6 +61,15 @@ class Registry:
         self._pings.pop(member, None)
         for key in [key for key in self._expiries if key[0] is member]:
             del self._expiries[key]
+        if not self._members:
+            self._empty.set()
+            self._empty = trio.Event()
+
+    async def wait_empty(self) -> None:
+        """Wait until no session is left; the caller sets the deadline."""
+        await trio.lowlevel.checkpoint()
+        while self._members:
+            await self._empty.wait()
 
     def arm(self, member: Member, suggestion_id: str) -> None:
         """Post Expired to a session in CONFIRM_SECONDS."""

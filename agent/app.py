@@ -1,0 +1,209 @@
+"""The composition root: settings in, a running server out. The only module that knows every package.
+
+Nurseries nest in the order of shutdown: the actions' is the outermost, so that it outlives the sessions; inside it the
+timers, and innermost the server. A drain ends them from the inside out, each within its deadline.
+"""
+
+import secrets
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import structlog
+import trio
+
+from .actions.open import open_executor
+from .actions.runner import Runner
+from .answering.brain import GroundedBrain
+from .config import ACTION_TIMEOUT, CLOSE_TIMEOUT, DRAIN_TIMEOUT, FLUSH_TIMEOUT, RECORD_TIMEOUT, Settings
+from .errors import UsageError
+from .fsm import mermaid
+from .llm.open import open_model
+from .ports.action import Executor
+from .ports.brain import Brain
+from .ports.clock import Clock
+from .ports.ledger import Ledger
+from .ports.model import ChatModel
+from .ports.work import RunSync
+from .protocol import asyncapi
+from .retrieval.search import KnowledgeBase, load_knowledge_base
+from .server.admission import Admission
+from .server.http import Contents, make_app
+from .server.hypercorn_edge import HttpServer
+from .server.limits import Cap
+from .server.metrics import Metrics
+from .server.serve import Edge, Gate, serve, serve_stream
+from .server.websocket import Connection
+from .session.events import Drain, Kill
+from .session.registry import Registry
+from .session.session import Session
+from .session.states import TABLE
+from .session.turn import Parts
+from .storage.open import open_ledger
+
+_log = structlog.get_logger("agent.app")
+_THREADS = 4
+T = TypeVar("T")
+
+
+class WallClock:
+    """The world's time (implements `agent.ports.clock.Clock`)."""
+
+    def now_ms(self) -> int:
+        """Return Unix time in milliseconds."""
+        return time.time_ns() // 1_000_000
+
+
+class Threads:
+    """Blocking work in worker threads, a few at a time (implements `agent.ports.work.RunSync`)."""
+
+    def __init__(self, size: int = _THREADS) -> None:
+        self._limiter = trio.CapacityLimiter(size)
+
+    async def __call__(self, function: Callable[[], T]) -> T:
+        """Return `function()`. A cancel waits for it to return: a thread is never abandoned."""
+        return await trio.to_thread.run_sync(function, limiter=self._limiter)
+
+
+def new_id() -> str:
+    """Return an unguessable id: 128 random bits as URL-safe text."""
+    return secrets.token_urlsafe(16)
+
+
+@dataclass(frozen=True)
+class Adapters:
+    """Parts that stand in for the ones the settings name; None takes those. What a test or an embedder swaps."""
+
+    model: ChatModel | None = None
+    brain: Brain | None = None
+    knowledge: KnowledgeBase | None = None
+    executor: Executor | None = None
+    ledger: Ledger | None = None
+    clock: Clock | None = None
+    run_sync: RunSync | None = None
+    new_id: Callable[[], str] = new_id
+
+
+class App:
+    """One server. `run` it in a nursery; it is ready when that has started."""
+
+    def __init__(self, settings: Settings, adapters: Adapters | None = None) -> None:
+        self.settings = settings
+        self.metrics = Metrics()
+        self.registry = Registry()
+        self.runner: Runner | None = None
+        self.port = settings.port
+        self._adapters = adapters or Adapters()
+        self._gate = Gate()
+        self._edge: Edge | None = None
+        self._ready = False
+        self._drain = trio.Event()
+        self._all = trio.CancelScope()
+
+    async def run(
+        self, listen: bool = True, task_status: "trio.TaskStatus[App]" = trio.TASK_STATUS_IGNORED
+    ) -> None:
+        """Serve until drained or stopped. Started, with itself, once it accepts connections.
+
+        listen: False serves no socket, only what `serve_stream` is given.
+        Raises UsageError when the knowledge base, a model or the port cannot be used. Cancelled (or `stop`), every
+        session and turn ends at once; a running action is recorded within RECORD_TIMEOUT.
+        """
+        listeners = await self._bind() if listen else []
+        with self._all:
+            async with trio.open_nursery() as actions:
+                parts = await self._parts(actions)
+                async with trio.open_nursery() as timers:
+                    timers.start_soon(self.registry.keep_time)
+                    await self._serve(parts, listeners, task_status)
+                    timers.cancel_scope.cancel()
+                assert self.runner is not None
+                with trio.move_on_after(ACTION_TIMEOUT + 2 * RECORD_TIMEOUT):
+                    await self.runner.wait_idle()
+                actions.cancel_scope.cancel()
+
+    async def serve_stream(self, stream: trio.abc.Stream) -> None:
+        """Serve one connection over any stream while `run` runs; returns when it has ended and is closed."""
+        assert self._edge is not None, "the server is not running"
+        await serve_stream(self._edge, stream)
+
+    def drain(self) -> None:
+        """Begin to go down: accept nothing new, let what is in progress end. Idempotent, never blocks."""
+        if self._drain.is_set():
+            return
+        self._drain.set()
+        self._gate.drain()
+        self.registry.draining = True
+        self.registry.post_all(Drain(trio.current_time()))
+
+    def stop(self) -> None:
+        """End everything now. Idempotent, never blocks."""
+        self._all.cancel()
+
+    async def _serve(
+        self, parts: Parts, listeners: Sequence[trio.SocketListener], task_status: "trio.TaskStatus[App]"
+    ) -> None:
+        async with trio.open_nursery() as serving:
+            self._edge = self._make_edge(parts)
+            if listeners:
+                await serving.start(serve, listeners, self._edge)
+            self._ready = True
+            task_status.started(self)
+            await self._drain.wait()
+            with trio.move_on_after(DRAIN_TIMEOUT):
+                await self.registry.wait_empty()
+            self.registry.post_all(Kill(1012, "going down", trio.current_time()))
+            with trio.move_on_after(CLOSE_TIMEOUT + FLUSH_TIMEOUT):
+                await self._edge.cap.wait_unused()  # plain HTTP, and handshakes, whose sessions are told too
+            serving.cancel_scope.cancel()
+
+    def _is_ready(self) -> bool:
+        return self._ready and not self._drain.is_set()
+
+    async def _bind(self) -> list[trio.SocketListener]:
+        try:
+            listeners = await trio.open_tcp_listeners(self.settings.port, host=self.settings.host)
+        except OSError as error:
+            raise UsageError(
+                f"cannot listen on {self.settings.host} port {self.settings.port}: {error.strerror or error}; "
+                "choose another with --host or --port"
+            ) from None
+        self.port = int(listeners[0].socket.getsockname()[1])
+        return listeners
+
+    async def _parts(self, actions: trio.Nursery) -> Parts:
+        chosen, settings = self._adapters, self.settings
+        clock = chosen.clock or WallClock()
+        self.runner = Runner(
+            actions,
+            chosen.ledger or open_ledger(settings),
+            chosen.executor or open_executor(settings),
+            clock,
+            self.metrics,
+        )
+        brain = chosen.brain or await self._brain()
+        return Parts(settings, brain, self.runner, self.registry, clock, self.metrics, chosen.new_id)
+
+    async def _brain(self) -> Brain:
+        chosen, settings = self._adapters, self.settings
+        knowledge = chosen.knowledge or await load_knowledge_base(settings.kb, chosen.run_sync or Threads())
+        for skipped in knowledge.skipped:
+            _log.warning("file left out of the knowledge base", file=skipped.file, why=skipped.reason)
+        texts = tuple(snippet.text for passage in knowledge.passages for snippet in passage.snippets)
+        model = chosen.model or open_model(settings, texts)
+        return GroundedBrain(knowledge, model, settings, knowledge.rewrite)
+
+    def _make_edge(self, parts: Parts) -> Edge:
+        async def handler(connection: Connection) -> None:
+            await Session(parts, connection, connection.outbox, connection.agent_v1).run()
+
+        contents = Contents(asyncapi.document(), mermaid(TABLE), self.metrics.text, self._is_ready)
+        return Edge(
+            admission=Admission.of(self.settings, self.port),
+            handler=handler,
+            http=HttpServer(make_app(contents)),
+            cap=Cap(self.settings.max_connections),
+            observer=self.metrics,
+            gate=self._gate,
+        )

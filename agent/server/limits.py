@@ -1,0 +1,44 @@
+"""How many connections are served at a time.
+
+Running out of file descriptors needs nothing here: `trio.serve_listeners` logs it, waits 0.1 s and accepts again,
+so the server goes on with the connections it has.
+"""
+
+import trio
+
+
+class Cap:
+    """Counts what is in use, up to `size`."""
+
+    __slots__ = ("_size", "_unused", "_used")
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._used = 0
+        self._unused = trio.Event()
+
+    @property
+    def used(self) -> int:
+        """How many are taken."""
+        return self._used
+
+    def acquire(self) -> bool:
+        """Take one; False, and nothing taken, when all are."""
+        if self._used >= self._size:
+            return False
+        self._used += 1
+        return True
+
+    def release(self) -> None:
+        """Give one back."""
+        assert self._used > 0, "released more than was acquired"
+        self._used -= 1
+        if not self._used:
+            self._unused.set()
+            self._unused = trio.Event()
+
+    async def wait_unused(self) -> None:
+        """Wait until nothing is in use; the caller sets the deadline."""
+        await trio.lowlevel.checkpoint()
+        while self._used:
+            await self._unused.wait()

@@ -1,0 +1,142 @@
+"""A byte pipe whose other end can be slow, cut or reset on purpose, and without a task of its own.
+
+Unlike `trio.testing.memory_stream_pair` it can hold a sender back (as a socket does whose peer reads nothing), hand
+over bytes in pieces, and be fed, closed and reset from synchronous code.
+"""
+
+import trio
+
+from ..config import MAX_FRAME
+
+
+class _Half:
+    """Bytes in one direction. `room` is how many may wait before a sender is held back."""
+
+    __slots__ = ("data", "eof", "gone", "grown", "room", "shrunk")
+
+    def __init__(self, room: int) -> None:
+        self.data = bytearray()
+        self.room = room
+        self.eof = False
+        self.gone = False
+        self.grown = trio.Event()
+        self.shrunk = trio.Event()
+
+    def wake(self) -> None:
+        self.grown.set()
+        self.shrunk.set()
+        self.grown = trio.Event()
+        self.shrunk = trio.Event()
+
+
+class PipeEnd(trio.abc.HalfCloseableStream):
+    """One end of a pipe: a stream, and the synchronous handles of a test."""
+
+    def __init__(self, incoming: _Half, outgoing: _Half) -> None:
+        self._in = incoming
+        self._out = outgoing
+        self._closed = False
+        self._sending = False
+
+    # --- a stream
+
+    async def receive_some(self, max_bytes: int | None = None) -> bytes:
+        """Return what has come, at most `max_bytes`; b"" at the end. Raises BrokenResourceError after a reset."""
+        await trio.lowlevel.checkpoint()
+        while True:
+            if self._closed:
+                raise trio.ClosedResourceError
+            if self._in.gone:
+                raise trio.BrokenResourceError
+            if self._in.data:
+                taken = bytes(self._in.data[: max_bytes or MAX_FRAME])
+                del self._in.data[: len(taken)]
+                self._in.wake()
+                return taken
+            if self._in.eof:
+                return b""
+            await self._in.grown.wait()
+
+    async def send_all(self, data: bytes | bytearray | memoryview) -> None:
+        """Hand over every byte, waiting for room. Cancelled, a part may have gone, as with a socket."""
+        if self._sending:
+            raise trio.BusyResourceError
+        self._sending = True
+        try:
+            await trio.lowlevel.checkpoint()
+            rest = bytes(data)
+            while rest:
+                if self._closed:
+                    raise trio.ClosedResourceError
+                if self._out.gone or self._out.eof:
+                    raise trio.BrokenResourceError
+                fits = self._out.room - len(self._out.data)
+                if fits <= 0:
+                    await self._out.shrunk.wait()
+                    continue
+                self._out.data += rest[:fits]
+                rest = rest[fits:]
+                self._out.wake()
+        finally:
+            self._sending = False
+
+    async def wait_send_all_might_not_block(self) -> None:
+        """Wait until there is room."""
+        await trio.lowlevel.checkpoint()
+        while self._out.room <= len(self._out.data) and not self._closed and not self._out.gone:
+            await self._out.shrunk.wait()
+
+    async def send_eof(self) -> None:
+        """Say that no more comes."""
+        await trio.lowlevel.checkpoint()
+        self.eof()
+
+    async def aclose(self) -> None:
+        """Close this end: the other reads what has gone and then the end."""
+        self.close()
+        await trio.lowlevel.checkpoint()
+
+    # --- the same without waiting
+
+    def feed(self, data: bytes) -> None:
+        """Send at once, whatever the room."""
+        self._out.data += data
+        self._out.wake()
+
+    def take(self) -> bytes:
+        """Receive everything that has come, at once."""
+        taken = bytes(self._in.data)
+        self._in.data.clear()
+        self._in.wake()
+        return taken
+
+    def eof(self) -> None:
+        """Say that no more comes."""
+        self._out.eof = True
+        self._out.wake()
+
+    def close(self) -> None:
+        """Close this end."""
+        self._closed = True
+        self._out.eof = True
+        self._in.gone = True
+        self._in.wake()
+        self._out.wake()
+
+    def reset(self) -> None:
+        """Break the connection in both directions: what waits is lost."""
+        for half in (self._in, self._out):
+            half.data.clear()
+            half.gone = True
+            half.wake()
+
+    def read_at_most(self, room: int) -> None:
+        """Let only so many bytes wait for this end before the other's sends are held back."""
+        self._in.room = room
+        self._in.wake()
+
+
+def pipe(room: int = 1 << 30) -> tuple[PipeEnd, PipeEnd]:
+    """Return the two ends of a pipe that holds `room` bytes in each direction."""
+    there, back = _Half(room), _Half(room)
+    return PipeEnd(there, back), PipeEnd(back, there)

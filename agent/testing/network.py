@@ -1,0 +1,67 @@
+"""A whole server over streams in memory: sniffer, upgrade, session, writer and all, without a port.
+
+On a `MockClock` an hour of it takes milliseconds. Threads do not see virtual time, so a knowledge base is built
+inline here.
+"""
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import TypeVar
+
+import trio
+
+from ..app import Adapters, App
+from ..config import Settings
+from ..retrieval.load import Document
+from ..retrieval.search import KnowledgeBase
+from .client import Client, over
+from .faults import PipeEnd, pipe
+
+T = TypeVar("T")
+
+
+async def inline(function: Callable[[], T]) -> T:
+    """Do blocking work here and now (implements `agent.ports.work.RunSync` for virtual time)."""
+    await trio.lowlevel.checkpoint()
+    return function()
+
+
+class Network:
+    """A running server and the connections to it."""
+
+    def __init__(self, app: App, nursery: trio.Nursery) -> None:
+        self.app = app
+        self._nursery = nursery
+
+    def open(self, room: int = 1 << 30) -> PipeEnd:
+        """Open a connection; return the client's end. `room` is how many bytes fit in each direction."""
+        ours, theirs = pipe(room)
+        self._nursery.start_soon(self.app.serve_stream, theirs)
+        return ours
+
+    @asynccontextmanager
+    async def connect(self, token: str | None = None) -> AsyncGenerator[Client, None]:
+        """Connect a WebSocket client; the connection is closed at the end of the block."""
+        async with over(self.open(), token=token) as client:
+            yield client
+
+
+@asynccontextmanager
+async def network(
+    settings: Settings, adapters: Adapters | None = None, documents: tuple[Document, ...] = ()
+) -> AsyncGenerator[Network, None]:
+    """Run a server for the time of a block, then stop it at once.
+
+    documents: the knowledge base, when `adapters` brings none and it is not to be read from `settings.kb`.
+    """
+    parts = adapters or Adapters()
+    if parts.run_sync is None:
+        parts = replace(parts, run_sync=inline)
+    if documents and parts.knowledge is None:
+        parts = replace(parts, knowledge=KnowledgeBase.build(documents))
+    async with trio.open_nursery() as nursery:
+        app: App = await nursery.start(App(settings, parts).run, False)
+        yield Network(app, nursery)
+        app.stop()
+        nursery.cancel_scope.cancel()
