@@ -33,6 +33,7 @@ from .effects import BeginTurn, Close, Distrust, Effect, EndTurn, Leave, Speak
 from .events import (
     Disconnected,
     Drain,
+    Dropped,
     Event,
     Expired,
     Faulted,
@@ -200,6 +201,10 @@ class Core(Confirming):
         self._note("errors", "internal", turn.question.id)
         self._react(Trigger.REFUSED, Refused(event.refusal))
 
+    def _dropped(self, event: Dropped) -> None:
+        if self._turn is not None and self._turn.number == event.turn:
+            self._react(Trigger.CANCEL)
+
     def _spoken(self, event: Spoken) -> None:
         turn = self._turn
         if turn is None or turn.number != event.turn:
@@ -358,6 +363,7 @@ class Core(Confirming):
         Malformed: _malformed,
         Told: _told,
         Faulted: _faulted,
+        Dropped: _dropped,
         Spoken: _spoken,
         Reported: _reported,
         Expired: _expired,

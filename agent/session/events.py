@@ -46,6 +46,13 @@ class Faulted(msgspec.Struct, frozen=True):
     at: float
 
 
+class Dropped(msgspec.Struct, frozen=True, gc=False):
+    """The task of turn `turn` has ended before it had said everything, and not because the session ended it."""
+
+    turn: int
+    at: float
+
+
 class Spoken(msgspec.Struct, frozen=True, gc=False):
     """The stream has taken the last delta of what turn `turn` was given to say."""
 
@@ -89,5 +96,15 @@ class Disconnected(msgspec.Struct, frozen=True, gc=False):
 
 
 Event: TypeAlias = (
-    Received | Malformed | Told | Faulted | Spoken | Reported | Expired | Drain | Kill | Disconnected
+    Received
+    | Malformed
+    | Told
+    | Faulted
+    | Dropped
+    | Spoken
+    | Reported
+    | Expired
+    | Drain
+    | Kill
+    | Disconnected
 )

@@ -29,6 +29,7 @@ from ..config import (
 )
 from ..errors import BadFrame, WireClosed
 from ..ports.action import Outcome
+from ..ports.observe import Observer
 from ..ports.wire import Wire
 from ..protocol.codec import decode, encode
 from ..protocol.outbound import Error, Limits, Outbound, StreamEnd, Welcome
@@ -222,11 +223,8 @@ class Session:
     def _send(self, frame: Outbound) -> None:
         written = None
         if isinstance(frame, StreamEnd) and frame.reason == "cancelled":
-            written = partial(self._measure_cancel, self._since)
+            written = partial(_measure_cancel, self._parts.observer, self._since)
         self._outbox.put(self._wire.frame(encode(frame)), written)
-
-    def _measure_cancel(self, since: float) -> None:
-        self._parts.observer.measure("cancel_seconds", trio.current_time() - since)
 
     def _begin_turn(self, effect: BeginTurn) -> None:
         if self._turn is not None:
@@ -303,6 +301,10 @@ class Session:
         Leave: _leave,
         Note: _note,
     }
+
+
+def _measure_cancel(observer: Observer, since: float) -> None:
+    observer.measure("cancel_seconds", trio.current_time() - since)
 
 
 def _limits(settings: Settings) -> Limits:

@@ -24,7 +24,7 @@ from ..protocol.outbound import Stream
 from ..text.language import language
 from ..text.words import deltas
 from .effects import Speak
-from .events import Event, Faulted, Spoken, Told
+from .events import Dropped, Event, Faulted, Spoken, Told
 from .outbox import Outbox
 from .registry import Registry
 
@@ -53,6 +53,7 @@ class Turn:
     __slots__ = (
         "__weakref__",
         "_answered",
+        "_ended",
         "_frame",
         "_heard",
         "_outbox",
@@ -85,9 +86,13 @@ class Turn:
         self._texts: deque[Speak] = deque()
         self._heard = trio.Event()
         self._answered = False  # the Brain has said its last word
+        self._ended = False  # by the session, or because everything was handed over
 
     async def run(self, unwound: trio.Lock) -> None:
-        """Answer the question once `unwound` is free; return when everything was handed over, or when ended."""
+        """Answer the question once `unwound` is free; return when everything was handed over, or when ended.
+
+        Whatever else ends it, the session is told: a turn never disappears without a word.
+        """
         self._parts.observer.gauge("turns", 1)
         try:
             with self._scope:
@@ -97,9 +102,12 @@ class Turn:
                         await self._think()
         finally:
             self._parts.observer.gauge("turns", -1)
+            if not self._ended:
+                self._post(Dropped(self.number, trio.current_time()))
 
     def end(self) -> None:
         """Cancel everything this turn does."""
+        self._ended = True
         self._scope.cancel()
 
     def say(self, speak: Speak) -> None:
@@ -118,7 +126,7 @@ class Turn:
                 await self._parts.brain.answer(self.question, self._tell)
                 if not self._answered:
                     raise RuntimeError("the Brain returned without an answer")
-        except* Exception as broken:  # the edge of one turn
+        except* Exception as broken:  # noqa: BLE001 - the edge of one turn
             self._fault(broken.exceptions[0])
 
     async def _say(self) -> None:
@@ -147,6 +155,7 @@ class Turn:
                     )
             if not pieces:
                 self._spoken()
+        self._ended = True
 
     def _tell(self, event: TurnEvent) -> None:
         """What the Brain calls; raises TypeError into it for what may not be sent."""

@@ -14,6 +14,7 @@ from agent.session.effects import Close, Effect, Note, Send
 from agent.session.events import (
     Disconnected,
     Drain,
+    Dropped,
     Event,
     Expired,
     Faulted,
@@ -131,6 +132,9 @@ class Driver:
 
     def faulted(self) -> list[tuple[Any, ...]]:
         return self.post(Faulted(self.turn, "f1", REFUSAL, self.now))
+
+    def dropped(self, turn: int | None = None) -> list[tuple[Any, ...]]:
+        return self.post(Dropped(turn or self.turn, self.now))
 
     def spoken(self, turn: int | None = None) -> list[tuple[Any, ...]]:
         return self.post(Spoken(turn or self.turn, self.now, 1_700_000_000_000))

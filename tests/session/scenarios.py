@@ -635,3 +635,12 @@ def a_dead_turn_is_not_heard(make: Make) -> None:
     assert (d.state, d.did()) == ("idle", [])
     assert d.spoken(old) == []
     assert (d.state, d.did()) == ("idle", [])
+
+
+@scenario
+def a_turn_whose_task_was_lost_ends_as_cancelled(make: Make) -> None:
+    for state in TURN:
+        d = into(make(), state)
+        assert d.dropped() == [("end", "m", "cancelled")]
+        assert d.state == "idle"
+        assert d.dropped() == []
