@@ -1,0 +1,23 @@
+"""Names the model that the settings ask for."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..config import Settings
+from ..ports.model import ChatModel
+from .mock import MockModel
+from .script import ScriptModel
+
+
+def open_model(settings: Settings, elsewhere: Sequence[str] = ()) -> ChatModel:
+    """Return the model named by `settings.model`.
+
+    elsewhere: texts of the knowledge base, from which the mock takes true numbers to say of the wrong thing.
+    Raises `agent.errors.UsageError` when the script cannot be read or is not a script. Blocks while it reads one.
+    """
+    kind, _, path = settings.model.partition(":")
+    if kind == "script":
+        return ScriptModel.load(Path(path))
+    return MockModel(
+        settings.mock_seed, settings.mock_hallucinate, settings.mock_delay_ms / 1000, elsewhere=elsewhere
+    )
