@@ -26,6 +26,8 @@ class Cap:
         """Take one; False, and nothing taken, when all are."""
         if self._used >= self._size:
             return False
+        if self._used == 0:
+            self._unused = trio.Event()
         self._used += 1
         return True
 
@@ -33,12 +35,11 @@ class Cap:
         """Give one back."""
         assert self._used > 0, "released more than was acquired"
         self._used -= 1
-        if not self._used:
+        if self._used == 0:
             self._unused.set()
-            self._unused = trio.Event()
 
     async def wait_unused(self) -> None:
-        """Wait until nothing is in use; the caller sets the deadline."""
+        """Wait until none is taken; the caller sets the deadline. Always a checkpoint; cancelled, nothing happened."""
         await trio.lowlevel.checkpoint()
         while self._used:
             await self._unused.wait()

@@ -4,8 +4,8 @@ One port serves two protocols, so someone has to look first. The head is parsed 
 consumers use, so that what is checked here and what is obeyed later cannot differ. A head that is late, large or
 not HTTP/1.x is answered here with a few bytes and never reaches them.
 
-For the HTTP server the head is written anew: no `Upgrade`, no `HTTP2-Settings`, `Connection: close`, and no body
-unless the method is POST. A connection therefore carries exactly one request, and that one was checked.
+For the HTTP server the head is written anew: no `Upgrade`, no `HTTP2-Settings`, `Connection: close`, and nothing
+about a body, because nothing here takes one. A connection therefore carries exactly one request, the checked one.
 """
 
 from collections.abc import Mapping
@@ -21,9 +21,11 @@ METHODS = (b"GET", b"HEAD", b"POST")
 VERSIONS = (b"1.0", b"1.1")
 SOCKET_PATHS = (b"/", b"/ws")
 _READ = 4096
-# What may not pass to the HTTP server: other protocols, a second request, and headers about this hop.
-_STRIPPED = frozenset((b"upgrade", b"http2-settings", b"connection", b"keep-alive", b"proxy-connection"))
-_BODY = frozenset((b"content-length", b"transfer-encoding"))
+_BODY = (b"content-length", b"transfer-encoding")
+# What may not pass to the HTTP server: other protocols, a second request, a body, and headers about this hop.
+_STRIPPED = frozenset(
+    (b"upgrade", b"http2-settings", b"connection", b"keep-alive", b"proxy-connection", b"expect", *_BODY)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +83,8 @@ class Head:
         return tuple(value for key, value in self.headers if key == name)
 
     def rewritten(self) -> bytes:
-        """Return the head for the HTTP server: one request, no other protocol, a body only with a POST."""
-        dropped = _STRIPPED if self.method == b"POST" else _STRIPPED | _BODY
-        kept = [name + b": " + value for name, value in self.headers if name not in dropped]
+        """Return the head for the HTTP server: one request, no other protocol, no body."""
+        kept = [name + b": " + value for name, value in self.headers if name not in _STRIPPED]
         request = b"%s %s HTTP/%s" % (self.method, self.target, self.version)
         return b"\r\n".join((request, *kept, b"Connection: close", b"", b""))
 

@@ -213,6 +213,8 @@ class Connection:
             try:
                 while (chunk := await self.outbox.take()) is not None:
                     await self.send(chunk.data)
+                    if chunk.written is not None:
+                        chunk.written()
             except WireClosed:
                 self._gave_up = True
 

@@ -72,7 +72,9 @@ def test_none_or_two_hosts_are_400() -> None:
 
 def test_the_bound_address_and_allowed_hosts_are_answered() -> None:
     """An allowed host without a port is good for any, one with a port for that."""
-    rules = Admission.of(Settings(host="::2", allow_host=("Chat.example", "b.example:1")), port=99)
+    rules = Admission.of(
+        Settings(host="::2", insecure=True, allow_host=("Chat.example", "b.example:1")), port=99
+    )
     assert status(rules, head(host="[::2]:99")) == 200
     assert status(rules, head(host="chat.example:1234")) == 200
     assert status(rules, head(host="b.example:1")) == 200

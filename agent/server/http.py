@@ -1,0 +1,109 @@
+"""What is answered over plain HTTP: the chat page, the probes, the figures and the descriptions of the wire.
+
+Everything is read or made before the server starts and answered from memory: no thread, no file, no template.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+_ASSETS = {
+    "index.html": "text/html; charset=utf-8",
+    "app.js": "text/javascript; charset=utf-8",
+    "words.js": "text/javascript; charset=utf-8",
+    "style.css": "text/css; charset=utf-8",
+    "icon.svg": "image/svg+xml",
+}
+_PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
+# The page loads nothing from elsewhere, runs no inline script, and cannot be framed.
+SECURITY: Mapping[str, str] = {
+    "content-security-policy": "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+    "object-src 'none'",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-cache",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What the routes serve that this layer does not know.
+
+    asyncapi: the wire's description, as JSON bytes. session_diagram: the state diagram, as Mermaid text.
+    metrics: returns the Prometheus text. ready: whether new clients are welcome.
+    """
+
+    asyncapi: bytes
+    session_diagram: str
+    metrics: Callable[[], bytes]
+    ready: Callable[[], bool]
+
+
+def make_app(contents: Contents) -> ASGIApp:
+    """Return the ASGI application: the routes, with security headers on every answer, and no WebSocket."""
+    routes = [
+        _static("/", "index.html"),
+        *(_static(f"/static/{name}", name) for name in _ASSETS),
+        _static("/favicon.ico", "icon.svg"),
+        _fixed("/healthz", lambda: PlainTextResponse("ok\n")),
+        _fixed("/readyz", lambda: _readiness(contents.ready())),
+        _fixed("/metrics", lambda: Response(contents.metrics(), headers={"content-type": _PROMETHEUS})),
+        _fixed("/asyncapi.json", lambda: Response(contents.asyncapi, media_type="application/json")),
+        _fixed("/session.mmd", lambda: PlainTextResponse(contents.session_diagram)),
+    ]
+    app = Starlette(routes=routes, exception_handlers={HTTPException: _plain_words})
+
+    async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
+        """Refuse what is not plain HTTP (the sniffer lets none through) and put the headers on the rest."""
+        if scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1008})
+        elif scope["type"] == "http":
+            await app(scope, receive, _with_headers(send))
+
+    return guarded
+
+
+def _static(path: str, name: str) -> Route:
+    content = files(__package__).joinpath("static", name).read_bytes()
+    return _fixed(path, lambda: Response(content, headers={"content-type": _ASSETS[name]}))
+
+
+def _fixed(path: str, answer: Callable[[], Response]) -> Route:
+    async def endpoint(_: Request) -> Response:
+        return answer()
+
+    return Route(path, endpoint, methods=["GET", "HEAD"])
+
+
+def _readiness(ready: bool) -> Response:
+    return PlainTextResponse("ready\n") if ready else PlainTextResponse("not taking new clients\n", 503)
+
+
+async def _plain_words(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    words = {
+        404: "There is nothing at this address; the chat page is at /.",
+        405: "Only GET and HEAD work here.",
+    }
+    return PlainTextResponse(
+        words.get(error.status_code, error.detail) + "\n", error.status_code, error.headers
+    )
+
+
+def _with_headers(send: Send) -> Send:
+    extra = [(name.encode(), value.encode()) for name, value in SECURITY.items()]
+
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            message["headers"] = [*message.get("headers", ()), *extra]
+        await send(message)
+
+    return sending

@@ -1,0 +1,87 @@
+"""The server's figures as Prometheus reads them; implements `agent.ports.observe.Observer`.
+
+Every metric is in one of the three tables below, and a name that is not is a bug of the caller's. Labels are short
+fixed words and checked for that shape, so neither a client's nor a model's text can become one.
+"""
+
+import re
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
+
+# name: (label or None, help)
+COUNTERS: dict[str, tuple[str | None, str]] = {
+    "connections": ("kind", "Connections by what they turned out to be"),
+    "rejections": ("status", "Requests refused before they were served, by HTTP status or close code"),
+    "aborts": (None, "Connections dropped without a close frame"),
+    "messages": (None, "Accepted messages"),
+    "turns": ("outcome", "Turns by how they ended; a refusal by its code"),
+    "cancels": ("what", "Cancels that a client sent, by what they stopped"),
+    "errors": ("code", "Error frames by code"),
+    "suggestions": ("outcome", "Suggested actions made, and closed unconfirmed"),
+    "confirms": (None, "Confirmed actions"),
+    "confirms_ended": ("outcome", "Confirmed actions by what their client was told"),
+    "actions": ("outcome", "Actions by how they ended"),
+}
+# name: (upper bounds in seconds, help)
+HISTOGRAMS: dict[str, tuple[tuple[float, ...], str]] = {
+    "first_delta_seconds": (
+        (0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30),
+        "Message received to first delta",
+    ),
+    "cancel_seconds": (
+        (0.001, 0.005, 0.02, 0.1, 0.5, 1, 5),
+        "Cancel decoded to stream_end handed to the stream",
+    ),
+    "action_seconds": ((0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10), "Run time of an action"),
+}
+# name: (exposed as, help)
+GAUGES: dict[str, tuple[str, str]] = {
+    "sessions": ("sessions", "Connected sessions"),
+    "turns": ("turns_running", "Turns whose work has not ended"),
+    "actions_running": ("actions_running", "Actions whose outcome is not recorded"),
+}
+_LABEL = re.compile(r"[a-z0-9_]{0,40}")
+
+
+class Metrics:
+    """Counters, histograms and gauges of one server, in a registry of its own."""
+
+    def __init__(self) -> None:
+        self._registry = CollectorRegistry()
+        self._counters = {
+            name: Counter(f"agent_{name}", text, [label] if label else [], registry=self._registry)
+            for name, (label, text) in COUNTERS.items()
+        }
+        self._histograms = {
+            name: Histogram(f"agent_{name}", text, buckets=bounds, registry=self._registry)
+            for name, (bounds, text) in HISTOGRAMS.items()
+        }
+        self._gauges = {
+            name: Gauge(f"agent_{exposed}", text, registry=self._registry)
+            for name, (exposed, text) in GAUGES.items()
+        }
+        ProcessCollector(registry=self._registry)
+
+    def count(self, metric: str, label: str = "") -> None:
+        """Add one to a counter; KeyError for an unknown one, ValueError for what cannot be its label."""
+        counter = self._counters[metric]
+        if COUNTERS[metric][0] is None:
+            if label:
+                raise ValueError(f"the counter {metric} has no label")
+            counter.inc()
+        elif _LABEL.fullmatch(label) is None:
+            raise ValueError(f"not a label of the counter {metric}")
+        else:
+            counter.labels(label).inc()
+
+    def measure(self, metric: str, seconds: float) -> None:
+        """Record a duration in seconds; KeyError for an unknown histogram."""
+        self._histograms[metric].observe(seconds)
+
+    def gauge(self, metric: str, change: int) -> None:
+        """Change a level; KeyError for an unknown gauge."""
+        self._gauges[metric].inc(change)
+
+    def text(self) -> bytes:
+        """Return everything in the Prometheus text format."""
+        return generate_latest(self._registry)

@@ -1,0 +1,232 @@
+"""Plain HTTP over memory streams: the routes, their headers, and that one connection carries one request."""
+
+import re
+from importlib.resources import files
+
+import pytest
+import trio
+import trio.testing
+from starlette.types import Message
+
+from agent.config import HTTP_TIMEOUT, WRITE_TIMEOUT
+from agent.server.http import SECURITY, Contents, make_app
+from agent.server.hypercorn_edge import HttpServer
+from agent.server.sniff import Head, read_head
+
+READY = [True]
+CONTENTS = Contents(b'{"asyncapi":"3.0.0"}', "stateDiagram-v2\n", lambda: b"agent_x 1\n", lambda: READY[0])
+SERVER = HttpServer(make_app(CONTENTS))
+
+
+async def exchange(request: bytes, more: bytes = b"", server: HttpServer = SERVER) -> bytes:
+    """Send a request, and perhaps more on the same connection, and return all that comes back."""
+    client, stream = trio.testing.memory_stream_pair()
+    answer = bytearray()
+    async with trio.open_nursery() as nursery:
+
+        async def serve() -> None:
+            head = await read_head(stream)
+            assert isinstance(head, Head)
+            await server.serve(stream, head)
+
+        nursery.start_soon(serve)
+        await client.send_all(request + more)
+        while data := await client.receive_some():
+            answer += data
+        await client.aclose()
+    return bytes(answer)
+
+
+async def get(path: str, method: str = "GET", headers: str = "") -> tuple[int, dict[str, str], bytes]:
+    """Ask for a path; return status, headers and body."""
+    answer = await exchange(f"{method} {path} HTTP/1.1\r\nHost: localhost\r\n{headers}\r\n".encode())
+    head, _, body = answer.partition(b"\r\n\r\n")
+    first, *rest = head.decode().split("\r\n")
+    named = dict(line.split(": ", 1) for line in rest)
+    return int(first.split()[1]), {name.lower(): value for name, value in named.items()}, body
+
+
+@pytest.mark.parametrize(
+    ("path", "kind", "part"),
+    [
+        ("/", "text/html", b"<!doctype html>"),
+        ("/static/app.js", "text/javascript", b"WebSocket"),
+        ("/static/words.js", "text/javascript", b"number_mismatch"),
+        ("/static/style.css", "text/css", b":focus-visible"),
+        ("/static/icon.svg", "image/svg+xml", b"<svg"),
+        ("/favicon.ico", "image/svg+xml", b"<svg"),
+        ("/healthz", "text/plain", b"ok"),
+        ("/metrics", "text/plain; version=0.0.4", b"agent_x 1"),
+        ("/asyncapi.json", "application/json", b'{"asyncapi":"3.0.0"}'),
+        ("/session.mmd", "text/plain", b"stateDiagram-v2"),
+    ],
+)
+async def test_every_route_answers_get_and_head(path: str, kind: str, part: bytes) -> None:
+    """With its type and the security headers; HEAD has the same headers and no body."""
+    status, headers, body = await get(path)
+    assert status == 200
+    assert headers["content-type"].startswith(kind)
+    assert part in body.lower() or part in body
+    assert {name: headers[name] for name in SECURITY} == dict(SECURITY)
+    assert headers["connection"] == "close"
+    head_status, head_headers, head_body = await get(path, "HEAD")
+    assert (head_status, head_body) == (200, b"")
+    assert head_headers["content-length"] == str(len(body))
+
+
+async def test_readiness_follows_the_server() -> None:
+    """503 while it starts or drains."""
+    assert (await get("/readyz"))[0] == 200
+    READY[0] = False
+    status, _, body = await get("/readyz")
+    READY[0] = True
+    assert (status, body) == (503, b"not taking new clients\n")
+
+
+async def test_an_unknown_path_is_404_in_plain_words() -> None:
+    """Headers included, and the path is not repeated."""
+    status, headers, body = await get("/secret-path")
+    assert (status, headers["content-type"]) == (404, "text/plain; charset=utf-8")
+    assert b"chat page is at /" in body
+    assert b"secret" not in body
+    assert headers["x-content-type-options"] == "nosniff"
+
+
+async def test_a_post_is_405() -> None:
+    """Nothing takes one; its body is never read as a request."""
+    answer = await exchange(
+        b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 44\r\n\r\n",
+        b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n\r\n",
+    )
+    assert answer.startswith(b"HTTP/1.1 405 ")
+    assert answer.count(b"HTTP/1.1") == 1
+
+
+@pytest.mark.parametrize("connection", [b"", b"Connection: keep-alive\r\n"])
+async def test_a_second_request_on_a_connection_is_never_served(connection: bytes) -> None:
+    """Only the first was checked."""
+    first = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n" + connection + b"\r\n"
+    second = b"GET /metrics HTTP/1.1\r\nHost: evil.example\r\n\r\n"
+    answer = await exchange(first, second)
+    assert answer.count(b"HTTP/1.1 ") == 1
+    assert b"agent_x" not in answer
+
+
+@pytest.mark.parametrize(
+    "upgrade",
+    [
+        b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAoAAAAAIAAAAA\r\n",
+        b"Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: a\r\n",
+    ],
+    ids=["h2c", "websocket"],
+)
+async def test_another_protocol_is_not_entered(upgrade: bytes) -> None:
+    """A plain request that would like to be something else is answered as what it is."""
+    answer = await exchange(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n" + upgrade + b"\r\n")
+    assert answer.startswith(b"HTTP/1.1 200 ")
+    assert answer.endswith(b"\r\n\r\nok\n")
+
+
+async def test_a_websocket_scope_is_refused_by_the_application() -> None:
+    """Even if one got past the sniffer."""
+    sent: list[Message] = []
+
+    async def receive() -> Message:
+        raise AssertionError
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    await make_app(CONTENTS)({"type": "websocket", "path": "/ws", "headers": []}, receive, send)
+    assert sent == [{"type": "websocket.close", "code": 1008}]
+
+
+async def test_a_client_that_half_closes_still_gets_its_answer() -> None:
+    """As netcat does."""
+    client, stream = trio.testing.memory_stream_pair()
+    await client.send_all(b"GET /healthz HTTP/1.0\r\nHost: localhost\r\n\r\n")
+    await client.send_eof()
+    head = await read_head(stream)
+    assert isinstance(head, Head)
+    await SERVER.serve(stream, head)
+    answer = bytearray()
+    while data := await client.receive_some():
+        answer += data
+    assert answer.endswith(b"ok\n")
+
+
+class Stuck(trio.abc.HalfCloseableStream):
+    """A client that sent its request and never takes a byte of the answer."""
+
+    async def receive_some(self, max_bytes: int | None = None) -> bytes:
+        """Wait for ever."""
+        await trio.sleep_forever()
+        raise AssertionError
+
+    async def send_all(self, data: bytes | bytearray | memoryview) -> None:
+        """Wait for ever."""
+        await trio.sleep_forever()
+
+    async def wait_send_all_might_not_block(self) -> None:
+        """Wait for ever."""
+        await trio.sleep_forever()
+
+    async def send_eof(self) -> None:
+        """Do nothing."""
+
+    async def aclose(self) -> None:
+        """Do nothing."""
+
+
+HEAD = Head(b"GET", b"/", b"1.1", ((b"host", b"localhost"),), b"", b"")
+
+
+async def test_a_client_that_takes_nothing_is_given_up(autojump_clock: trio.testing.MockClock) -> None:
+    """A blocked write has a deadline although the HTTP server shields it."""
+    started = trio.current_time()
+    await SERVER.serve(Stuck(), HEAD)
+    assert trio.current_time() - started < WRITE_TIMEOUT + 5
+
+
+async def test_a_cancel_ends_a_blocked_answer_at_once(autojump_clock: trio.testing.MockClock) -> None:
+    """The server can go down while someone does not read."""
+    started = trio.current_time()
+    with trio.move_on_after(1):
+        await SERVER.serve(Stuck(), HEAD)
+    assert trio.current_time() - started == pytest.approx(1)
+
+
+async def test_an_answer_that_takes_too_long_is_given_up(autojump_clock: trio.testing.MockClock) -> None:
+    """One request cannot hold its connection for ever."""
+
+    async def hangs(*_: object) -> None:
+        await trio.sleep_forever()
+
+    started = trio.current_time()
+    await HttpServer(hangs).serve(Stuck(), HEAD)
+    assert trio.current_time() - started < HTTP_TIMEOUT + 5
+
+
+async def test_a_fault_of_the_application_is_500() -> None:
+    """And nothing of it is told."""
+
+    async def breaks(*_: object) -> None:
+        raise ZeroDivisionError("secret")
+
+    answer = await exchange(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", server=HttpServer(breaks))
+    assert answer.startswith(b"HTTP/1.1 500 ")
+    assert b"secret" not in answer
+
+
+def test_the_page_loads_nothing_from_elsewhere_and_inserts_no_markup() -> None:
+    """No outside address, no inline script or style, and only text is put into the page."""
+    folder = files("agent.server").joinpath("static")
+    page = folder.joinpath("index.html").read_text(encoding="utf-8")
+    script = "".join(folder.joinpath(name).read_text(encoding="utf-8") for name in ("app.js", "words.js"))
+    style = folder.joinpath("style.css").read_text(encoding="utf-8")
+    assert re.findall(r"(?:src|href)=\"(?!/static/)[^\"]*\"", page) == []
+    assert re.findall(r"<script(?![^>]*src=)|<style|\son\w+=|\sstyle=", page) == []
+    assert (
+        re.findall(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|https?://", script) == []
+    )
+    assert re.findall(r"@import|url\(", style) == []
