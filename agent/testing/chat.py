@@ -1,0 +1,300 @@
+"""A person at a terminal talks to a server: `agent chat`, and one question: `agent ask`.
+
+Strategy: `Chat` knows frames and lines and nothing of terminals; it is given where lines come from, where
+interrupts come from and how to write. What the server sends is stripped of control characters before it is
+shown, since a source may hold anything. A line typed during an answer interrupts it, as in any client; lines
+from a pipe wait for the answer before them.
+"""
+
+import os
+import threading
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+
+import trio
+
+from ..errors import WireClosed
+from ..protocol.asyncapi import CLOSE_CODES
+from .client import Client, Frame
+
+HELP = """\
+Type a question. While it is answered: /cancel or Ctrl-C stops it, another question interrupts it.
+/confirm [N] runs a suggested action, /reject [N] declines it, /quit or Ctrl-C twice leaves."""
+TWICE = 2.0  # seconds within which a second Ctrl-C leaves
+
+REFUSALS = {
+    "no_sources": "refused: the knowledge base has nothing on this",
+    "number_mismatch": "refused: the draft held a number that no source holds",
+    "model_failed": "refused: the model failed or took too long",
+}
+CLOSED = {
+    "expired": "expired before it was confirmed",
+    "cancelled": "cancelled",
+    "rejected": "declined",
+}
+ANSWERED, FAILED, REFUSED = 0, 1, 3  # exit statuses
+
+Write = Callable[[str], None]
+
+
+class Chat:
+    """One conversation on a terminal.
+
+    interactive: a person types, so a new question interrupts; otherwise it waits for the answer before it.
+    now: the wall clock in seconds, against which `expiresAt` is read.
+    """
+
+    def __init__(
+        self, client: Client, write: Write, interactive: bool = True, now: Callable[[], float] = time.time
+    ) -> None:
+        self._client = client
+        self._write = write
+        self._interactive = interactive
+        self._now = now
+        self._open: set[str] = set()  # messages without an end yet
+        self._quiet = trio.Event()  # set while no message is open
+        self._quiet.set()
+        self._midline = False
+        self._suggested: list[str] = []  # every suggestion of this chat; N is its place, from 1
+        self._live: list[str] = []
+        self._scope = trio.CancelScope()
+
+    async def run(self, lines: AsyncIterator[str], interrupts: AsyncIterator[object]) -> int:
+        """Talk until the person leaves (0) or the connection ends (1). Cancelled, it stops at once."""
+        status = ANSWERED
+
+        async def show_all() -> None:
+            nonlocal status
+            try:
+                while True:
+                    self._show(await self._client.next_frame())
+            except WireClosed as closed:
+                status = FAILED
+                words = CLOSE_CODES.get(closed.code, "connection lost")
+                self._line(f"! the connection was closed: {words} ({closed.code})")
+            self._scope.cancel()
+
+        async def heed() -> None:
+            last = -TWICE
+            async for _ in interrupts:
+                if trio.current_time() - last < TWICE:
+                    self._scope.cancel()
+                last = trio.current_time()
+                self._line("(Ctrl-C again leaves)")
+                await self._client.cancel()
+
+        with self._scope:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(show_all)
+                nursery.start_soon(heed)
+                try:
+                    async for line in lines:
+                        await self._typed(line.strip())
+                    await self._quiet.wait()
+                    self._scope.cancel()
+                except WireClosed:
+                    await trio.sleep_forever()  # show_all says so and ends it
+        return status
+
+    async def _typed(self, line: str) -> None:
+        command, _, rest = line.partition(" ")
+        if not line:
+            return
+        if not self._interactive and command != "/cancel":
+            await self._quiet.wait()
+        if command == "/quit":
+            self._scope.cancel()
+        elif command == "/cancel":
+            await self._client.cancel()
+        elif command in ("/confirm", "/reject"):
+            suggestion = self._chosen(rest)
+            if suggestion is not None:
+                await (self._client.confirm if command == "/confirm" else self._client.reject)(suggestion)
+        elif command.startswith("/"):
+            self._line(HELP)
+        else:
+            id = await self._client.ask(line)
+            self._open.add(id)
+            self._quiet = trio.Event()
+
+    def _chosen(self, number: str) -> str | None:
+        """Return the suggestion a person means: the N-th, or without N the newest that is live."""
+        if not number and self._live:
+            return self._live[-1]
+        if number.isdecimal() and 1 <= int(number) <= len(self._suggested):
+            return self._suggested[int(number) - 1]
+        self._line("There is no such suggestion.")
+        return None
+
+    def _show(self, frame: Frame) -> None:
+        show = _SHOW.get(frame["type"])
+        if show:
+            show(self, frame)
+
+    def _stream(self, frame: Frame) -> None:
+        self._write(plain(frame["delta"]))
+        self._midline = True
+
+    def _stream_end(self, frame: Frame) -> None:
+        if frame["reason"] == "cancelled":
+            self._line("(stopped)")
+            self._ended(frame)
+
+    def _response(self, frame: Frame) -> None:
+        self._line(*after(frame))
+        self._ended(frame)
+
+    def _suggestion(self, frame: Frame) -> None:
+        self._suggested.append(frame["suggestionId"])
+        self._live.append(frame["suggestionId"])
+        number = len(self._suggested)
+        left = max(0, round(frame.get("expiresAt", 0) / 1000 - self._now()))
+        countdown = f"; {left} s left" if "expiresAt" in frame else ""
+        payload = ", ".join(f"{name}: {plain(str(value))}" for name, value in frame["payload"].items())
+        self._line(
+            f"? [{number}] {plain(frame['action'])} ({payload})",
+            f"  /confirm {number} runs it, /reject {number} declines it{countdown}",
+        )
+
+    def _executed(self, frame: Frame) -> None:
+        self._settled(frame, outcome(frame["result"]))
+
+    def _closed(self, frame: Frame) -> None:
+        self._settled(frame, CLOSED.get(frame["reason"], "closed"))
+
+    def _settled(self, frame: Frame, words: str) -> None:
+        id = frame["suggestionId"]
+        if id in self._live:
+            self._live.remove(id)
+        number = self._suggested.index(id) + 1 if id in self._suggested else "?"
+        self._line(f"= [{number}] {words}")
+
+    def _error(self, frame: Frame) -> None:
+        self._line(f"! {plain(frame['message'])} ({frame['code']})")
+        if frame["code"] != "internal":  # after that one the message is still refused, and ends then
+            self._ended(frame)
+
+    def _ended(self, frame: Frame) -> None:
+        self._open.discard(frame.get("id", ""))
+        if not self._open:
+            self._quiet.set()
+
+    def _line(self, *lines: str) -> None:
+        """Write whole lines, below a streamed text that is still on its line."""
+        if self._midline:
+            self._write("\n")
+            self._midline = False
+        for line in lines:
+            self._write(line + "\n")
+
+
+_SHOW: dict[str, Callable[[Chat, Frame], None]] = {
+    "stream": Chat._stream,
+    "stream_end": Chat._stream_end,
+    "response": Chat._response,
+    "action_suggestion": Chat._suggestion,
+    "action_executed": Chat._executed,
+    "action_closed": Chat._closed,
+    "error": Chat._error,
+}
+
+
+async def ask(client: Client, question: str, write: Write, complain: Write, lang: str | None = None) -> int:
+    """Ask one question, write the answer as it comes and its sources, and return the exit status.
+
+    0 answered, 3 refused, 1 when there was no answer; `complain` gets the one line that says why.
+    """
+    id = await client.ask(question, lang=lang)
+    while True:
+        frame = await client.next_frame()
+        kind = frame["type"]
+        if frame.get("id", id) != id:
+            continue
+        if kind == "stream":
+            write(plain(frame["delta"]))
+        elif kind == "response":
+            write("\n" + "".join(f"{line}\n" for line in after(frame)))
+            return REFUSED if "blocked" in frame else ANSWERED
+        elif kind == "error" and frame["code"] != "internal":
+            complain(f"{plain(frame['message'])} ({frame['code']})\n")
+            return FAILED
+        elif kind == "stream_end" and frame["reason"] == "cancelled":
+            complain("the server stopped the answer\n")
+            return FAILED
+
+
+def after(response: Frame) -> list[str]:
+    """Return the lines that follow a response's text: why it was refused, and its sources."""
+    lines = []
+    if "blocked" in response:
+        code = response["blocked"]["code"]
+        lines.append(f"({REFUSALS.get(code, 'refused')})")
+    if response["citations"]:
+        lines.append("Sources:")
+    for citation in response["citations"]:
+        first, last = citation.get("lines", (None, None))
+        place = "" if first is None else f":{first}" if first == last else f":{first}-{last}"
+        lines.append(f"  {plain(citation['file'])}{place}")
+        lines += [f"    {plain(line)}" for line in citation["snippet"].splitlines()]
+    return lines
+
+
+def outcome(result: Frame) -> str:
+    """Return an action's result in words."""
+    if result.get("success"):
+        data = ", ".join(f"{name}: {plain(str(value))}" for name, value in result.get("data", {}).items())
+        return f"done ({data})" if data else "done"
+    if result.get("ignored"):
+        return "ignored: it was confirmed before and runs only once"
+    if result.get("expired"):
+        return "not run: it was confirmed too late"
+    if result.get("cancelled"):
+        return "cancelled before it had any effect"
+    if result.get("unknown"):
+        return f"begun, but its outcome is not known: {plain(str(result.get('error', '')))}"
+    return f"failed: {plain(str(result.get('error', '')))}"
+
+
+def plain(text: str) -> str:
+    """Return text without control characters, which could steer a terminal; line breaks and tabs stay."""
+    return "".join(
+        each if each.isprintable() or each in "\n\t" else "\N{REPLACEMENT CHARACTER}" for each in text
+    )
+
+
+async def stdin_lines(descriptor: int = 0) -> AsyncGenerator[str, None]:
+    """Yield the lines of a file descriptor, terminal, pipe or file, until its end.
+
+    They are read in a daemon thread that nobody waits for: a person who types nothing holds up no exit. It reads
+    the descriptor itself, because a thread inside `sys.stdin` holds a lock that the interpreter's own end needs.
+    """
+    send, receive = trio.open_memory_channel[bytes](0)
+    token = trio.lowlevel.current_trio_token()
+
+    def read() -> None:
+        data = b"x"
+        try:
+            while data:
+                data = _read(descriptor)
+                trio.from_thread.run(send.send, data, trio_token=token)
+        except (trio.RunFinishedError, trio.Cancelled, trio.BrokenResourceError, trio.ClosedResourceError):
+            return  # nobody listens any more
+
+    threading.Thread(target=read, name="stdin", daemon=True).start()
+    rest = b""
+    async with receive:
+        async for data in receive:
+            *lines, rest = (rest + data).split(b"\n")
+            for line in lines:
+                yield line.decode(errors="replace")
+            if not data:
+                break
+    if rest:
+        yield rest.decode(errors="replace")
+
+
+def _read(descriptor: int) -> bytes:
+    try:
+        return os.read(descriptor, 4096)
+    except OSError:  # a terminal that has gone
+        return b""

@@ -1,0 +1,362 @@
+"""The terminal client shows what the server says in words, and a person's lines become frames."""
+
+import os
+import threading
+from collections.abc import AsyncIterator
+from typing import Any, cast
+
+import pytest
+import trio
+import trio.testing
+
+from agent.errors import WireClosed
+from agent.testing.chat import HELP, Chat, after, ask, outcome, plain, stdin_lines
+from agent.testing.client import Client, Frame
+
+CITED = {
+    "type": "response",
+    "id": "1",
+    "text": "It costs 299 kr.",
+    "citations": [{"file": "kb/pricing.md", "snippet": "| Standard | 299 kr |", "lines": [11, 11]}],
+}
+REFUSED = {"type": "response", "id": "1", "text": "No.", "citations": [], "blocked": {"code": "no_sources"}}
+SUGGESTED = {
+    "type": "action_suggestion",
+    "suggestionId": "s1",
+    "action": "send_sms",
+    "payload": {"to": "070"},
+    "expiresAt": 130_000,
+}
+
+
+class Wire:
+    """Stands for a `Client`: notes what is sent, and gives the frames that a test puts in."""
+
+    def __init__(self) -> None:
+        self.sent: list[Any] = []
+        self._put, self._take = trio.open_memory_channel[Frame](100)
+        self.code = 1012
+
+    def says(self, *frames: Frame) -> None:
+        """Let the server send frames."""
+        for frame in frames:
+            self._put.send_nowait(frame)
+
+    def hangs_up(self) -> None:
+        """Let the server close."""
+        self._put.close()
+
+    async def ask(self, text: str, id: str | None = None, lang: str | None = None) -> str:
+        """Note a question."""
+        await trio.lowlevel.checkpoint()
+        self.sent.append(text if lang is None else (text, lang))
+        return str(sum(isinstance(each, str) for each in self.sent))
+
+    async def cancel(self, id: str | None = None) -> None:
+        """Note a cancel."""
+        self.sent.append(("cancel",))
+
+    async def confirm(self, suggestion_id: str) -> None:
+        """Note a confirm."""
+        self.sent.append(("confirm", suggestion_id))
+
+    async def reject(self, suggestion_id: str) -> None:
+        """Note a reject."""
+        self.sent.append(("reject", suggestion_id))
+
+    async def next_frame(self) -> Frame:
+        """Return what the server says next."""
+        try:
+            return await self._take.receive()
+        except trio.EndOfChannel:
+            raise WireClosed(self.code) from None
+
+
+class Terminal:
+    """A person in front of a chat."""
+
+    def __init__(self, nursery: trio.Nursery, interactive: bool = True) -> None:
+        self.wire = Wire()
+        self.screen = ""
+        self.status: int | None = None
+        self._lines, lines = trio.open_memory_channel[str](100)
+        self._interrupts, interrupts = trio.open_memory_channel[object](100)
+        self._chat = Chat(cast(Client, self.wire), self._write, interactive, now=lambda: 100.0)
+        nursery.start_soon(self._run, lines, interrupts)
+
+    def _write(self, text: str) -> None:
+        self.screen += text
+
+    async def _run(self, lines: AsyncIterator[str], interrupts: AsyncIterator[object]) -> None:
+        self.status = await self._chat.run(lines, interrupts)
+
+    async def types(self, *lines: str) -> None:
+        """Type lines and let everything settle."""
+        for line in lines:
+            self._lines.send_nowait(line)
+        await trio.testing.wait_all_tasks_blocked()
+
+    async def sees(self, *frames: Frame) -> str:
+        """Let the server send frames; return what they add to the screen."""
+        before = len(self.screen)
+        self.wire.says(*frames)
+        await trio.testing.wait_all_tasks_blocked()
+        return self.screen[before:]
+
+    async def presses_ctrl_c(self) -> None:
+        """Interrupt."""
+        self._interrupts.send_nowait(2)
+        await trio.testing.wait_all_tasks_blocked()
+
+    async def ends_input(self) -> None:
+        """Close standard input."""
+        self._lines.close()
+        await trio.testing.wait_all_tasks_blocked()
+
+
+async def test_an_answer_streams_in_and_shows_its_sources(nursery: trio.Nursery) -> None:
+    """Deltas are written as they come, then file, lines and snippet."""
+    terminal = Terminal(nursery)
+    await terminal.types("what does it cost", "")
+    assert terminal.wire.sent == ["what does it cost"]
+    assert await terminal.sees({"type": "stream", "delta": "It costs "}) == "It costs "
+    rest = await terminal.sees(
+        {"type": "stream", "delta": "299 kr."}, {"type": "stream_end", "reason": "done", "id": "1"}, CITED
+    )
+    assert rest == "299 kr.\nSources:\n  kb/pricing.md:11\n    | Standard | 299 kr |\n"
+
+
+async def test_commands_become_frames(nursery: trio.Nursery) -> None:
+    """/cancel, /confirm and /reject, with and without the number; others show the help."""
+    terminal = Terminal(nursery)
+    shown = await terminal.sees(SUGGESTED, SUGGESTED | {"suggestionId": "s2", "payload": {}})
+    assert shown.startswith(
+        "? [1] send_sms (to: 070)\n  /confirm 1 runs it, /reject 1 declines it; 30 s left\n? [2] send_sms ()\n"
+    )
+    await terminal.types("/cancel", "/confirm", "/confirm 1", "/reject", "/reject 2", "/confirm 9", "/what")
+    assert terminal.wire.sent == [
+        ("cancel",),
+        ("confirm", "s2"),
+        ("confirm", "s1"),
+        ("reject", "s2"),
+        ("reject", "s2"),
+    ]
+    assert terminal.screen.endswith(f"There is no such suggestion.\n{HELP}\n")
+
+
+async def test_a_settled_suggestion_is_no_longer_the_newest(nursery: trio.Nursery) -> None:
+    """/confirm without a number means the newest that can still be confirmed."""
+    terminal = Terminal(nursery)
+    await terminal.sees(SUGGESTED, SUGGESTED | {"suggestionId": "s2"})
+    closed = {"type": "action_closed", "suggestionId": "s2", "reason": "expired"}
+    assert await terminal.sees(closed) == "= [2] expired before it was confirmed\n"
+    await terminal.types("/confirm")
+    done = {"type": "action_executed", "suggestionId": "s1", "result": {"success": True}}
+    assert await terminal.sees(done) == "= [1] done\n"
+    await terminal.types("/confirm")
+    assert terminal.wire.sent == [("confirm", "s1")]
+    assert terminal.screen.endswith("There is no such suggestion.\n")
+    again = {"type": "action_executed", "suggestionId": "other", "result": {"ignored": True}}
+    assert "[?] ignored" in await terminal.sees(again)
+
+
+async def test_suggestion_without_a_deadline_shows_none(nursery: trio.Nursery) -> None:
+    """A server of the core protocol sends no `expiresAt`."""
+    terminal = Terminal(nursery)
+    shown = await terminal.sees({name: value for name, value in SUGGESTED.items() if name != "expiresAt"})
+    assert shown.endswith("/reject 1 declines it\n")
+
+
+async def test_a_stopped_answer_and_an_error_are_told(nursery: trio.Nursery) -> None:
+    """What is told begins on a line of its own; frames of unknown types are skipped."""
+    terminal = Terminal(nursery)
+    await terminal.types("hi")
+    shown = await terminal.sees(
+        {"type": "stream", "delta": "It "},
+        {"type": "stream_end", "reason": "cancelled", "id": "1"},
+        {"type": "error", "code": "busy", "message": "Ask again later."},
+        {"type": "news"},
+    )
+    assert shown == "It \n(stopped)\n! Ask again later. (busy)\n"
+
+
+async def test_ctrl_c_cancels_and_twice_leaves(
+    nursery: trio.Nursery, autojump_clock: trio.testing.MockClock
+) -> None:
+    """Two presses within two seconds leave; two slow ones are two cancels."""
+    terminal = Terminal(nursery)
+    await terminal.presses_ctrl_c()
+    await trio.sleep(5)
+    await terminal.presses_ctrl_c()
+    assert (terminal.wire.sent, terminal.status) == ([("cancel",), ("cancel",)], None)
+    await terminal.presses_ctrl_c()
+    assert terminal.status == 0
+
+
+async def test_quit_leaves(nursery: trio.Nursery) -> None:
+    """/quit ends the chat at once, whatever is in progress."""
+    terminal = Terminal(nursery)
+    await terminal.types("hi", "/quit", "more")
+    assert (terminal.wire.sent, terminal.status) == (["hi"], 0)
+
+
+@pytest.mark.parametrize(
+    ("code", "words"), [(1012, "connect again (1012)"), (1006, "connection lost (1006)")]
+)
+async def test_a_closed_connection_ends_the_chat(code: int, words: str, nursery: trio.Nursery) -> None:
+    """The close code is told in words, and the status is 1."""
+    terminal = Terminal(nursery)
+    terminal.wire.code = code
+    terminal.wire.hangs_up()
+    await trio.testing.wait_all_tasks_blocked()
+    assert terminal.status == 1
+    assert words in terminal.screen
+
+
+async def test_a_line_after_the_connection_closed_does_no_harm(nursery: trio.Nursery) -> None:
+    """The person types while the connection goes: one message, one status."""
+    terminal = Terminal(nursery)
+
+    async def gone(text: str, id: str | None = None, lang: str | None = None) -> str:
+        raise WireClosed(1006)
+
+    terminal.wire.ask = gone  # type: ignore[method-assign]
+    await terminal.types("hi")
+    terminal.wire.hangs_up()
+    await trio.testing.wait_all_tasks_blocked()
+    assert terminal.status == 1
+    assert terminal.screen.count("closed") == 1
+
+
+async def test_piped_lines_wait_for_the_answer_before_them(nursery: trio.Nursery) -> None:
+    """Without a person nobody means to interrupt; the end of input waits for the last answer."""
+    terminal = Terminal(nursery, interactive=False)
+    await terminal.types("one", "two")
+    await terminal.ends_input()
+    assert terminal.wire.sent == ["one"]
+    await terminal.sees({"type": "error", "code": "internal", "message": "A bug.", "id": "1"})
+    assert terminal.wire.sent == ["one"], "the answer is still to come after this error"
+    await terminal.sees(REFUSED)
+    assert (terminal.wire.sent, terminal.status) == (["one", "two"], None)
+    await terminal.sees({"type": "error", "code": "busy", "message": "Later.", "id": "2"})
+    assert terminal.status == 0
+
+
+async def asked(*frames: Frame) -> tuple[int, str, str]:
+    """Return status, output and complaint of `ask` to a server that sends `frames`."""
+    wire, out, err = Wire(), [""], [""]
+    wire.says(*frames)
+
+    def write(text: str) -> None:
+        out[0] += text
+
+    def complain(text: str) -> None:
+        err[0] += text
+
+    status = await ask(cast(Client, wire), "cost?", write, complain, "en")
+    assert wire.sent == [("cost?", "en")]
+    return status, out[0], err[0]
+
+
+async def test_ask_prints_answer_and_sources() -> None:
+    """Answered is 0; frames of other messages are not shown."""
+    status, out, err = await asked(
+        {"type": "stream", "delta": "It ", "id": "0"},
+        {"type": "stream", "delta": "other", "id": "9"},
+        {"type": "stream", "delta": "costs."},
+        {"type": "stream_end", "reason": "done", "id": "0"},
+        CITED | {"id": "0"},
+    )
+    assert (status, err) == (0, "")
+    assert out == "It costs.\nSources:\n  kb/pricing.md:11\n    | Standard | 299 kr |\n"
+
+
+@pytest.mark.parametrize(
+    ("frame", "status", "out", "err"),
+    [
+        (REFUSED | {"id": "0"}, 3, "\n(refused: the knowledge base has nothing on this)\n", ""),
+        ({"type": "error", "code": "busy", "message": "Later."}, 1, "", "Later. (busy)\n"),
+        ({"type": "stream_end", "reason": "cancelled", "id": "0"}, 1, "", "the server stopped the answer\n"),
+    ],
+)
+async def test_ask_without_an_answer_has_a_status_of_its_own(
+    frame: Frame, status: int, out: str, err: str
+) -> None:
+    """Refused is 3, no answer is 1; an internal error is followed by its refusal."""
+    internal = {"type": "error", "code": "internal", "message": "A bug.", "id": "0"}
+    assert await asked(internal, frame) == (status, out, err)
+
+
+@pytest.mark.parametrize(
+    ("result", "words"),
+    [
+        ({"success": True}, "done"),
+        ({"success": True, "data": {"to": "070", "n": 1}}, "done (to: 070, n: 1)"),
+        ({"success": False, "error": "no\x1b[2J"}, "failed: no\N{REPLACEMENT CHARACTER}[2J"),
+        ({"success": False, "unknown": True, "error": "x"}, "begun, but its outcome is not known: x"),
+        ({"cancelled": True}, "cancelled before it had any effect"),
+        ({"ignored": True}, "ignored: it was confirmed before and runs only once"),
+        ({"expired": True}, "not run: it was confirmed too late"),
+    ],
+)
+def test_every_result_of_an_action_has_its_words(result: Frame, words: str) -> None:
+    """The shapes of `result` on the wire, in words."""
+    assert outcome(result) == words
+
+
+def test_sources_show_lines_where_they_are_known() -> None:
+    """A range, and none for a server that sends none; an unknown refusal is still one."""
+    lines = after(
+        {
+            "citations": [{"file": "a", "snippet": "x\ny", "lines": [2, 3]}, {"file": "b", "snippet": "z"}],
+            "blocked": {"code": "new"},
+        }
+    )
+    assert lines == ["(refused)", "Sources:", "  a:2-3", "    x", "    y", "  b", "    z"]
+
+
+def test_control_characters_never_reach_the_terminal() -> None:
+    """Escape sequences in a source cannot steer the terminal; line breaks and letters stay."""
+    assert (
+        plain("a\tb\nå\x1b]0;x\x07\r")
+        == "a\tb\nå\N{REPLACEMENT CHARACTER}]0;x" + "\N{REPLACEMENT CHARACTER}" * 2
+    )
+
+
+async def test_lines_of_a_descriptor_end_with_it() -> None:
+    """Whole lines, bytes that are no UTF-8 replaced, and what is left at the end."""
+    read, write = os.pipe()
+    os.write(write, "one\ntwå\n\xff".encode("latin-1"))
+    os.close(write)
+    try:
+        assert [line async for line in stdin_lines(read)] == [
+            "one",
+            "tw\N{REPLACEMENT CHARACTER}",
+            "\N{REPLACEMENT CHARACTER}",
+        ]
+    finally:
+        os.close(read)
+
+
+async def test_a_descriptor_that_is_gone_is_an_end() -> None:
+    """A terminal that was closed reads as the end of input."""
+    assert [line async for line in stdin_lines(10_000)] == []
+
+
+def test_a_person_who_types_nothing_holds_up_no_exit() -> None:
+    """The run ends while the thread still reads, and the thread is a daemon."""
+    read, write = os.pipe()
+
+    async def give_up() -> None:
+        with trio.move_on_after(0.01):
+            async for _ in stdin_lines(read):
+                raise AssertionError("nothing was typed")
+
+    trio.run(give_up)
+    (reader,) = [each for each in threading.enumerate() if each.name == "stdin" and each.is_alive()]
+    assert reader.daemon
+    os.write(write, b"late\n")
+    reader.join(5)
+    assert not reader.is_alive()
+    os.close(read)
+    os.close(write)
