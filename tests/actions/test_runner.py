@@ -556,3 +556,58 @@ async def test_nothing_begins_when_the_app_has_ended() -> None:
         nursery.cancel_scope.cancel()
     assert not executor.begun
     assert await rig.ended() == CANCELLED
+
+
+# --- every moment
+
+
+class Stepwise:
+    """An executor of many checkpoints: some before begin, its effect after it, some more."""
+
+    def __init__(self) -> None:
+        self.effects = 0
+
+    async def run(self, call: Call, begin: Begin) -> Mapping[str, Any]:
+        for _ in range(3):
+            await trio.lowlevel.checkpoint()
+        begin()
+        await trio.lowlevel.checkpoint()
+        self.effects += 1
+        for _ in range(3):
+            await trio.lowlevel.checkpoint()
+        return {"sent": call.suggestion_id}
+
+
+async def test_wherever_a_stop_lands_the_outcome_is_the_truth(nursery: trio.Nursery) -> None:
+    """At every step of the run, cancelled means no effect and done means one."""
+    seen = []
+    for steps in range(25):
+        executor = Stepwise()
+        rig = Rig(nursery, executor)
+        running = rig.start()
+        for _ in range(steps):
+            await trio.lowlevel.checkpoint()
+        running.stop()
+        ended = await rig.ended()
+        assert ended == (DONE if executor.effects else CANCELLED)
+        assert rig.runner.running == 0
+        seen.append(executor.effects)
+    assert set(seen) == {0, 1}
+
+
+async def test_wherever_the_app_ends_the_ledger_has_the_truth() -> None:
+    """At every step of the run, the row is closed: cancelled without an effect, unknown or done with at most one."""
+    seen = set()
+    for steps in range(25):
+        executor = Stepwise()
+        async with trio.open_nursery() as nursery:
+            rig = Rig(nursery, executor)
+            rig.start()
+            for _ in range(steps):
+                await trio.lowlevel.checkpoint()
+            nursery.cancel_scope.cancel()
+        status, _ = await rig.ended()
+        assert executor.effects in {"cancelled": (0,), "unknown": (0, 1), "done": (1,)}[str(status)]
+        assert rig.runner.running == 0
+        seen.add(status)
+    assert seen == {"cancelled", "unknown", "done"}
