@@ -1,0 +1,409 @@
+"""The command line: where settings come from, what a wrong one says, and each command's exit status."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+import trio
+import trio.testing
+
+from agent import cli, log
+from agent.config import Settings
+from agent.errors import UsageError, WireClosed
+from agent.testing import chat
+from agent.testing.client import CannotConnect
+
+
+class FakeServer:
+    """Stands for the composition root; it drains as soon as it listens, unless a test gives it signals to get."""
+
+    made: ClassVar[list["FakeServer"]] = []
+    signals: ClassVar[list[int]] = []
+    fault: ClassVar[Exception | None] = None
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.port = settings.port or 4711
+        self.heard: list[str] = []
+        self._end = trio.Event()
+        FakeServer.made.append(self)
+
+    async def run(self, task_status: "trio.TaskStatus[FakeServer]" = trio.TASK_STATUS_IGNORED) -> None:
+        """Listen until drained, or fail as a test wants it."""
+        if self.fault:
+            raise self.fault
+        task_status.started(self)
+        if not self.signals:
+            return
+        for number in self.signals:
+            signal.raise_signal(number)
+            await trio.testing.wait_all_tasks_blocked(0.01)
+        await self._end.wait()
+
+    def drain(self) -> None:
+        """Note it; the end comes with the second signal."""
+        self.heard.append("drain")
+        if len(self.signals) == 1:
+            self._end.set()
+
+    def stop(self) -> None:
+        """Note it, and end."""
+        self.heard.append("stop")
+        self._end.set()
+
+
+@pytest.fixture(autouse=True)
+def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Run in an empty folder with a knowledge base, without AGENT_* variables, with a fake server and log."""
+    for name in [each for each in os.environ if each.startswith("AGENT_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "kb").mkdir()
+    monkeypatch.setattr(cli, "Server", FakeServer)
+    monkeypatch.setattr(log, "configure", lambda *_: None)
+    monkeypatch.setattr(FakeServer, "made", [])
+    monkeypatch.setattr(FakeServer, "signals", [])
+
+
+def served(*arguments: str) -> Settings:
+    """Return the settings that `agent serve` comes to."""
+    assert cli.main(["serve", *arguments]) == 0
+    return FakeServer.made[-1].settings
+
+
+def test_flags_win_over_environment_and_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Flag, then AGENT_*, then agent.toml, then the default."""
+    Path("agent.toml").write_text('port = 1\npace_ms = 1\nlang = "sv"\nallow_host = ["a", "b"]\n')
+    monkeypatch.setenv("AGENT_PORT", "2")
+    monkeypatch.setenv("AGENT_PACE_MS", "2.5")
+    settings = served("--port", "3", "--allow-origin", "http://x", "--allow-origin", "http://y")
+    assert (settings.port, settings.pace_ms, settings.lang) == (3, 2.5, "sv")
+    assert settings.allow_host == ("a", "b")
+    assert settings.allow_origin == ("http://x", "http://y")
+    assert settings.rate_limit == 20
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"), [("300", (300.0, 0.0)), ("300,50.5", (300.0, 50.5)), ("0,1", (0.0, 1.0))]
+)
+def test_action_delay_is_before_and_after(given: str, expected: tuple[float, float]) -> None:
+    """One value is the time before; two are before and after."""
+    assert served("--action-delay-ms", given).action_delay_ms == expected
+
+
+def test_action_delay_of_the_file_may_be_a_list() -> None:
+    """TOML has numbers and lists of its own."""
+    Path("agent.toml").write_text("action_delay_ms = [10, 20]\n")
+    assert served().action_delay_ms == (10.0, 20.0)
+    Path("agent.toml").write_text('action_delay_ms = "10,20"\n')
+    assert served().action_delay_ms == (10.0, 20.0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environment", "file", "words"),
+    [
+        (["--port", "x"], {}, "", "--port"),
+        (["--port", "70000"], {}, "", "port must be 0 to 65535"),
+        (["--nope"], {}, "", "--nope"),
+        (["surplus"], {}, "", "surplus"),
+        (["--lang", "de"], {}, "", "--lang"),
+        (["--model", "gpt"], {}, "", "model must be"),
+        (["--action-delay-ms", "x"], {}, "", "BEFORE,AFTER"),
+        (["--action-delay-ms", "1,2,3"], {}, "", "BEFORE,AFTER"),
+        (["--host", "0.0.0.0"], {}, "", "--insecure"),
+        ([], {"AGENT_PORT": "x"}, "", "AGENT_PORT"),
+        ([], {"AGENT_TOKEN": ""}, "", "token must be"),
+        ([], {}, "prot = 1", "prot"),
+        ([], {}, 'port = "x"', "port"),
+        ([], {}, "port =", "agent.toml cannot be read"),
+        (["--kb", "nowhere"], {}, "", "--kb DIR"),
+    ],
+)
+def test_a_wrong_setting_is_one_line_and_status_2(
+    arguments: list[str],
+    environment: dict[str, str],
+    file: str,
+    words: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Wherever it stands, it is named on standard error, and no server is made."""
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    if file:
+        Path("agent.toml").write_text(file)
+    assert cli.main(["serve", *arguments]) == 2
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n"), FakeServer.made) == ("", 1, [])
+    assert words in err
+
+
+def test_a_folder_as_agent_toml_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    """A file that cannot be read is told like one that cannot be understood."""
+    Path("agent.toml").mkdir()
+    assert cli.main(["serve"]) == 2
+    assert "agent.toml cannot be read" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [["--token", "t"], ["--insecure"]])
+def test_other_machines_are_served_with_a_token_or_a_word(arguments: list[str]) -> None:
+    """The two ways to bind an address that is not loopback."""
+    assert served("--host", "0.0.0.0", *arguments).host == "0.0.0.0"
+
+
+@pytest.mark.parametrize(
+    ("host", "place"),
+    [("127.0.0.1", "127.0.0.1"), ("0.0.0.0", "127.0.0.1"), ("::1", "[::1]"), ("::", "[::1]")],
+)
+def test_serve_prints_where_page_and_socket_are(
+    host: str, place: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With the port that was bound, and an address that a browser can open."""
+    served("--host", host, "--port", "0", "--insecure")
+    assert capsys.readouterr().out == f"page    http://{place}:4711/\nsocket  ws://{place}:4711/ws\n"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_drains_and_a_second_ends_it(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both ends are exit status 0."""
+    monkeypatch.setattr(FakeServer, "signals", [number])
+    served()
+    assert FakeServer.made[-1].heard == ["drain"]
+    monkeypatch.setattr(FakeServer, "signals", [number, signal.SIGTERM])
+    served()
+    assert FakeServer.made[-1].heard == ["drain", "stop"]
+
+
+def test_a_signal_before_it_listens_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While the knowledge base is read there is nothing to drain."""
+
+    async def never(self: FakeServer, task_status: Any) -> None:
+        signal.raise_signal(signal.SIGTERM)
+        await trio.sleep_forever()
+
+    monkeypatch.setattr(FakeServer, "run", never)
+    served()
+    assert FakeServer.made[-1].heard == []
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        UsageError("port 1 is\nin use"),
+        ExceptionGroup("", [ExceptionGroup("", [UsageError("port 1 is in use")])]),
+    ],
+)
+def test_what_the_server_refuses_is_one_line(
+    fault: Exception, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A port in use, an unreadable script: the line, and status 2."""
+    monkeypatch.setattr(FakeServer, "fault", fault)
+    assert cli.main(["serve"]) == 2
+    assert capsys.readouterr().err == "agent: port 1 is in use\n"
+
+
+def test_a_bug_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only what is the operator's to mend is made short."""
+    monkeypatch.setattr(FakeServer, "fault", KeyError("bug"))
+    with pytest.raises(BaseExceptionGroup):
+        cli.main(["serve"])
+
+
+@pytest.mark.parametrize("command", ["serve", "chat", "ask", "demo", "diagrams", "schema"])
+def test_help_says_what_a_command_does_with_an_example(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Every command's help has an example; the overview lists it."""
+    assert cli.main([command, "--help"]) == 0
+    assert f"Example: agent {command}" in capsys.readouterr().out
+    assert cli.main(["--help"]) == 0
+    assert f" {command} " in capsys.readouterr().out
+
+
+def test_every_flag_is_described(capsys: pytest.CaptureFixture[str]) -> None:
+    """The settings' own words are the help of the flags."""
+    assert cli.main(["serve", "--help"]) == 0
+    words = " ".join(capsys.readouterr().out.replace("│", " ").split())
+    for flag in (
+        "--port",
+        "--kb",
+        "--mock-hallucinate",
+        "--action-delay-ms",
+        "--allow-origin",
+        "--log-level",
+    ):
+        assert flag in words
+    assert "BEFORE[,AFTER] the point of no return" in words
+
+
+def test_unknown_command_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    """A misspelt command says which there are."""
+    assert cli.main(["srve"]) == 2
+    assert capsys.readouterr().err.startswith('agent: Unknown command "srve".')
+
+
+class FakeClient:
+    """Answers every question with the same frames."""
+
+    def __init__(self, frames: list[dict[str, Any]]) -> None:
+        self._frames = frames
+
+    async def ask(self, text: str, id: str | None = None, lang: str | None = None) -> str:
+        """Take the question."""
+        return "1"
+
+    async def next_frame(self) -> dict[str, Any]:
+        """Return the next frame, then hang up."""
+        await trio.lowlevel.checkpoint()
+        if not self._frames:
+            raise WireClosed(4401)
+        return self._frames.pop(0)
+
+
+def connecting(monkeypatch: pytest.MonkeyPatch, frames: list[dict[str, Any]] | None) -> list[Any]:
+    """Let the commands connect to a fake server, or to none; return the list of what they dialled."""
+    dialled: list[Any] = []
+
+    @asynccontextmanager
+    async def connect(url: str, token: str | None) -> AsyncGenerator[FakeClient, None]:
+        dialled.append((url, token))
+        if frames is None:
+            raise CannotConnect(f"cannot connect to {url}: Connection refused")
+        yield FakeClient(frames)
+
+    monkeypatch.setattr(cli, "connect", connect)
+    return dialled
+
+
+def test_ask_prints_the_answer(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Answer and sources on standard output; url and token from the environment or flags."""
+    answer: list[dict[str, Any]] = [
+        {"type": "stream", "delta": "Yes."},
+        {"type": "response", "text": "Yes.", "citations": []},
+    ]
+    dialled = connecting(monkeypatch, answer)
+    monkeypatch.setenv("AGENT_TOKEN", "t")
+    assert cli.main(["ask", "Really?", "--url", "localhost:1"]) == 0
+    assert capsys.readouterr().out == "Yes.\n"
+    assert dialled == [("localhost:1", "t")]
+
+
+@pytest.mark.parametrize("command", [["ask", "Really?"], ["chat"]])
+def test_no_server_is_one_line_and_status_1(
+    command: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """There is nobody at the other end."""
+    connecting(monkeypatch, None)
+    assert cli.main(command) == 1
+    assert capsys.readouterr().err == "agent: cannot connect to ws://127.0.0.1:8787/ws: Connection refused\n"
+
+
+def test_ask_tells_why_the_server_closed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A wrong token is a close code; it is told in words."""
+    connecting(monkeypatch, [])
+    assert cli.main(["ask", "Really?"]) == 1
+    assert capsys.readouterr().err == "agent: the connection was closed: not authorised (4401)\n"
+
+
+def test_chat_ends_with_the_connection(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The chat greets a person with its commands, and status 1 says that the server closed."""
+
+    async def nobody() -> AsyncGenerator[str, None]:
+        await trio.sleep_forever()
+        yield ""
+
+    connecting(monkeypatch, [])
+    monkeypatch.setattr(chat, "stdin_lines", nobody)
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
+    assert cli.main(["chat", "localhost:1"]) == 1
+    assert capsys.readouterr().out == chat.HELP + "\n! the connection was closed: not authorised (4401)\n"
+
+
+def test_diagrams_are_written_and_checked(capsys: pytest.CaptureFixture[str]) -> None:
+    """Stale ones are shown as a diff and exit 1."""
+    assert cli.main(["diagrams", "--check"]) == 1
+    assert "+# Session" in capsys.readouterr().out
+    assert cli.main(["diagrams"]) == 0
+    assert str(Path("diagrams/session.md")) in capsys.readouterr().out
+    assert cli.main(["diagrams", "--check"]) == 0
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("arguments", [["schema"], ["schema", "asyncapi"]])
+def test_schema_prints_the_wire(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """The AsyncAPI document, and nothing else."""
+    assert cli.main(arguments) == 0
+    assert json.loads(capsys.readouterr().out)["asyncapi"] == "3.0.0"
+
+
+def command(*arguments: str, **options: Any) -> "subprocess.Popen[str]":
+    """Start `python -m agent` as a process of its own."""
+    env = {**os.environ, "PYTHONPATH": str(Path(cli.__file__).parents[1])}
+    return subprocess.Popen(
+        [sys.executable, "-m", "agent", *arguments],
+        env=env,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        **options,
+    )
+
+
+def test_a_reader_that_leaves_is_no_traceback() -> None:
+    """`agent schema | head -1` ends quietly."""
+    read, write = os.pipe()
+    os.close(read)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "agent", "schema"],
+        env={**os.environ, "PYTHONPATH": str(Path(cli.__file__).parents[1])},
+        stdout=write,
+        stderr=subprocess.PIPE,
+    )
+    os.close(write)
+    _, err = process.communicate(timeout=30)
+    assert (process.returncode, err) == (1, b"")
+
+
+def test_serve_ask_and_drain_end_to_end() -> None:
+    """A server process answers another process's question, refuses another, and SIGTERM ends it with status 0."""
+    Path("kb/pricing.md").write_text(
+        "# Plans\n\n| Plan | Price per month |\n| --- | --- |\n| Basic | 149 kr |\n| Standard | 299 kr |\n"
+    )
+    start = time.monotonic()
+    server = command("serve", "--port", "0", "--pace-ms", "0")
+    assert server.stdout is not None
+    page = server.stdout.readline()
+    ready = time.monotonic() - start
+    socket = server.stdout.readline().split()[-1]
+    try:
+        assert page.startswith("page    http://127.0.0.1:")
+        assert ready < 10, "2 s are promised; a loaded machine gets more here"
+        answered = command("ask", "what does the standard plan cost per month", "--url", socket)
+        out, err = answered.communicate(timeout=30)
+        assert (answered.returncode, err) == (0, "")
+        assert "299" in out
+        assert "Sources:\n  kb/pricing.md:" in out
+        refused = command("ask", "what is the capital of Mongolia", "--url", socket)
+        out, err = refused.communicate(timeout=30)
+        assert (refused.returncode, err) == (3, "")
+        busy = command("serve", "--port", socket.rsplit(":", 1)[1].split("/")[0])
+        _, err = busy.communicate(timeout=30)
+        assert (busy.returncode, err.count("\n")) == (2, 1)
+        assert "cannot listen on 127.0.0.1" in err
+        server.send_signal(signal.SIGTERM)
+        assert server.wait(timeout=30) == 0
+    finally:
+        server.kill()
+        server.communicate()

@@ -1,0 +1,94 @@
+"""The demo plays its five scenes with the real server, and says so when a promise does not hold."""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import pytest
+import trio.testing
+
+from agent import log
+from agent.llm.script import Entry
+from agent.testing import demo
+
+T = TypeVar("T")
+
+
+async def inline(function: Callable[[], T]) -> T:
+    """Do blocking work here and now: virtual time does not see threads."""
+    return function()
+
+
+async def played() -> tuple[int, str]:
+    """Return the demo's status and all that it wrote."""
+    shown: list[str] = []
+    status = await demo.play(shown.append, inline)
+    return status, "".join(shown)
+
+
+async def test_the_five_scenes_go_as_promised(autojump_clock: trio.testing.MockClock) -> None:
+    """Each scene is told and shown, within half a minute."""
+    start = trio.current_time()
+    status, shown = await played()
+    assert status == 0
+    assert trio.current_time() - start < 30
+    for words in (
+        "1. A grounded answer",
+        "kb/pricing.md:",
+        "2. A refused invention",
+        "refused: the draft held a number that no source holds",
+        "3. A cancel",
+        "4. A confirmed action",
+        "schedule_callback",
+        "5. A duplicate confirm",
+        "ignored: it was confirmed before and runs only once",
+        "All five went as promised",
+    ):
+        assert words in shown
+    assert "649" not in shown.replace("the model drafts 649 kr", "")
+
+
+async def test_a_promise_that_does_not_hold_ends_it(
+    monkeypatch: pytest.MonkeyPatch, autojump_clock: trio.testing.MockClock
+) -> None:
+    """Were the price right, there would be nothing to refuse: the demo notices, and status 1 says so."""
+    honest = tuple(
+        Entry(match=entry.match, text="The Premium plan costs 599 kr per month.")
+        if entry.match == demo.PREMIUM
+        else entry
+        for entry in demo.SCRIPT
+    )
+    monkeypatch.setattr(demo, "SCRIPT", honest)
+    status, shown = await played()
+    assert status == 1
+    assert "This is not what was promised: the answer was not refused" in shown
+    assert "3. A cancel" not in shown
+
+
+async def test_a_scene_that_hangs_ends_it(
+    monkeypatch: pytest.MonkeyPatch, autojump_clock: trio.testing.MockClock
+) -> None:
+    """A model that says nothing more is not waited for."""
+    hanging = (Entry(match=demo.PRICE, hang=True), *demo.SCRIPT[1:])
+    monkeypatch.setattr(demo, "SCRIPT", hanging)
+    status, shown = await played()
+    assert status == 1
+    assert "no answer came" in shown
+
+
+async def test_the_command_prints(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """`agent demo` writes the scenes to standard output and configures the log to stay quiet."""
+    configured: list[tuple[str, str]] = []
+    monkeypatch.setattr(log, "configure", lambda *chosen: configured.append(chosen))
+
+    async def play(write: Callable[[str], None]) -> int:
+        write("1. scene")
+        return 7
+
+    monkeypatch.setattr(demo, "play", play)
+    assert await demo.demo() == 7
+    assert capsys.readouterr().out == "1. scene"
+    assert configured == [("console", "error")]
