@@ -31,6 +31,7 @@ function speak() {
   document.documentElement.lang = words() === WORDS.sv ? "sv" : "en";
   for (const each of document.querySelectorAll("[data-word]")) each.textContent = words()[each.dataset.word];
   for (const each of document.querySelectorAll("[data-label]")) each.setAttribute("aria-label", words()[each.dataset.label]);
+  question.placeholder = words().question;
   document.title = words().title;
   showState();
 }
@@ -69,27 +70,33 @@ function showState() {
 
 // --- the list
 
+let following = true; // until the person scrolls up
+
 function add(item) {
-  const scroller = document.scrollingElement;
-  const atEnd = scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < 120;
   byId("hint").hidden = true;
   log.append(item);
-  if (atEnd) item.scrollIntoView({ block: "end" });
+  follow();
   return item;
 }
+
+function follow() {
+  const scroller = document.scrollingElement;
+  if (following) scroller.scrollTop = scroller.scrollHeight;
+}
+
+document.addEventListener("scroll", () => {
+  const scroller = document.scrollingElement;
+  following = scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < 80;
+});
 
 function note(text, kind) {
   add(element("li", `note ${kind}`, text));
   byId("said").textContent = text;
 }
 
-function follow() {
-  const scroller = document.scrollingElement;
-  if (scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < 120) scroller.scrollTop = scroller.scrollHeight;
-}
-
 function ask(text) {
   const id = `m${++counter}`;
+  following = true;
   const message = { type: "message", id, text };
   if (language.value) message.lang = language.value;
   add(element("li", "mine", text));
@@ -116,7 +123,11 @@ function endTurn(id, text) {
   if (!turn) return;
   turns.delete(id);
   turn.item.classList.add("ended");
-  if (text) turn.item.append(element("p", "remark", text));
+  if (text) {
+    turn.item.append(element("p", "remark", text));
+    byId("said").textContent = text;
+  }
+  follow();
 }
 
 // --- frames
@@ -143,7 +154,6 @@ const frames = {
     const turn = turns.get(frame.id);
     if (!turn) return;
     turn.body.textContent = frame.text;
-    turn.item.lang = "";
     if (frame.blocked) {
       turn.item.classList.add("blocked");
       turn.item.append(element("p", "remark", words().blocked[frame.blocked.code] || frame.blocked.message));
@@ -182,9 +192,9 @@ const frames = {
   error(frame) {
     const known = words().error[frame.code];
     const text = frame.code === "internal" || !known ? `${known || ""} ${frame.message}`.trim() : known;
-    if (frame.id && turns.has(frame.id) && frame.code !== "internal") endTurn(frame.id);
-    const card = frame.suggestionId && cards.get(frame.suggestionId);
+    const card = cards.get(frame.suggestionId);
     if (card) endCard(card, text, "bad");
+    else if (turns.has(frame.id) && frame.code !== "internal") endTurn(frame.id, text); // a broken turn still answers
     else note(text, "problem");
   },
 };
@@ -251,6 +261,7 @@ function endCard(card, text, kind) {
   card.buttons.remove();
   card.item.classList.add("ended");
   card.item.append(element("p", `outcome ${kind}`, text));
+  follow();
   byId("said").textContent = text;
 }
 
@@ -277,7 +288,10 @@ function connect() {
 
 function disconnected(event) {
   for (const id of [...turns.keys()]) endTurn(id, words().interrupted);
-  for (const card of cards.values()) if (card.status !== "ended") endCard(card, words().closed.cancelled, "quiet");
+  for (const card of cards.values()) {
+    if (card.status === "live") endCard(card, words().closed.cancelled, "quiet");
+    if (card.status === "confirmed") endCard(card, words().lost, "bad"); // it may have begun, and goes on without us
+  }
   cards.clear();
   if (event.code === UNAUTHORISED) {
     lock(token ? words().wrongToken : "");
@@ -329,7 +343,9 @@ byId("stop").addEventListener("click", () => {
 
 byId("locked").addEventListener("cancel", (event) => event.preventDefault());
 
-byId("unlock").addEventListener("submit", () => {
+byId("unlock").addEventListener("submit", (event) => {
+  event.preventDefault(); // connecting may open the dialog again at once
+  byId("locked").close();
   token = byId("token").value;
   sessionStorage.setItem("token", token);
   connect();
