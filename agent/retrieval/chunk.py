@@ -32,12 +32,14 @@ _PARSER = MarkdownIt("commonmark").enable("table").disable(["inline", "text_join
 class Piece:
     """A snippet and what the search needs to know of it.
 
-    context: the words around it that tell what it is about: headings, table header, the line above its list.
+    above: what its whole file or chapter is about: the file's name and the outer headings.
+    context: what it is itself about: its own heading, its table's header, the line that leads into its list.
     searchable: False for a line that only names others (a table's header without a number in it).
     """
 
     snippet: Snippet
     passage: Passage
+    above: str
     context: str
     searchable: bool
 
@@ -60,32 +62,36 @@ def chunk(file: str, text: str) -> tuple[Piece, ...]:
     """
     lines = _LINE_BREAK.split(text)
     source = "\n".join(_without_front_matter(lines))
-    main = _LANGUAGE_FOLDERS.get(_folder_language(file)) or language(source)
+    told = _folder_language(file)
+    main = told or language(source) or "en"
     title = re.sub(r"[\W_]+", " ", file.rsplit("/", 1)[-1].removesuffix(".md"))
     pieces: list[Piece] = []
     for headings, blocks in _sections(_PARSER.parse(source), lines):
-        own = language("\n".join("\n".join(lines[block.first : block.last]) for block in blocks))
-        lang = _LANGUAGE_FOLDERS.get(_folder_language(file)) or own or main or "en"
+        lang = (
+            told
+            or language("\n".join("\n".join(lines[block.first : block.last]) for block in blocks))
+            or main
+        )
         snippets: list[Snippet] = []
-        contexts: list[_Block] = []
+        of: list[_Block] = []
         for block in blocks:
             for first, last in _cut(lines, block.first, block.last):
                 snippets.append(Snippet(file, "\n".join(lines[first:last]), first + 1, last))
-                contexts.append(block)
+                of.append(block)
         passage = Passage(file, headings, lang, tuple(snippets))
-        above = " . ".join((title, *headings))
+        above = " . ".join((title, *headings[:-1]))
+        own = "".join(f"{heading} . " for heading in headings[-1:])
         pieces.extend(
-            Piece(
-                snippet, passage, f"{above} . {block.context}" if block.context else above, block.searchable
-            )
-            for snippet, block in zip(snippets, contexts, strict=True)
+            Piece(snippet, passage, above, own + block.context, block.searchable)
+            for snippet, block in zip(snippets, of, strict=True)
         )
     return tuple(pieces)
 
 
-def _folder_language(file: str) -> str:
-    """Return the innermost folder of a path that is named for a language, or ""."""
-    return next((part for part in reversed(file.lower().split("/")[:-1]) if part in _LANGUAGE_FOLDERS), "")
+def _folder_language(file: str) -> Lang | None:
+    """Return the language that the innermost folder named for one says a file is in."""
+    folders = reversed(file.lower().split("/")[:-1])
+    return next((_LANGUAGE_FOLDERS[folder] for folder in folders if folder in _LANGUAGE_FOLDERS), None)
 
 
 def _without_front_matter(lines: Sequence[str]) -> list[str]:

@@ -9,25 +9,27 @@ long: that bounds the time of a search on a large index, and leaves out only wha
 """
 
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import tantivy
 
 from agent.ports.search import Lang
-from agent.text.words import FUNCTION_WORDS, words
+from agent.text.words import words
 
 from .chunk import Piece
+from .tables import is_function_word, known_words
 from .vocabulary import Vocabulary
 
 LANGS: tuple[Lang, ...] = ("en", "sv")
 GRAM = 4
 
 _GRAM_FIELD = "grams"
+_OWN = 2  # times that a piece's own words are counted, where those of its chapter are counted once
 _HEAP_SMALL = 15_000_000  # bytes; tantivy's least for one thread
 _HEAP_LARGE = 120_000_000
 _LARGE = 5_000  # pieces from which the larger heap pays
-_POSTINGS = 40_000  # entries of posting lists that one arm reads
+_POSTINGS = 20_000  # entries of posting lists that one arm reads
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +45,11 @@ class Index:
 
     def __init__(self, pieces: Iterable[Piece]) -> None:
         self.pieces = tuple(piece for piece in pieces if piece.searchable)
-        self.vocabularies: dict[Lang, Vocabulary] = {lang: Vocabulary(lang) for lang in LANGS}
-        self.stems: list[str] = []  # per piece: its stems, each between spaces
+        self.vocabularies: dict[Lang, Vocabulary] = {
+            lang: Vocabulary(lang, known_words(lang)) for lang in LANGS
+        }
+        self.stems: list[str] = []  # per piece: its stems and those of its own context, each between spaces
+        self.stems_above: list[str] = []  # per piece: those of what its file or chapter is about
         self._schema = _schema()
         index = tantivy.Index(self._schema)
         gram = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.ngram(GRAM, GRAM)).build()
@@ -57,19 +62,20 @@ class Index:
     def _fill(self, index: tantivy.Index) -> None:
         """Write every piece, with one thread and a bounded heap."""
         writer = index.writer(_HEAP_LARGE if len(self.pieces) > _LARGE else _HEAP_SMALL, 1)
-        contexts: dict[tuple[str, Lang], list[str]] = {}
+        known: dict[str, list[str]] = {}
         for number, piece in enumerate(self.pieces):
             lang = piece.passage.lang
-            key = (piece.context, lang)
-            if key not in contexts:
-                contexts[key] = content_words(piece.context)
-            folded = contexts[key] + content_words(piece.snippet.text)
-            stems = " ".join(self.vocabularies[lang].add(folded))
-            self.stems.append(f" {stems} ")
+            for text in (piece.above, piece.context):
+                if text not in known:
+                    known[text] = content_words(text)
+            above, own = known[piece.above], known[piece.context] + content_words(piece.snippet.text)
+            stems = self.vocabularies[lang].add(own + above)
+            self.stems.append(f" {' '.join(stems[: len(own)])} ")
+            self.stems_above.append(f" {' '.join(stems[len(own) :])} ")
             document = tantivy.Document()
             document.add_unsigned("number", number)
-            document.add_text(lang, stems)
-            document.add_text(_GRAM_FIELD, f" {' '.join(folded)} ")
+            document.add_text(lang, " ".join(stems[: len(own)] * _OWN + stems[len(own) :]))
+            document.add_text(_GRAM_FIELD, f" {' '.join(own + above)} ")
             writer.add_document(document)
         writer.commit()
         writer.wait_merging_threads()
@@ -87,46 +93,55 @@ class Index:
             numbers[address.segment_ord][address.doc] = number
         return numbers
 
-    def by_stems(self, terms: Sequence[tuple[Lang, str, float]], limit: int) -> list[Found]:
-        """Return the best pieces for weighted stems, each looked up in the field of its language."""
-        return self._search([(lang, stem, weight) for lang, stem, weight in terms], limit)
-
-    def by_grams(self, folded: Iterable[str], limit: int) -> list[Found]:
-        """Return the best pieces for the 4-grams of folded words."""
-        grams = dict.fromkeys(gram for word in folded for gram in grams_of(word))
-        return self._search([(_GRAM_FIELD, gram, 1.0) for gram in grams], limit)
-
-    def _search(self, terms: Iterable[tuple[str, str, float]], limit: int) -> list[Found]:
-        """Return the best pieces for weighted terms of any field, within the budget of postings."""
-        counted = sorted(
-            (frequency, field, term, weight)
-            for field, term, weight in terms
-            if (frequency := self._searcher.doc_freq(field, term))
+    def by_stems(self, concepts: Sequence[Mapping[tuple[Lang, str], float]], limit: int) -> list[Found]:
+        """Return the best pieces for concepts: weighted stems, of which the best one counts."""
+        return self._search(
+            [{(lang, stem): weight for (lang, stem), weight in of.items()} for of in concepts], limit
         )
+
+    def by_grams(self, forms: Mapping[str, float], limit: int) -> list[Found]:
+        """Return the best pieces for the 4-grams of weighted folded words."""
+        grams: dict[str, float] = {}
+        for word, weight in forms.items():
+            for gram in grams_of(word):
+                grams[gram] = max(weight, grams.get(gram, 0.0))
+        return self._search([{(_GRAM_FIELD, gram): weight} for gram, weight in grams.items()], limit)
+
+    def _search(self, concepts: Sequence[Mapping[tuple[str, str], float]], limit: int) -> list[Found]:
+        """Return the best pieces for groups of weighted terms, within the budget of postings."""
+        counted = []
+        for concept in concepts:
+            terms = [
+                (field, term, weight, frequency)
+                for (field, term), weight in concept.items()
+                if (frequency := self._searcher.doc_freq(field, term))
+            ]
+            if terms:
+                counted.append((sum(frequency for *_, frequency in terms), terms))
+        counted.sort()
         clauses: list[tuple[tantivy.Occur, tantivy.Query]] = []
         postings = 0
-        for frequency, field, term, weight in counted:
+        for frequency, terms in counted:
             postings += frequency
             if clauses and postings > _POSTINGS:
                 break
-            query = tantivy.Query.term_query(self._schema, field, term, index_option="freq")
-            if weight != 1.0:
-                query = tantivy.Query.boost_query(query, weight)
+            queries = [self._term(field, term, weight) for field, term, weight, _ in terms]
+            query = queries[0] if len(queries) == 1 else tantivy.Query.disjunction_max_query(queries)
             clauses.append((tantivy.Occur.Should, query))
         if not clauses:
             return []
         hits = self._searcher.search(tantivy.Query.boolean_query(clauses), limit, count=False).hits
         return [Found(self._numbers[at.segment_ord][at.doc], score) for score, at in hits]
 
+    def _term(self, field: str, term: str, weight: float) -> tantivy.Query:
+        """Return the query for one weighted term."""
+        query = tantivy.Query.term_query(self._schema, field, term, index_option="freq")
+        return query if weight == 1.0 else tantivy.Query.boost_query(query, weight)
+
 
 def content_words(text: str) -> list[str]:
     """Return the folded words of a text that are function words in neither language."""
     return [word for word in words(text) if not is_function_word(word)]
-
-
-def is_function_word(word: str) -> bool:
-    """Return whether a folded word carries grammar only, in either language."""
-    return word in FUNCTION_WORDS["en"] or word in FUNCTION_WORDS["sv"]
 
 
 def grams_of(word: str) -> list[str]:

@@ -21,12 +21,16 @@ from .chunk import chunk
 from .fuse import fuse
 from .index import LANGS, Index
 from .load import Document, Skipped
+from .tables import synonyms
 
-FLOOR = 0.45
+FLOOR = 0.5
 """Least coverage of the best hit, 0..1: below it the search has found nothing (calibrated in tests/retrieval)."""
 
-NEAR = 0.5
-"""Least score of a further hit, as a share of the best one's."""
+LEAST = 0.25
+"""Floor of the floor, for the longest questions."""
+
+NEAR = 0.4
+"""Least score, and least coverage, of a further hit as a share of the best one's."""
 
 COVERAGE_WEIGHT = 0.4
 """Share of coverage in a hit's score; the fused rank scores have the rest."""
@@ -37,8 +41,15 @@ OTHER_LANGUAGE = 0.7
 SYNONYM = 0.9
 """How surely a synonym stands for the word that was asked."""
 
-_CANDIDATES = 60
-_UNKNOWN = 0.8  # weight of a concept the index does not know, where 1 is that of a stem in a single snippet
+_SHORT = 3  # concepts of a question up to which the floor stands
+_EASING = 0.06  # and how much it sinks for each further one: a long question says more than it asks
+_SURE = 0.7  # of a misspelt word, to ask for the synonyms of what it may be
+_COMPOUNDED = 5  # letters of a stem that is also found as the beginning or end of a longer one
+_IN_COMPOUND = 0.8  # and how surely it is then
+_ABOVE = 0.8  # how surely a piece is about what only its file or chapter says it is about
+_CANDIDATES = 32  # pieces that each arm proposes, and that are looked at closely
+_SYNONYM_GRAMS = 0.3  # weight of the 4-grams of a synonym
+_UNKNOWN = 1.05  # weight of a concept the index does not know, where 1 is that of a stem in a single snippet
 
 
 @dataclass(slots=True)
@@ -49,11 +60,16 @@ class _Concept:
     weight: float = _UNKNOWN
 
     def held_by(self, stems: str, lang: Lang) -> float:
-        """Return how surely (0..1) a piece with these stems holds the concept."""
-        return max(
-            (sure for (of, stem), sure in self.stems.items() if of == lang and f" {stem} " in stems),
-            default=0.0,
-        )
+        """Return how surely (0..1) a piece with these stems, each between spaces, holds the concept."""
+        best = 0.0
+        for (of, stem), sure in self.stems.items():
+            if sure <= best or of != lang:
+                continue
+            if f" {stem} " in stems:
+                best = sure
+            elif len(stem) >= _COMPOUNDED and (f" {stem}" in stems or f"{stem} " in stems):
+                best = max(best, sure * _IN_COMPOUND)
+        return best
 
 
 class KnowledgeBase:
@@ -71,8 +87,10 @@ class KnowledgeBase:
     def build(cls, documents: Iterable[Document], skipped: Sequence[Skipped] = ()) -> "KnowledgeBase":
         """Chunk and index documents. Blocks for the time of it: some ms for a hundred files."""
         pieces = [piece for document in documents for piece in chunk(document.file, document.text)]
-        passages = dict.fromkeys(piece.passage for piece in pieces)
-        return cls(Index(pieces), tuple(passages), skipped)
+        passages = {
+            id(piece.passage): piece.passage for piece in pieces
+        }  # by identity: their hash reads every line
+        return cls(Index(pieces), tuple(passages.values()), skipped)
 
     @property
     def snippets(self) -> int:
@@ -96,53 +114,60 @@ class KnowledgeBase:
         concepts, forms = self._concepts(list(dict.fromkeys(said)), lang)
         if not any(concept.stems for concept in concepts) or limit < 1:
             return ()
-        terms = [(of, stem, sure) for concept in concepts for (of, stem), sure in concept.stems.items()]
-        by_stems = [(found.piece, found.score) for found in self._index.by_stems(terms, _CANDIDATES)]
+        by_stems = [
+            (found.piece, found.score)
+            for found in self._index.by_stems([concept.stems for concept in concepts], _CANDIDATES)
+        ]
         by_grams = [(found.piece, found.score) for found in self._index.by_grams(forms, _CANDIDATES)]
+        fused = fuse(by_stems, by_grams, lang)
         total = sum(concept.weight for concept in concepts)
         scored: list[tuple[float, float, int]] = []
-        for piece, fused in fuse(by_stems, by_grams, lang).items():
+        for piece in sorted(fused, key=lambda piece: (-fused[piece], piece))[:_CANDIDATES]:
             of = self._index.pieces[piece].passage.lang
-            stems = self._index.stems[piece]
-            coverage = sum(concept.weight * concept.held_by(stems, of) for concept in concepts) / total
-            score = COVERAGE_WEIGHT * coverage + (1 - COVERAGE_WEIGHT) * fused
-            scored.append((score if of == lang else score * OTHER_LANGUAGE, coverage, piece))
+            own, above = self._index.stems[piece], self._index.stems_above[piece]
+            held = 0.0
+            for concept in concepts:
+                held += concept.weight * max(concept.held_by(own, of), _ABOVE * concept.held_by(above, of))
+            score = COVERAGE_WEIGHT * held / total + (1 - COVERAGE_WEIGHT) * fused[piece]
+            scored.append((score if of == lang else score * OTHER_LANGUAGE, held / total, piece))
         scored.sort(key=lambda entry: (-entry[0], entry[2]))
-        if not scored or max(coverage for _, coverage, _ in scored) < floor:
-            return ()
-        least = NEAR * scored[0][0] if floor else 0.0
-        hits = [(score, piece) for score, coverage, piece in scored if score >= least and coverage >= floor]
-        return tuple(self._hit(piece, score) for score, piece in hits[:limit])
+        if floor:
+            scored = _worth_citing(scored, floor - _EASING * max(0, len(concepts) - _SHORT))
+        return tuple(self._hit(piece, score) for score, _, piece in scored[:limit])
 
-    def _concepts(self, said: Sequence[str], lang: Lang) -> tuple[list[_Concept], list[str]]:
+    def _concepts(self, said: Sequence[str], lang: Lang) -> tuple[list[_Concept], dict[str, float]]:
         """Return what the words ask for, and the forms of them that the 4-grams look for."""
-        table = rewriting.synonyms(lang)
+        table = synonyms(lang)
+        vocabulary = self._index.vocabularies[lang]
         concepts: list[_Concept] = []
-        forms: list[str] = []
+        forms: dict[str, float] = {}
         of_group: dict[int, _Concept] = {}
         for word in said:
-            variants = self._index.vocabularies[lang].variants(word)
-            forms.extend(dict.fromkeys([word, *(variant.word for variant in variants[:2])]))
-            group = next(
-                (table.of[form] for form in (word, *(v.word for v in variants)) if form in table.of), None
-            )
-            concept = of_group.get(group) if group is not None else None
-            sure = SYNONYM
-            if concept is None:
-                concept, sure = _Concept(), 1.0
-                concepts.append(concept)
-                if group is not None:
-                    of_group[group] = concept
+            variants = vocabulary.variants(word)
+            asked = (word, *(variant.word for variant in variants if variant.weight >= _SURE))
+            group = next((found for form in asked if (found := table.group(form)) is not None), None)
+            known = of_group.get(group) if group is not None else None
+            concept = known or _Concept()
+            sure = SYNONYM if known else 1.0
+            for form in (word, *(variant.word for variant in variants[:2])):
+                forms.setdefault(form, _SYNONYM_GRAMS if known else 1.0)
             for variant in variants:
                 self._add(concept, lang, variant.stem, sure * variant.weight)
             for other in LANGS:
                 if other != lang and self._index.vocabularies[other].knows(word):
                     self._add(concept, other, self._index.vocabularies[other].stem(word), sure)
+            if known is None:
+                concepts.append(concept)
+                if group is not None:
+                    of_group[group] = concept
+                    for synonym in table.groups[group]:
+                        if vocabulary.knows(synonym):
+                            self._add(concept, lang, vocabulary.stem(synonym), SYNONYM)
         return concepts, forms
 
     def _add(self, concept: _Concept, lang: Lang, stem: str, sure: float) -> None:
-        """Let a stem stand for a concept; the first stem sets how much the concept weighs."""
-        if not concept.stems:
+        """Let a stem stand for a concept; the first one that does so surely sets how much the concept weighs."""
+        if concept.weight == _UNKNOWN and sure >= SYNONYM:
             concept.weight = self._index.vocabularies[lang].rarity(stem)
         concept.stems[lang, stem] = max(sure, concept.stems.get((lang, stem), 0.0))
 
@@ -150,6 +175,14 @@ class KnowledgeBase:
         """Return a piece as a hit."""
         piece = self._index.pieces[number]
         return Hit(piece.snippet, piece.passage, score)
+
+
+def _worth_citing(scored: Sequence[tuple[float, float, int]], floor: float) -> list[tuple[float, float, int]]:
+    """Return the hits (score, coverage, piece) that are about the question: none, or the best and those near it."""
+    best = max((coverage for _, coverage, _ in scored), default=0.0)
+    if not scored or best < max(floor, LEAST):
+        return []
+    return [hit for hit in scored if hit[0] >= NEAR * scored[0][0] and hit[1] >= NEAR * best]
 
 
 async def load_knowledge_base(folder: Path, run_sync: RunSync) -> KnowledgeBase:

@@ -8,8 +8,10 @@ two letters.
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cache
+from typing import cast
 
 import tantivy
 
@@ -19,16 +21,30 @@ STEMMERS: dict[Lang, str] = {"en": "english", "sv": "swedish"}
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyzåäöé"
 _SPELLED = 4  # letters; a shorter word is too near to too many others
-_SPELLED_TWICE = 8  # letters from which two mistakes are taken for one word
+_SPELLED_TWICE = 9  # letters from which two mistakes are taken for one word
 _SPELLED_MAX = 24
+_CORRECTED = 6  # letters from which a word is replaced outright
 _PART = 4  # letters of a part of a compound
-_BEGINS = 5  # letters of a word that may begin longer ones
+_BEGINS = 5  # letters that two words have to begin with alike
 _VARIANTS = 6
 _SCAN_MAX = 400  # words compared at distance two
 
-MISSPELT = 0.85
-COMPOUND = 0.75
-BEGINNING = 0.7
+_ALIKE = 0.9  # how surely a word stands for another one that begins alike, when it is all they are
+_SHARED = 0.6  # least share of a word's letters that two words that begin alike have in common
+_COMPOUND = 0.8  # how surely a part of a compound stands for it; less when the rest is not known
+
+
+@cache
+def stemmer(lang: Lang) -> Callable[[str], list[str]]:
+    """Return a function from a text of one language to the stems of its words."""
+    builder = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple())
+    analyzer = builder.filter(tantivy.Filter.stemmer(STEMMERS[lang])).build()
+    return cast(Callable[[str], list[str]], analyzer.analyze)
+
+
+def stem_of(word: str, lang: Lang) -> str:
+    """Return the stem of a folded word."""
+    return (stemmer(lang)(word.removesuffix("'s")) or [word])[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +59,10 @@ class Variant:
 class Vocabulary:
     """The words and stems of one language. Filled with `add`, then only read."""
 
-    def __init__(self, lang: Lang) -> None:
+    def __init__(self, lang: Lang, ordinary: frozenset[str] = frozenset()) -> None:
+        """Start empty; `ordinary` words are real ones, never taken for another one misspelt."""
         self.lang = lang
-        self._analyze = (
-            tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple())
-            .filter(tantivy.Filter.stemmer(STEMMERS[lang]))
-            .build()
-            .analyze
-        )
+        self._ordinary = ordinary
         self._stems: dict[str, str] = {}  # word -> stem, of the words added
         self._df: dict[str, int] = {}  # stem -> number of snippets
         self._by_start: dict[str, list[str]] = {}  # first two letters -> words, filled when first asked for
@@ -71,7 +83,7 @@ class Vocabulary:
 
     def stem(self, word: str) -> str:
         """Return the stem of a folded word, known or not."""
-        return self._stems.get(word) or (self._analyze(word.removesuffix("'s")) or [word])[0]
+        return self._stems.get(word) or stem_of(word, self.lang)
 
     def knows(self, word: str) -> bool:
         """Return whether the word, or another form of it, stands in the index."""
@@ -86,34 +98,43 @@ class Vocabulary:
     def variants(self, word: str) -> tuple[Variant, ...]:
         """Return the known stems that a folded word may stand for, the surest first; none when there is none."""
         stem = self.stem(word)
-        if stem in self._df:
+        ordinary = word in self._ordinary or stem in self._ordinary
+        # A stem of two or three letters may be that of quite another word ("månen", "månader").
+        if stem in self._df and (len(stem) >= _SPELLED or word in self._stems or not ordinary):
             return (Variant(stem, 1.0, word),)
-        if not self._df or any(mark.isdigit() for mark in word):
+        if not self._df or ordinary or any(mark.isdigit() for mark in word):
             return ()
         spelled = self._misspelt(word)
-        found = [Variant(self._stems[near], MISSPELT, near) for near in spelled]
-        found = found or self._compound(word) or self._longer(word)
+        found = [Variant(self._stems[near], _misspelt_sure(word), near) for near in spelled]
+        found = found or self._compound(word) or self._alike(word)
         best: dict[str, Variant] = {}
         for variant in found:
             best.setdefault(variant.stem, variant)
         return tuple(best.values())[:_VARIANTS]
 
     def correct(self, word: str) -> str:
-        """Return the known word that a misspelt one stands for, else the word itself."""
-        if self.knows(word) or any(mark.isdigit() for mark in word):
+        """Return the known word that a misspelt one most likely stands for, else the word itself.
+
+        A short word is left as it is: the search then weighs how unsure it is.
+        """
+        if len(word) < _CORRECTED or self.knows(word) or any(mark.isdigit() for mark in word):
             return word
         return next(iter(self._misspelt(word)), word)
 
     def _misspelt(self, word: str) -> list[str]:
         """Return known words at the smallest distance, the most common first."""
-        if not _SPELLED <= len(word) <= _SPELLED_MAX:
+        if (
+            not _SPELLED <= len(word) <= _SPELLED_MAX
+            or word in self._ordinary
+            or self.stem(word) in self._ordinary
+        ):
             return []
-        near = {edit for edit in _edits(word) if edit in self._stems and len(edit) >= _SPELLED - 1}
+        near = {edit for edit in _edits(word) if edit in self._stems and len(edit) >= _SPELLED}
         if not near and len(word) >= _SPELLED_TWICE:
-            near = {other for other in self._alike(word) if _distance_two(word, other)}
+            near = {other for other in self._near(word) if _distance_two(word, other)}
         return sorted(near, key=lambda other: (-self._df[self._stems[other]], other))[:3]
 
-    def _alike(self, word: str) -> list[str]:
+    def _near(self, word: str) -> list[str]:
         """Return the known words with the same two first letters and about the same length."""
         start = self._starts().get(word[:2], [])
         return [
@@ -121,30 +142,35 @@ class Vocabulary:
         ][:_SCAN_MAX]
 
     def _compound(self, word: str) -> list[Variant]:
-        """Return the known parts that a compound begins and ends with."""
-        found = []
-        for cut in range(len(word) - 1, _PART - 1, -1):
-            head = word[:cut]
-            if head in self._stems or (
-                head.endswith("s") and cut > _PART and (head := head[:-1]) in self._stems
-            ):
-                found.append(Variant(self._stems[head], COMPOUND, head))
-                break
-        for cut in range(1, len(word) - _PART + 1):
-            tail = word[cut:]
-            if (stem := self.stem(tail)) in self._df:
-                found.append(Variant(stem, COMPOUND, tail))
-                break
-        return found
+        """Return the known parts that a compound begins and ends with, the surer the more of it they make up."""
+        heads = [(cut, self._part(word[:cut])) for cut in range(len(word) - 1, _PART - 1, -1)]
+        tails = [(cut, self._part(word[cut:])) for cut in range(1, len(word) - _PART + 1)]
+        head = next(((cut, part) for cut, part in heads if part), None)
+        tail = next(((cut, part) for cut, part in tails if part), None)
+        if head and tail and head[0] >= tail[0] - 1:  # nothing but a joining letter between them
+            return [Variant(self.stem(part), _COMPOUND, part) for _, part in (head, tail)]
+        found = [(head[0] / len(word), head[1])] if head else []
+        found += [(1 - tail[0] / len(word), tail[1])] if tail else []
+        return [Variant(self.stem(part), _COMPOUND * share, part) for share, part in found]
 
-    def _longer(self, word: str) -> list[Variant]:
-        """Return known words that begin with the word or, inflected, with its stem."""
+    def _part(self, part: str) -> str:
+        """Return the part of a compound in a known form, or "" when it is not known."""
+        for form in (part, part.removesuffix("s")):
+            if len(form) >= _PART and self.stem(form) in self._df:
+                return form
+        return ""
+
+    def _alike(self, word: str) -> list[Variant]:
+        """Return known words that begin as the word does: another inflection, or a compound it begins."""
         stem = self.stem(word)
-        if len(stem) < _BEGINS:
-            return []
-        longer = [other for other in self._starts().get(stem[:2], []) if other.startswith(stem)]
-        longer.sort(key=lambda other: (len(other), other))
-        return [Variant(self._stems[other], BEGINNING, other) for other in longer[:_VARIANTS]]
+        least = max(_BEGINS, math.ceil(_SHARED * len(word)))
+        found = []
+        for other in self._starts().get(word[:2], ()):
+            shared = _shared_start(word, other)
+            if shared >= least or (len(stem) >= _BEGINS and shared >= len(stem)):
+                found.append((shared / max(len(word), min(len(other), len(word) + 4)), other))
+        found.sort(key=lambda entry: (-entry[0], entry[1]))
+        return [Variant(self._stems[other], _ALIKE * share, other) for share, other in found[:_VARIANTS]]
 
     def _starts(self) -> dict[str, list[str]]:
         """Return the known words by their first two letters."""
@@ -155,9 +181,25 @@ class Vocabulary:
         return self._by_start
 
 
+def _misspelt_sure(word: str) -> float:
+    """Return how surely an unknown word is a known one misspelt: a short one is often just another word."""
+    return min(0.9, 0.4 + 0.06 * len(word))
+
+
+def _shared_start(one: str, other: str) -> int:
+    """Return how many letters two words begin with alike."""
+    for at, (mine, theirs) in enumerate(zip(one, other, strict=False)):
+        if mine != theirs:
+            return at
+    return min(len(one), len(other))
+
+
 def _edits(word: str) -> set[str]:
-    """Return every string one insertion, deletion, replacement or swap of neighbours away (Damerau)."""
-    cuts = [(word[:at], word[at:]) for at in range(len(word) + 1)]
+    """Return every string one insertion, deletion, replacement or swap of neighbours away (Damerau).
+
+    The first letter stays: it is rarely mistyped, and words that rhyme are mostly different words.
+    """
+    cuts = [(word[:at], word[at:]) for at in range(1, len(word) + 1)]
     edits = {left + right[1:] for left, right in cuts if right}
     edits.update(left + right[1] + right[0] + right[2:] for left, right in cuts if len(right) > 1)
     edits.update(left + letter + right[1:] for left, right in cuts if right for letter in _LETTERS)

@@ -9,6 +9,7 @@ is faster than a statistical identifier and needs no model file.
 """
 
 import re
+from functools import lru_cache
 
 from agent.ports.search import Lang
 
@@ -59,13 +60,14 @@ def language(text: str) -> Lang | None:
         if index == _WEIGHED:
             break
         raw = match.group()
-        total += _evidence(fold(raw), name=index > 0 and raw[0].isupper())
+        total += _evidence(fold(raw), index > 0 and raw[0].isupper())
     if abs(total) < _MARGIN:
         return None
     return "sv" if total > 0 else "en"
 
 
-def _evidence(word: str, *, name: bool) -> float:
+@lru_cache(maxsize=4096)
+def _evidence(word: str, name: bool) -> float:
     """Return what one folded word says: above 0 Swedish, below 0 English."""
     if word in _SWEDISH:
         return _WORD

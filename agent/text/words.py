@@ -15,7 +15,7 @@ from agent.ports.search import Lang
 
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 _PIECE = re.compile(r"\S+\s*|\s+")
-_APOSTROPHES = str.maketrans({"’": "'", "‘": "'", "ʼ": "'", "´": "'"})
+_APOSTROPHES = "’‘ʼ´"
 
 _ENGLISH = """
 a about above across after again against all along also although am among an and another any anybody anyone
@@ -34,14 +34,15 @@ whose why will with within without won't would wouldn't yet you you'd you'll you
 
 _SWEDISH = """
 aldrig all alla allt alltid alltså andra annan annat att av bara bli blir blev blivit bort både båda bör borde
-da dem den denna denne deras dess dessa det detta dig din dina dit ditt dock dom du då där därför efter eftersom
-ej eller emellan emot en enligt er era ert ett fast fler flera fram framför från för före får fick fått genom
+da de dem den denna denne deras dess dessa det detta dig din dina dit ditt dock dom du då där därför efter eftersom
+ej eller emellan emot en enligt er era ert ett fast fler flera fram framför från för före få får fick fått genom
 gentemot gör göra gjorde gjort ha hade haft han hans har helt hellre henne hennes hit hon honom hos hur här i
 ibland icke igen inga ingen inget ingenting innan inne inom inte ja jag ju kan kanske kommer kring kunde kunna
-kunnat lite man med medan mellan men mer mera mest mig min mina mitt mot mycket måste någon någonting något några
-när nej ni nog nu nån nåt när och ocksa också om oss på redan samma samt sedan sen sig sin sina sitt ska skall
+kunnat lite man med medan mellan men mer mera mest mig min mina mitt mot mycket måste ner någon någonting något
+några när nej ni nog nu nån nåt när och ocksa också om oss på redan samma samt sedan sen sig sin sina sitt ska skall
 skulle skull snarare som så sådan sådana sådant till tills trots under upp ut utan utanför utom vad var vara vare
-varför varit varje vars vart varje vem vems vi vid vilka vilkas vilken vilket vill ville vore är än ännu åt över
+varför varit varje vars vart varje vem vems vi vid vilka vilkas vilken vilket vill ville vore
+vår vårt våra är än ännu åt över
 """
 
 FUNCTION_WORDS: Mapping[Lang, frozenset[str]] = MappingProxyType(
@@ -52,7 +53,11 @@ FUNCTION_WORDS: Mapping[Lang, frozenset[str]] = MappingProxyType(
 
 def fold(text: str) -> str:
     """Return `text` composed (NFC), case-folded and with one kind of apostrophe."""
-    return unicodedata.normalize("NFC", text).translate(_APOSTROPHES).casefold()
+    if text.isascii():
+        return text.lower()
+    for mark in _APOSTROPHES:
+        text = text.replace(mark, "'")
+    return unicodedata.normalize("NFC", text).casefold()
 
 
 def words(text: str) -> list[str]:

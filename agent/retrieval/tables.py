@@ -1,0 +1,82 @@
+"""The word lists of retrieval, one set of small text files per language beside this module.
+
+Strategy: an operator can edit them without touching code. `stop_*.txt`: words that say nothing about what a question
+is about. `synonyms_*.txt`: one group of words per line that ask for the same thing. `known_*.txt`: ordinary words that
+are never taken for a misspelling. Lines that begin with # are comments. A file is read once, when first needed.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from agent.ports.search import Lang
+from agent.text.words import FUNCTION_WORDS, fold, words
+
+from .vocabulary import stem_of
+
+_TELLING = 4  # letters; shorter stems are shared by words that have nothing to do with each other
+_HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True, slots=True)
+class Synonyms:
+    """Groups of words that ask for the same thing.
+
+    groups: the members of each group, phrases left out. of: word, or a stem that is long enough to tell -> group.
+    phrases: the words of a phrase -> group.
+    """
+
+    lang: Lang
+    groups: tuple[tuple[str, ...], ...]
+    of: dict[str, int]
+    phrases: dict[tuple[str, ...], int]
+
+    def group(self, word: str) -> int | None:
+        """Return the number of the group of a folded word, in whatever form, or None."""
+        return self.of.get(word, self.of.get(stem_of(word, self.lang)))
+
+
+def is_function_word(word: str) -> bool:
+    """Return whether a folded word carries grammar only, in either language."""
+    return word in FUNCTION_WORDS["en"] or word in FUNCTION_WORDS["sv"]
+
+
+@cache
+def stop_words(lang: Lang) -> frozenset[str]:
+    """Return the words of a language that say nothing about what a question is about."""
+    return frozenset(word for line in _lines(f"stop_{lang}.txt") for word in line)
+
+
+@cache
+def known_words(lang: Lang) -> frozenset[str]:
+    """Return ordinary words of a language, which are no misspelling of another."""
+    return frozenset(word for line in _lines(f"known_{lang}.txt") for word in line)
+
+
+@cache
+def synonyms(lang: Lang) -> Synonyms:
+    """Return the groups of synonyms of a language; a word in two groups belongs to the first."""
+    groups: list[tuple[str, ...]] = []
+    of: dict[str, int] = {}
+    phrases: dict[tuple[str, ...], int] = {}
+    for number, line in enumerate(_lines(f"synonyms_{lang}.txt")):
+        entries = [tuple(words(entry.replace("_", " "))) for entry in line]
+        members = tuple(entry[0] for entry in entries if len(entry) == 1)
+        groups.append(members)
+        for word in members:
+            of.setdefault(word, number)
+        for stem in (stem_of(word, lang) for word in members):
+            if len(stem) >= _TELLING:
+                of.setdefault(stem, number)
+        for entry in entries:
+            if len(entry) > 1:
+                phrases.setdefault(entry, number)
+    return Synonyms(lang, tuple(groups), of, phrases)
+
+
+def _lines(name: str) -> Iterator[list[str]]:
+    """Yield the folded entries of each line of a table, comments left out."""
+    for line in (_HERE / name).read_text(encoding="utf-8").splitlines():
+        if line.strip() and not line.startswith("#"):
+            yield fold(line).split()
