@@ -1,0 +1,166 @@
+"""The number rule: a draft may be said only when each of its numbers stands in a snippet that it cites.
+
+`verify` is the server's form: it renders list markers as bullets, chooses citations among the hits, checks every
+number against those citations alone, and makes the `VerifiedText` that may be sent. `check` is the same rule for
+an answer and snippets of any origin. Both are pure and linear in the draft; snippets' tokens are kept.
+
+What it cannot catch: a number that stands in a cited snippet but is said of the wrong thing.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from agent.ports.brain import Confidence, VerifiedText
+from agent.ports.search import Hit, Snippet
+from agent.text.layout import bullets
+from agent.text.numbers import TOO_MANY, Token, tokens
+
+from .citations import FILL, choose
+from .evidence import Evidence, evidence_of
+
+HIGH_SCORE: Final = 0.5
+LOW_SCORE: Final = 0.2
+HIGH_COVERAGE: Final = 0.6
+LOW_COVERAGE: Final = 0.3
+"""Thresholds of `confidence`: best hit's score and share of the draft's content words in its citations."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One number of an answer. supported_by: index of the citation that holds it, or None.
+
+    text, kind, value: as in `Token`. start, end: offsets in the verdict's `said`.
+    """
+
+    text: str
+    kind: str
+    value: str
+    supported_by: int | None
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the number rule says of an answer.
+
+    said: the answer as it would be said, list markers rendered as bullets.
+    citations: the snippets it cites, best first. checks: its numbers in order.
+    refused: the tokens that no citation supports. text: what may be sent, or None when it is blocked.
+    """
+
+    said: str
+    citations: tuple[Snippet, ...]
+    checks: tuple[Check, ...]
+    refused: tuple[Token, ...] = ()
+    text: VerifiedText | None = None
+
+    @property
+    def passed(self) -> bool:
+        """Whether every number is supported."""
+        return not self.refused
+
+    @property
+    def unsupported(self) -> tuple[Check, ...]:
+        """The numbers that no citation supports; their offsets tell which sentence fails."""
+        return tuple([check for check in self.checks if check.supported_by is None])
+
+
+def verify(draft: str, hits: Sequence[Hit], *, confidence: Confidence | None = None) -> Verdict:
+    """Return the verdict on a draft whose evidence was `hits`, best first.
+
+    confidence: of the resulting text; None works it out (`confidence_of`). The verdict's `text` is None when a
+    number stands in no cited snippet.
+    """
+    snippets: list[Snippet] = []
+    best = 0.0
+    for hit in hits:
+        best = max(best, hit.score)
+        if hit.snippet not in snippets:
+            snippets.append(hit.snippet)
+    verdict = check(draft, snippets)
+    if verdict.refused:
+        return verdict
+    sure = confidence if confidence is not None else confidence_of(verdict.said, verdict.citations, best)
+    text = VerifiedText(verdict.said, verdict.citations, sure)
+    return Verdict(verdict.said, verdict.citations, verdict.checks, (), text)
+
+
+def check(answer: str, snippets: Sequence[Snippet], *, fill: int = FILL) -> Verdict:
+    """Return the verdict on an answer against snippets, best first, without making a text of it.
+
+    fill: best snippets are cited too while fewer than this many are.
+    """
+    said = bullets(answer)
+    found = tokens(said)
+    if len(found) > TOO_MANY:
+        return _verdict(said, (), found[-1:], ())
+    evidence = [evidence_of(snippet.text) for snippet in snippets]
+    masks = [_mask(one, found) for one in evidence]
+    cited = choose(masks, fill)
+    return _verdict(said, tuple([snippets[i] for i in cited]), found, tuple([masks[i] for i in cited]))
+
+
+def _mask(evidence: Evidence, found: Sequence[Token]) -> int:
+    """Return which tokens a snippet supports, as bits."""
+    mask = 0
+    for index, token in enumerate(found):
+        if evidence.supports(token):
+            mask |= 1 << index
+    return mask
+
+
+def _verdict(
+    said: str, citations: tuple[Snippet, ...], found: Sequence[Token], masks: Sequence[int]
+) -> Verdict:
+    checks: list[Check] = []
+    refused: list[Token] = []
+    for index, token in enumerate(found):
+        by = next((i for i, mask in enumerate(masks) if mask >> index & 1), None)
+        if by is None:
+            refused.append(token)
+        checks.append(Check(token.text, token.kind, token.value, by, token.start, token.end))
+    return Verdict(said, citations, tuple(checks), tuple(refused))
+
+
+_BLANK: Final = re.compile(r"\n[^\S\n]*(?:\n[^\S\n]*)+")
+
+
+def snippets_of(passages: str, file: str = "passages") -> tuple[Snippet, ...]:
+    """Return each block between blank lines of `passages` as a snippet of `file`, with its line numbers."""
+    found: list[Snippet] = []
+    text = passages.replace("\r\n", "\n")
+    at = line = 0
+    for gap in (*_BLANK.finditer(text), None):
+        block = text[at : gap.start() if gap is not None else len(text)]
+        lines = block.count("\n")
+        if block.strip():
+            lead = len(block) - len(block.lstrip("\n"))
+            found.append(
+                Snippet(
+                    file, block.strip("\n"), line + lead + 1, line + lead + block.strip("\n").count("\n") + 1
+                )
+            )
+        if gap is not None:
+            line += lines + gap.group().count("\n")
+            at = gap.end()
+    return tuple(found)
+
+
+_CONTENT: Final = re.compile(r"[^\W\d_]{4,}")
+
+
+def confidence_of(said: str, citations: Sequence[Snippet], score: float) -> Confidence:
+    """Return how sure an answer is, from its citations and the best hit's score (0..1).
+
+    Coverage is the share of the answer's words of four letters or more whose first five letters begin a word of
+    a citation. high: score >= 0.5 and coverage >= 0.6; low: score < 0.2 or coverage < 0.3; else med.
+    """
+    words = {word[:5] for word in _CONTENT.findall(said.lower())}
+    held = {word[:5] for snippet in citations for word in _CONTENT.findall(snippet.text.lower())}
+    coverage = len(words & held) / len(words) if words else 1.0
+    if score >= HIGH_SCORE and coverage >= HIGH_COVERAGE:
+        return "high"
+    return "low" if score < LOW_SCORE or coverage < LOW_COVERAGE else "med"

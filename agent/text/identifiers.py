@@ -1,0 +1,74 @@
+"""Reads what is compared character by character: phone numbers, codes, versions, dimensions, URLs."""
+
+import re
+
+from .tables import words
+
+_PHONE = re.compile(
+    r"(?:\+\d{1,3}(?: ?\(0\))?[ -]?)?(?:\(\d{1,5}\)[ -]?)?\d{1,14}(?:(?:[ -]| - )\d{1,5}){0,7}(?!\d)"
+)
+_US = re.compile(r"(?:1[-. ])?(?:\(\d{3}\) ?|\d{3}[-. ])\d{3}[-. ]\d{4}(?!\d)")
+_SHORT = re.compile(r"\d{3}-\d{4}(?!\d)")
+CALLS = words(
+    "ring call phone telephone tel tfn telefon telefonnummer dial number numret nummer fax mobil mobile"
+)
+_RUN = re.compile(r"\w++(?:[-./:_'@+#~=&?%^]++\w++)*+")
+_DOTTED = re.compile(r"\d++(?:\.\d++){2,}+(?!\w)")
+_DIMENSION = re.compile(r"\d{1,6}(?:[.,]\d{1,4})?(?:(?: ?[x×] ?| by )\d{1,6}(?:[.,]\d{1,4})?){1,4}(?!\w)")
+_SPLIT = re.compile(r" ?[x×] ?| by ")
+_URL = re.compile(r"(?:https?|ftp)://[^\s<>\"'`|\\^{}]++|www\.[^\s<>\"'`|\\^{}]++", re.I)
+_SEGMENT = re.compile(r"[^/?#&=]++")
+
+
+def phone_at(s: str, at: int, called: bool) -> tuple[int, str] | None:
+    """Read a phone number: (end, its digits with a leading "+" kept). `called`: a word before it says so."""
+    found = _US.match(s, at) or (_SHORT.match(s, at) if called else None)
+    if found is None:
+        found = _PHONE.match(s, at)
+        if (
+            found is None
+            or found.group()[0] not in "+(0"
+            or (found.group().startswith("(") and found.group()[1] != "0")
+        ):
+            return None
+    text = found.group()
+    digits = "".join([c for c in text if c.isdigit()])
+    if not 7 <= len(digits) <= 15:
+        return None
+    return found.end(), ("+" + digits if text[0] == "+" else digits)
+
+
+def run_at(s: str, at: int) -> int:
+    """Return the end of the run of letters, digits and inner punctuation at `at`."""
+    found = _RUN.match(s, at)
+    return found.end() if found is not None else at + 1
+
+
+def dotted_at(s: str, at: int) -> int | None:
+    """Read `1.2.3` or `10.0.0.1`: the end, or None."""
+    found = _DOTTED.match(s, at)
+    return found.end() if found is not None else None
+
+
+def dimension_at(s: str, at: int) -> tuple[int, str] | None:
+    """Read `4x4`, `4 x 6`, `8 by 10`: (end, "4x4")."""
+    found = _DIMENSION.match(s, at)
+    if found is None:
+        return None
+    return found.end(), "x".join(part.replace(",", ".") for part in _SPLIT.split(found.group()))
+
+
+def urls(s: str) -> list[tuple[int, int, str]]:
+    """Return every URL of a text: (start, end, text without trailing punctuation)."""
+    if "://" not in s and "www." not in s.lower():
+        return []
+    found = []
+    for match in _URL.finditer(s):
+        text = match.group().rstrip(".,;:!?)]*_")
+        found.append((match.start(), match.start() + len(text), text))
+    return found
+
+
+def segments(url: str) -> list[str]:
+    """Return the parts of a URL's path and query that hold a digit."""
+    return [part for part in _SEGMENT.findall(url) if any(c.isdigit() for c in part)]

@@ -1,0 +1,293 @@
+"""Brings text to one plain form before numbers are read from it, and remembers where each character stood.
+
+Two passes, each a single left-to-right substitution over a pattern that cannot backtrack. The first works on
+characters: entities are decoded, invisible characters dropped, digits and letters of any style mapped to
+ASCII, dashes to "-", spaces to " ". The second works on markup: tags, links and code marks leave a `SEAM`
+where digits meet across them (they are one run to a reader) and nothing elsewhere; paired emphasis inside a
+digit run is stripped. Digits that markup hides (in a tag's attributes, a link's target, a comment) come back
+as `hidden` spans, so that no digit is ever lost.
+"""
+
+import html
+import re
+import unicodedata
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import lru_cache
+
+SEAM = "\ue000"
+"""Stands between two digit runs that only markup keeps apart."""
+
+SYMBOLS = "\u2680-\u2685\u2801-\u28ff\U0001f000-\U0001f0ff\U0001f51f\U0001f550-\U0001f567"
+    "\U0001f4af\U0001f947-\U0001f949"
+"""Regex class of characters that show a number without Unicode giving them a numeric value: dice, braille
+cells, dominoes, tiles and cards, clock faces, keycap ten, hundred points, medals."""
+
+_LOOKALIKE = dict(
+    zip(
+        "аеорсухіѕјһԁԛԝАВЕКМНОРСТХІЅЈοΟΑΒΕΗΙΚΜΝΡΤΧΥΖ",
+        "aeopcyxisjhdqwABEKMHOPCTXISJoOABEHIKMNPTXYZ",
+        strict=True,
+    )
+)
+_DASHES = "\u2212\u02d7\u2796\u2043\u207b\u208b"
+_MARKS = {
+    "\u2018": "'", "\u2019": "'", "\u02bc": "'", "\u00b4": "'", "\u2032": "'", "\u066c": "'", "\u066b": ".",
+    "\u066a": "%", "\u2044": "/", "\u2215": "/", "\u2236": ":", "\u00ba": "\u00b0", "\u02da": "\u00b0",
+    "\u00d7": "\u00d7", "\u2715": "\u00d7", "\u2a2f": "\u00d7", "\u2800": " ", "\u00a0": " ",
+}  # fmt: skip
+_FILLERS = "\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0\ufe00-\ufe0f"
+
+_PLAIN = re.compile(r"[\n -%'-)+-;=?-Z\]^a-{|}åäöÅÄÖéÉ°]*+")
+_SPACED = re.compile(r"  | \n|\n[ \n]")
+_CHARACTER = re.compile(
+    r"&(?:\#[0-9]{1,8}|\#[xX][0-9a-fA-F]{1,7}|[a-zA-Z][a-zA-Z0-9]{1,31});?"
+    r"|[^\W\d_][\u0300-\u036f]++"
+    r"|[⁰¹²³⁴-⁹⁺⁻]++|[₀-₉]++"
+    r"|\r\n?|[\x00-\x08\x0b-\x1f\x7f]|[^\x00-\x7fåäöÅÄÖéÉ°]"
+)
+_MARKUP = re.compile(
+    r"\]\([^()\n]{0,400}\)|\]\[[^\[\]\d\n]{0,100}\]"
+    r"|<[a-zA-Z/!?][^<>]{0,400}>|\[/?[a-zA-Z]{1,10}\]"
+    r"|`++|~~++|\*++|_++|\t| {2,}+|[ \t]*+\n[ \t\n]*+"
+)
+_BLOCK_TAG = re.compile(r"</?(?:br|p|div|li|ul|ol|tr|td|th|h[1-6]|hr|table|tbody|thead|section)\b", re.I)
+_HEADING_TAG = re.compile(r"</?h[1-6]\s*/?>", re.I)
+_SEAMS = re.compile(rf"[ \n]?[{SEAM}][{SEAM} \n]*+")
+_PAIR_AFTER = re.compile(r"[\d.,]++(\*++)")
+
+
+@dataclass(frozen=True, slots=True)
+class Hidden:
+    """Digits that markup hides from a reader; `text` is the markup, `start` and `end` are offsets in the original."""
+
+    text: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """A text in plain form. `maps` hold, per pass, the edits that lead back to the original's offsets."""
+
+    text: str
+    maps: tuple[tuple[list[int], list[tuple[int, int, int]]], ...]
+    hidden: tuple[Hidden, ...] = ()
+
+    def origin(self, start: int, end: int) -> tuple[int, int]:
+        """Return the offsets in the original text of the plain text's `start` to `end`."""
+        for starts, edits in self.maps:
+            start, end = _back(starts, edits, start, False), _back(starts, edits, end - 1, True) + 1
+        return start, end
+
+
+def _back(starts: list[int], edits: list[tuple[int, int, int]], at: int, last: bool) -> int:
+    """Map one offset back over the edits of a pass; inside an edit to its first or last original character."""
+    index = bisect_right(starts, at) - 1
+    if index < 0:
+        return at
+    length, begin, end = edits[index]
+    inside = at - starts[index]
+    if inside < length:
+        return max(begin, end - 1) if last else begin
+    return end + inside - length
+
+
+class _Edits:
+    """Collects the pieces of a rewritten text together with the edits that lead back."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.pieces: list[str] = []
+        self.starts: list[int] = []
+        self.edits: list[tuple[int, int, int]] = []
+        self.length = 0
+        self.done = 0
+
+    def put(self, start: int, end: int, new: str) -> None:
+        kept = self.text[self.done : start]
+        self.pieces += (kept, new)
+        self.length += len(kept)
+        self.starts.append(self.length)
+        self.edits.append((len(new), start, end))
+        self.length += len(new)
+        self.done = end
+
+    def finish(self) -> str:
+        self.pieces.append(self.text[self.done :])
+        return "".join(self.pieces)
+
+
+def plain(text: str) -> Plain:
+    """Return `text` in plain form; linear in its length."""
+    if _PLAIN.fullmatch(text) and not _SPACED.search(text):
+        return Plain(text, ())
+    characters = _Edits(text)
+    for found in _CHARACTER.finditer(text):
+        old = found.group()
+        new = _character(old, text, found.start(), found.end())
+        if new != old:
+            characters.put(found.start(), found.end(), new)
+    first = characters.finish()
+    markup = _Edits(first)
+    hidden: list[tuple[int, int, str]] = []
+    _comments(first, markup, hidden)
+    second = markup.finish()
+    seams = _Edits(second)
+    _join(second, seams)
+    third = seams.finish()
+    maps = ((seams.starts, seams.edits), (markup.starts, markup.edits), (characters.starts, characters.edits))
+    return Plain(
+        third,
+        maps,
+        tuple(Hidden(old, *Plain("", (maps[2],)).origin(start, end)) for start, end, old in hidden),
+    )
+
+
+def _character(old: str, text: str, start: int, end: int) -> str:
+    """Return the plain form of one match of `_CHARACTER`."""
+    first = old[0]
+    if first == "&":
+        decoded = html.unescape(old)
+        if decoded == old:
+            return old
+        return "".join(_one(c) if not c.isascii() else c for c in decoded)
+    if first in "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻":
+        digits = "".join("-" if c == "⁻" else "" if c == "⁺" else str(unicodedata.digit(c)) for c in old)
+        return "^" + digits if any(c.isdigit() for c in digits) else digits
+    if "₀" <= first <= "₉":
+        digits = "".join(str(unicodedata.digit(c)) for c in old)
+        return digits if start and text[start - 1].isalpha() else "_" + digits
+    if first == "\r":
+        return "\n"
+    if len(old) > 1:
+        return _strip_marks(unicodedata.normalize("NFC", old))
+    new = _one(old)
+    if new[:1].isdigit() and "/" in new:  # a vulgar fraction: keep it apart from digits it touches
+        before = " " if start and text[start - 1].isdigit() else ""
+        after = SEAM if end < len(text) and text[end].isdigit() else ""
+        return before + new + after
+    return new
+
+
+def _strip_marks(text: str) -> str:
+    return "".join(_one(c) for c in text if not "\u0300" <= c <= "\u036f")
+
+
+_FILLER = re.compile(f"[{_FILLERS}]")
+
+
+@lru_cache(maxsize=8192)
+def _one(char: str) -> str:
+    """Return the plain form of one character that is not ASCII or is a control character."""
+    if char in _MARKS:
+        return _MARKS[char]
+    if char in _LOOKALIKE:
+        return _LOOKALIKE[char]
+    category = unicodedata.category(char)
+    if category == "Nd":
+        return str(unicodedata.decimal(char))
+    if category == "Pd" or char in _DASHES:
+        return "-"
+    if char in "\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029":
+        return "\n"
+    if category == "Zs" or char == "\t":
+        return " "
+    if category in ("Cf", "Cc") or _FILLER.match(char):
+        return ""
+    if "\ue000" <= char <= "\uf8ff":
+        return "\ufffd"
+    if unicodedata.numeric(char, None) is not None:
+        parts = unicodedata.normalize("NFKC", char).split("\u2044")
+        return (
+            "/".join(parts) if len(parts) == 2 and all(p.isdigit() and p.isascii() for p in parts) else char
+        )
+    whole = unicodedata.normalize("NFKC", char)
+    if any(unicodedata.numeric(c, None) is not None for c in whole):
+        step = unicodedata.decomposition(char).split()
+        piece = "".join(chr(int(code, 16)) for code in step[1:]) if step[:1] == ["<square>"] else char
+        return (
+            piece.replace("²", "^2").replace("³", "^3") if not any("0" <= c <= "9" for c in piece) else char
+        )
+    return whole
+
+
+def _comments(text: str, out: _Edits, hidden: list[tuple[int, int, str]]) -> None:
+    """Rewrite markup into `out`; comments are found by plain search, since their content is free."""
+    at = 0
+    while True:
+        start = text.find("<!--", at)
+        end = text.find("-->", start + 4) if start >= 0 else -1
+        if end < 0:
+            _markup(text, at, len(text), out, hidden)
+            return
+        _markup(text, at, start, out, hidden)
+        at = end + 3
+        out.put(start, at, SEAM)
+        if _shows_number(text[start:at]):
+            hidden.append((start, at, text[start:at]))
+
+
+def _shows_number(text: str) -> bool:
+    return any(c.isnumeric() for c in text)
+
+
+def _markup(text: str, start: int, end: int, out: _Edits, hidden: list[tuple[int, int, str]]) -> None:
+    for found in _MARKUP.finditer(text, start, end):
+        old = found.group()
+        new = _mark(old, text, found)
+        if new is None:
+            continue
+        if SEAM in new and _shows_number(old) and not _HEADING_TAG.fullmatch(old):
+            hidden.append((found.start(), found.end(), old))
+        if new != old:
+            out.put(found.start(), found.end(), new)
+
+
+def _mark(old: str, text: str, found: re.Match[str]) -> str | None:
+    """Return what replaces one match of `_MARKUP`, or None to leave it."""
+    first = old[0]
+    if first in " \t\n":
+        lines = old.count("\n")
+        return "\n\n" if lines > 1 else "\n" if lines else " "
+    if first == "<":
+        if "://" in old or "@" in old:
+            return None
+        return SEAM + "\n" if _BLOCK_TAG.match(old) else SEAM
+    if first not in "*_":
+        return SEAM
+    before = text[found.start() - 1] if found.start() else " "
+    after = text[found.end()] if found.end() < len(text) else " "
+    if before.isspace() and after.isspace():
+        return None
+    if first == "_":
+        return None if before.isalnum() and after.isalnum() else ""
+    if before.isdigit() and after.isdigit():
+        return "" if _paired(text, found, len(old)) else None
+    return ""
+
+
+def _paired(text: str, found: re.Match[str], size: int) -> bool:
+    """Tell whether an emphasis mark between two digits opens or closes emphasis over one of the runs."""
+    after = _PAIR_AFTER.match(text, found.end())
+    if after is not None and len(after.group(1)) == size:
+        return True
+    at = found.start() - 1
+    while at >= 0 and text[at] in "0123456789.,":
+        at -= 1
+    return at + 1 >= size and text[at + 1 - size : at + 1] == "*" * size
+
+
+def _join(text: str, out: _Edits) -> None:
+    """Leave one seam where digits meet across markup, and nothing where they do not."""
+    if SEAM not in text:
+        return
+    for found in _SEAMS.finditer(text):
+        start, end, old = found.start(), found.end(), found.group()
+        spaces = old.replace(SEAM, "")
+        lines = spaces.count("\n")
+        meets = start and end < len(text) and text[start - 1].isdigit() and text[end].isdigit()
+        if meets and "\n\n" not in old:
+            out.put(start, end, SEAM)
+        else:
+            out.put(start, end, "\n\n" if lines > 1 else "\n" if lines else " " if spaces else "")

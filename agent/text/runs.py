@@ -1,0 +1,155 @@
+"""Reads a run of number words: `two hundred and fifty`, `en och en halv`, `two-thirds`, `twenty-first`.
+
+Between two number words that touch lies no border: the run is read whole or not at all.
+"""
+
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from .amounts import of_fraction, scaled, suffix
+from .number_words import Word, classify, value_of
+from .tables import words
+from .tokens import Amount
+
+_JOINT = re.compile(r"(?:[ \n]|-|\ue000)(?:(and|och|&)[ \n-])?(?:(an?)[ \n-])?([^\W\d_]++)")
+_OF = re.compile(r"[ \n-](?:(?:of|av)[ \n])?(?:(?:an?|en|ett|the)[ \n])?")
+_NUMERIC = words("cardinal article ordinal third fraction")
+_POWERS = {1000: 3, 10**6: 6, 10**9: 9, 10**12: 12}
+
+
+@dataclass(slots=True)
+class Run:
+    """A run of number words. `what` it is: an amount, an ordinal (its value), or unread."""
+
+    what: Literal["amount", "ordinal", "unread", "exempt"]
+    end: int
+    amount: Amount | None = None
+    ordinal: int = 0
+
+
+def run_at(s: str, word: Word, end: int, article: bool) -> Run:
+    """Read the run whose first word ends at `end`; `article`: "a" stands before it."""
+    words = [word]
+    ends = [end]
+    ands = [False]
+    while words[-1].unit is None and len(words) < 40:
+        found = _JOINT.match(s, ends[-1])
+        if found is None:
+            break
+        follower = classify(found[3])
+        if follower is None or follower.sort not in _NUMERIC:
+            break
+        if found[1] and not _may_join(words[-1], follower, s, found.end()):
+            break
+        if (
+            found[2]
+            and follower.sort not in ("fraction", "third")
+            and not (follower.atoms and follower.atoms[0] >= 100)
+        ):
+            break
+        if found[2] and not found[1] and words[-1].sort != "fraction":
+            break
+        words.append(follower)
+        ends.append(found.end())
+        ands.append(bool(found[1]))
+    return _read(s, words, ends, ands, article)
+
+
+def _may_join(before: Word, after: Word, s: str, end: int) -> bool:
+    """Tell whether "and" between two number words may belong to one number."""
+    if after.sort == "fraction":
+        return before.sort in ("cardinal", "article")
+    if after.sort == "article" and before.sort in ("cardinal", "article"):
+        follow = _JOINT.match(s, end)
+        half = classify(follow[3]) if follow is not None and not follow[1] else None
+        if half is not None and half.sort in ("fraction", "third"):
+            return True
+    return (
+        before.sort == "cardinal"
+        and before.atoms[-1] >= 100
+        and after.sort in ("cardinal", "article", "ordinal", "third")
+        and (bool(after.atoms) and after.atoms[0] < before.atoms[-1])
+    )
+
+
+def _read(s: str, words: list[Word], ends: list[int], ands: list[bool], article: bool) -> Run:
+    """Read collected words whole."""
+    last = words[-1]
+    if last.sort == "fraction" or (last.sort == "third" and (article or len(words) > 1)):
+        return _fraction(s, words, ends, ands)
+    if last.sort in ("ordinal", "third"):
+        if len(words) == 1 and len(last.atoms) == 1:
+            if article and last.atoms[0] > 3 and s.startswith(" of", ends[-1]):
+                return _amount(s, of_fraction(Fraction(1, last.atoms[0])), last, ends[-1])
+            return Run("ordinal", ends[-1], ordinal=last.atoms[0])
+        if len(words) == 2 and words[0].sort == "article" and last.atoms[0] > 3:  # one fifth
+            return _amount(s, of_fraction(Fraction(1, last.atoms[0])), last, ends[-1])
+        value = value_of(tuple([a for w in words for a in w.atoms]))
+        return Run("ordinal", ends[-1], ordinal=value) if value is not None else Run("unread", ends[-1])
+    if any(w.sort in ("ordinal", "third") for w in words):
+        return Run("unread", ends[-1])
+    for index, word in enumerate(words[:-1]):
+        if word.sort == "fraction":  # half a million
+            scale = _POWERS.get(words[index + 1].atoms[0]) if index + 2 == len(words) else None
+            if scale is None:
+                return Run("unread", ends[-1])
+            part = _fraction(s, words[: index + 1], ends[: index + 1], ands)
+            if part.amount is None:
+                return Run("unread", ends[-1])
+            return _amount(s, scaled(part.amount.values[0], scale), last, ends[-1])
+    return _cardinal(s, words, ends)
+
+
+def _cardinal(s: str, words: list[Word], ends: list[int]) -> Run:
+    last = words[-1]
+    if len(words) > 1 and words[0].sort == "article" and words[0].value != "one" and last.atoms[-1] < 100:
+        after = _amount(s, "1", last, ends[-1]).amount
+        if after is not None and after.sort != "n" and len(words) == 2:  # "en tio minuters paus"
+            value = value_of(last.atoms)
+            return _amount(s, str(value), last, ends[-1]) if value is not None else Run("unread", ends[-1])
+    value = value_of(tuple([a for w in words for a in w.atoms]))
+    if value is None:
+        return Run("unread", ends[-1])
+    if len(words) == 1 and last.sort == "article":
+        run = _amount(s, "1", last, ends[-1])
+        known = run.amount is not None and run.amount.sort in "qm%p"
+        return run if known else Run("exempt", ends[-1])
+    return _amount(s, str(value), last, ends[-1])
+
+
+def _amount(s: str, value: str, last: Word, end: int) -> Run:
+    """Return an amount with its unit, which may be in the last word."""
+    amount = Amount(end, (value,), words=True)
+    unit = last.unit
+    if unit is None:
+        suffix(s, amount)
+    elif unit[0] == "$":
+        amount.sort, amount.unit = "m", unit[1:]
+    elif unit[0] == "%":
+        amount.sort = "p" if unit == "%pp" else "%"
+    else:
+        amount.sort, amount.unit = "q", unit
+    return Run("amount", amount.end, amount)
+
+
+def _fraction(s: str, words: list[Word], ends: list[int], ands: list[bool]) -> Run:
+    """Read `half`, `two thirds`, `en och en halv`, `two and three quarters`."""
+    below = words[-1].atoms[0]
+    if any(w.sort not in ("cardinal", "article") for w in words[:-1]):
+        return Run("unread", ends[-1])
+    split = max((i for i, joined in enumerate(ands[: len(words)]) if joined), default=0)
+    whole = value_of(tuple([a for w in words[:split] for a in w.atoms])) if split else 0
+    upper = value_of(tuple([a for w in words[split:-1] for a in w.atoms])) if len(words) - 1 > split else 1
+    if whole is None or upper is None or below == 0:
+        return Run("unread", ends[-1])
+    value = of_fraction(whole + Fraction(upper, below))
+    run = _amount(s, value, Word("fraction"), ends[-1])
+    if run.amount is not None and run.amount.sort == "n" and run.end == ends[-1]:
+        found = _OF.match(s, ends[-1])
+        if found is not None and found.end() > ends[-1] + 1:
+            further = suffix(s, Amount(found.end() - 1, (value,), words=True))
+            if further.sort == "q":
+                return Run("amount", further.end, further)
+    return run
