@@ -18,8 +18,10 @@ from functools import lru_cache
 SEAM = "\ue000"
 """Stands between two digit runs that only markup keeps apart."""
 
-SYMBOLS = "\u2680-\u2685\u2801-\u28ff\U0001f000-\U0001f0ff\U0001f51f\U0001f550-\U0001f567"
+SYMBOLS = (
+    "\u2680-\u2685\u2801-\u28ff\U0001f000-\U0001f0ff\U0001f51f\U0001f550-\U0001f567"
     "\U0001f4af\U0001f947-\U0001f949"
+)
 """Regex class of characters that show a number without Unicode giving them a numeric value: dice, braille
 cells, dominoes, tiles and cards, clock faces, keycap ten, hundred points, medals."""
 
