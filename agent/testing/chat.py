@@ -79,9 +79,11 @@ class Chat:
             async for _ in interrupts:
                 if trio.current_time() - last < TWICE:
                     self._scope.cancel()
+                    return
                 last = trio.current_time()
                 self._line("(Ctrl-C again leaves)")
-                await self._client.cancel()
+                if self._open:  # with no answer in progress a cancel would close the suggestions
+                    await self._client.cancel()
 
         with self._scope:
             async with trio.open_nursery() as nursery:

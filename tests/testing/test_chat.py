@@ -185,12 +185,22 @@ async def test_ctrl_c_cancels_and_twice_leaves(
 ) -> None:
     """Two presses within two seconds leave; two slow ones are two cancels."""
     terminal = Terminal(nursery)
+    await terminal.types("hi")
     await terminal.presses_ctrl_c()
     await trio.sleep(5)
     await terminal.presses_ctrl_c()
-    assert (terminal.wire.sent, terminal.status) == ([("cancel",), ("cancel",)], None)
+    assert (terminal.wire.sent, terminal.status) == (["hi", ("cancel",), ("cancel",)], None)
     await terminal.presses_ctrl_c()
     assert terminal.status == 0
+    assert terminal.screen.count("leaves") == 2
+
+
+async def test_ctrl_c_between_answers_leaves_suggestions_alone(nursery: trio.Nursery) -> None:
+    """It stops an answer; what can be confirmed is only closed by /cancel."""
+    terminal = Terminal(nursery)
+    await terminal.sees(SUGGESTED)
+    await terminal.presses_ctrl_c()
+    assert (terminal.wire.sent, terminal.status) == ([], None)
 
 
 async def test_quit_leaves(nursery: trio.Nursery) -> None:
