@@ -1,0 +1,343 @@
+"""A turn's paths, its bounds, and that a cancel at any point leaves nothing behind."""
+
+from collections.abc import AsyncGenerator, Sequence
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from agent.answering.brain import DRAFTS, HITS, GroundedBrain
+from agent.config import DRAFT_MAX, UNWIND_TIMEOUT, Settings
+from agent.errors import ModelFailed
+from agent.ports.brain import Proposal, Question, Refused, TurnEvent, Verified
+from agent.ports.model import Delta, Prompt
+from agent.ports.search import Hit, Lang, Passage, Snippet
+
+SNIPPET = Snippet("kb/pricing.md", "Standard costs 299 kr per month.", 5, 5)
+HIT = Hit(SNIPPET, Passage("kb/pricing.md", ("Plans",), "en", (SNIPPET,)), 0.9)
+TRUE = "It is 299 kr per month."
+FALSE = "It is 349 kr per month."
+
+
+class FakeRetriever:
+    """Finds the same hits for everything, after a wait."""
+
+    def __init__(self, hits: tuple[Hit, ...] = (HIT,), wait: float = 0.0) -> None:
+        self.hits, self.wait = hits, wait
+        self.asked: list[tuple[str, Lang, int]] = []
+
+    async def search(self, query: str, lang: Lang, limit: int) -> tuple[Hit, ...]:
+        self.asked.append((query, lang, limit))
+        await trio.sleep(self.wait)
+        return self.hits
+
+
+class FakeModel:
+    """Plays one draft per attempt: a text, cut into words a `wait` apart, or an exception."""
+
+    def __init__(self, *drafts: str | Exception, wait: float = 0.0, closing: float = 0.0) -> None:
+        self.drafts, self.wait, self.closing = drafts, wait, closing
+        self.prompts: list[Prompt] = []
+        self.evidence: list[Sequence[Hit]] = []
+        self.open = 0
+
+    async def stream(self, prompt: Prompt, evidence: Sequence[Hit]) -> AsyncGenerator[Delta, None]:
+        self.prompts.append(prompt)
+        self.evidence.append(evidence)
+        draft = self.drafts[prompt.attempt]
+        self.open += 1
+        try:
+            if isinstance(draft, Exception):
+                raise draft
+            for word in draft.split(" "):
+                await trio.sleep(self.wait)
+                yield Delta(f"{word} ")
+        finally:
+            with trio.CancelScope(shield=True):
+                await trio.sleep(self.closing)
+            self.open -= 1
+
+
+def brain(
+    model: FakeModel, retriever: FakeRetriever | None = None, settings: Settings | None = None
+) -> GroundedBrain:
+    return GroundedBrain(
+        retriever or FakeRetriever(), model, settings or Settings(), lambda text, lang: f"{lang} {text}"
+    )
+
+
+def ask(text: str = "What does Standard cost?", lang: Lang | None = "en") -> Question:
+    return Question("m1", text, lang, 0.0)
+
+
+async def told(of: GroundedBrain, question: Question | None = None) -> list[TurnEvent]:
+    events: list[TurnEvent] = []
+    await of.answer(question or ask(), events.append)
+    return events
+
+
+def shape(events: Sequence[TurnEvent]) -> list[str]:
+    """Name the events, a refusal by its code."""
+    return [
+        event.text.blocked.code if isinstance(event, Refused) and event.text.blocked else type(event).__name__
+        for event in events
+    ]
+
+
+# --- the paths
+
+
+async def test_a_draft_that_stands_is_answered() -> None:
+    """The verified text is the last event, with the snippet that holds its number."""
+    events = await told(brain(FakeModel(TRUE)))
+    assert shape(events) == ["Drafted", "Verified"]
+    last = events[-1]
+    assert isinstance(last, Verified)
+    assert last.last
+    assert last.text.text.strip() == TRUE
+    assert SNIPPET in last.text.citations
+    assert last.text.blocked is None
+
+
+async def test_the_search_gets_the_rewritten_question() -> None:
+    """The query comes from the rewriting, in the question's language."""
+    retriever = FakeRetriever()
+    await told(brain(FakeModel(TRUE), retriever), ask("price?"))
+    assert retriever.asked == [("en price?", "en", HITS)]
+
+
+async def test_without_a_hit_the_model_is_not_asked() -> None:
+    """No evidence is a refusal at once."""
+    model = FakeModel(TRUE)
+    assert shape(await told(brain(model, FakeRetriever(())))) == ["no_sources"]
+    assert model.prompts == []
+
+
+async def test_a_mismatch_is_drafted_once_more() -> None:
+    """The redraft gets the same evidence, and is answered when it stands."""
+    model = FakeModel(FALSE, TRUE)
+    assert shape(await told(brain(model))) == ["Drafted", "Redraft", "Drafted", "Verified"]
+    assert [prompt.attempt for prompt in model.prompts] == [0, 1]
+    assert model.evidence == [(HIT,), (HIT,)]
+
+
+async def test_a_second_mismatch_is_refused() -> None:
+    """Two drafts that do not stand end in a refusal without the numbers of either."""
+    events = await told(brain(FakeModel(FALSE, "It is 399 kr.")))
+    assert shape(events) == ["Drafted", "Redraft", "Drafted", "number_mismatch"]
+    assert "349" not in str(events)
+    assert "399" not in str(events)
+    assert DRAFTS == 2
+
+
+async def test_a_refusal_cites_no_snippet_that_shows_a_refused_number() -> None:
+    """The number of either draft keeps a snippet out of the refusal's citations, whatever its unit there."""
+    texts = ("Standard costs 299 kr per month.", "Keep the receipt.", "Basic lasts 149 days.")
+    snippets = [Snippet("kb/a.md", text, line, line) for line, text in enumerate(texts, 1)]
+    hits = tuple(Hit(each, Passage("kb/a.md", (), "en", tuple(snippets)), 0.9) for each in snippets)
+    model = FakeModel("It lasts 299 days.", "It costs 149 kr.")
+    last = (await told(brain(model, FakeRetriever(hits))))[-1]
+    assert isinstance(last, Refused)
+    assert last.text.citations == (snippets[1],)
+
+
+async def test_the_redraft_is_told_where_it_went_wrong_but_no_number() -> None:
+    """The instructions quote the sentence that failed with its numbers taken out."""
+    model = FakeModel("Yes, of course. It is 349 kr and 12 % off. Bye.", TRUE)
+    await told(brain(model))
+    first, second = (prompt.instructions for prompt in model.prompts)
+    assert second.startswith(first)
+    added = second.removeprefix(first)
+    assert "It is [...]" in added
+    assert "of course" not in added
+    assert not any(mark.isdigit() for mark in added)
+
+
+async def test_the_question_is_never_a_source() -> None:
+    """A number that only the user said is refused."""
+    events = await told(brain(FakeModel(FALSE, FALSE)), ask("Is it 349 kr?"))
+    assert shape(events)[-1] == "number_mismatch"
+
+
+@pytest.mark.parametrize("failing", [0, 1])
+async def test_a_model_that_fails_is_a_refusal(failing: int) -> None:
+    """A failure of the first draft or of the redraft ends the turn as model_failed."""
+    drafts: list[str | Exception] = [FALSE, FALSE]
+    drafts[failing] = ModelFailed("overloaded")
+    before = ["Drafted", "Redraft"] if failing else []
+    assert shape(await told(brain(FakeModel(*drafts)))) == [*before, "model_failed"]
+
+
+@pytest.mark.parametrize("draft", ["", "   ", "bad \ud800 text"])
+async def test_a_draft_without_text_is_a_failure_of_the_model(draft: str) -> None:
+    """Nothing, white space, or what cannot be encoded is no draft."""
+    assert shape(await told(brain(FakeModel(draft)))) == ["model_failed"]
+
+
+async def test_a_bug_of_the_model_is_left_to_the_turns_edge() -> None:
+    """An exception that is no ModelFailed is not dressed up as one; the stream is closed all the same."""
+    model = FakeModel(ValueError("bug"))
+    with pytest.raises(ValueError, match="bug"):
+        await told(brain(model))
+    assert model.open == 0
+
+
+# --- language
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "default", "expected"),
+    [
+        ("What does it cost?", "sv", "en", "sv"),
+        ("Vad kostar det?", None, "en", "sv"),
+        ("What does it cost?", None, "sv", "en"),
+        ("12345", None, "sv", "sv"),
+    ],
+)
+async def test_the_language_is_the_clients_word_then_the_texts_then_the_settings(
+    text: str, said: Lang | None, default: Lang, expected: Lang
+) -> None:
+    """Search, prompt and refusals are in the same language."""
+    model, retriever = FakeModel(TRUE), FakeRetriever()
+    await told(brain(model, retriever, Settings(lang=default)), ask(text, said))
+    assert (retriever.asked[0][1], model.prompts[0].lang) == (expected, expected)
+    (refusal,) = await told(brain(model, FakeRetriever(()), Settings(lang=default)), ask(text, said))
+    assert isinstance(refusal, Refused)
+    assert refusal.text.text.startswith("Jag") is (expected == "sv")
+
+
+# --- proposals
+
+
+@pytest.mark.parametrize(
+    ("model", "hits"),
+    [
+        (FakeModel(TRUE), (HIT,)),
+        (FakeModel(TRUE), ()),
+        (FakeModel(FALSE, FALSE), (HIT,)),
+        (FakeModel(ModelFailed()), (HIT,)),
+    ],
+)
+async def test_proposals_come_with_the_last_event(model: FakeModel, hits: tuple[Hit, ...]) -> None:
+    """Whether answer or refusal, the last event and no other carries what the user's words asked for."""
+    events = await told(brain(model, FakeRetriever(hits)), ask("What does it cost? Call me on 08-123 45 67"))
+    carrying = [event for event in events if isinstance(event, Verified | Refused)]
+    assert carrying == events[-1:]
+    assert carrying[0].proposals == (Proposal("schedule_callback", {"phone": "08-123 45 67"}),)
+
+
+# --- bounds
+
+
+async def test_a_draft_that_takes_too_long_is_a_failure(autojump_clock: MockClock) -> None:
+    """The settings' turn_timeout bounds each draft, and the model is closed."""
+    model = FakeModel(TRUE, wait=3600.0)
+    assert shape(await told(brain(model, settings=Settings(turn_timeout=3.0)))) == ["model_failed"]
+    assert trio.current_time() == pytest.approx(3.0)
+    assert model.open == 0
+
+
+@pytest.mark.parametrize(("over", "expected"), [(0, ["Drafted", "Verified"]), (1, ["model_failed"])])
+async def test_a_draft_is_bounded_in_bytes(over: int, expected: list[str]) -> None:
+    """DRAFT_MAX bytes of UTF-8 are allowed, one more is not."""
+    letters = DRAFT_MAX // 2 - 1
+    model = FakeModel("å" * letters + "a" * (1 + over))  # and one space
+    assert shape(await told(brain(model))) == expected
+    assert model.open == 0
+
+
+async def test_an_endless_draft_is_cut_off() -> None:
+    """A model that never stops is stopped at the bound."""
+
+    class Endless(FakeModel):
+        said = 0
+
+        async def stream(self, prompt: Prompt, evidence: Sequence[Hit]) -> AsyncGenerator[Delta, None]:
+            while True:
+                await trio.lowlevel.checkpoint()
+                self.said += 1
+                yield Delta("x" * 1024)
+
+    model = Endless()
+    assert shape(await told(brain(model))) == ["model_failed"]
+    assert model.said == DRAFT_MAX // 1024 + 1
+
+
+# --- cancel
+
+
+class Log:
+    """Notes when which event was emitted."""
+
+    def __init__(self, events: list[tuple[float, str]]) -> None:
+        self.events = events
+
+    def append(self, event: TurnEvent) -> None:
+        self.events.append((trio.current_time(), type(event).__name__))
+
+
+async def test_a_cancel_at_any_moment_ends_it_silently(autojump_clock: MockClock) -> None:
+    """Wherever the cancel lands, nothing is emitted after it and the model is closed."""
+    whole = 1.0 + 2 * 6 * 1.0  # the search, then two drafts of six words, a second each
+    at = 0.5
+    seen = set()
+    while at < whole:
+        model = FakeModel(FALSE + " x", TRUE + " x", wait=1.0)
+        start = trio.current_time()
+        events: list[tuple[float, str]] = []
+        with trio.move_on_after(at) as scope:
+            await brain(model, FakeRetriever(wait=1.0)).answer(ask(), Log(events).append)
+        assert scope.cancelled_caught
+        await trio.sleep(60.0)
+        assert all(time <= start + at for time, _ in events)
+        assert model.open == 0
+        seen.add(tuple(name for _, name in events))
+        at += 1.0
+    assert seen == {(), ("Drafted", "Redraft")}
+
+
+async def test_a_cancel_between_two_deltas_closes_the_model() -> None:
+    """Cancelled while the stream is suspended at a delta, its clean-up is still awaited."""
+
+    class Suspended(FakeModel):
+        async def stream(self, prompt: Prompt, evidence: Sequence[Hit]) -> AsyncGenerator[Delta, None]:
+            self.open += 1
+            try:
+                scope.cancel()
+                yield Delta("a" * (DRAFT_MAX + 1))
+            finally:
+                await trio.lowlevel.checkpoint()
+                self.open -= 1
+
+    model = Suspended()
+    with trio.CancelScope() as scope:
+        await told(brain(model))
+    assert model.open == 0
+
+
+async def test_a_clean_up_that_hangs_is_given_up(autojump_clock: MockClock) -> None:
+    """A stream that does not close in UNWIND_TIMEOUT is left."""
+
+    class Hanging(FakeModel):
+        async def stream(self, prompt: Prompt, evidence: Sequence[Hit]) -> AsyncGenerator[Delta, None]:
+            try:
+                yield Delta("a" * (DRAFT_MAX + 1))
+            finally:
+                await trio.sleep(3600.0)
+
+    assert shape(await told(brain(Hanging()))) == ["model_failed"]
+    assert trio.current_time() == pytest.approx(UNWIND_TIMEOUT)
+
+
+async def test_turns_at_once_do_not_mix() -> None:
+    """One brain serves many turns at a time, each with its own events."""
+    of = brain(FakeModel(FALSE, TRUE))
+    results: list[list[str]] = []
+
+    async def turn() -> None:
+        results.append(shape(await told(of)))
+
+    async with trio.open_nursery() as nursery:
+        for _ in range(20):
+            nursery.start_soon(turn)
+    assert results == [["Drafted", "Redraft", "Drafted", "Verified"]] * 20

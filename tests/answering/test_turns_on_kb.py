@@ -1,0 +1,71 @@
+"""The mock, the knowledge base that is shipped and the number rule together: true drafts stand, made-up ones do not."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from agent.answering.brain import GroundedBrain
+from agent.config import Settings
+from agent.grounding.verify import verify
+from agent.llm.mock import MockModel
+from agent.ports.brain import Question, Refused, TurnEvent
+from agent.ports.model import Prompt
+from agent.ports.search import Hit
+from agent.retrieval.load import load
+from agent.retrieval.search import KnowledgeBase
+
+KB = Path(__file__).parents[2] / "kb"
+
+
+@pytest.fixture(scope="module")
+def knowledge() -> KnowledgeBase:
+    return KnowledgeBase.build(load(KB).documents)
+
+
+@pytest.fixture(scope="module")
+def texts(knowledge: KnowledgeBase) -> list[str]:
+    return [snippet.text for passage in knowledge.passages for snippet in passage.snippets]
+
+
+async def test_what_the_mock_says_of_any_snippet_stands(knowledge: KnowledgeBase) -> None:
+    """A true draft about any snippet of the knowledge base, told in other words, is verified by that snippet."""
+    model = MockModel()
+    for passage in knowledge.passages:
+        for snippet in passage.snippets:
+            hits = [Hit(snippet, passage, 0.9)]
+            draft = "".join([d.text async for d in model.stream(Prompt("", "q", passage.lang), hits)])
+            assert verify(draft, hits).text is not None, draft
+            assert draft != snippet.text
+
+
+async def test_what_the_mock_makes_up_about_any_snippet_does_not(
+    knowledge: KnowledgeBase, texts: list[str]
+) -> None:
+    """A made-up draft about any snippet is refused, whichever kind was drawn."""
+    model = MockModel(1, 1.0, elsewhere=texts)
+    for passage in knowledge.passages:
+        for snippet in passage.snippets:
+            hits = [Hit(snippet, passage, 0.9)]
+            prompt = Prompt("", f"Is it 777 kr? {snippet.text}", passage.lang)
+            draft = "".join([d.text async for d in model.stream(prompt, hits)])
+            assert verify(draft, hits).text is None, draft
+
+
+@pytest.mark.parametrize(("rate", "least", "most"), [(0.0, 0.95, 1.0), (0.5, 0.5, 0.95), (1.0, 0.0, 0.0)])
+async def test_the_share_of_answers_follows_the_rate(
+    knowledge: KnowledgeBase, texts: list[str], rate: float, least: float, most: float
+) -> None:
+    """Asked by its own headings: nearly all are answered at 0, three in four at 0.5 (one redraft), none at 1."""
+    brain = GroundedBrain(knowledge, MockModel(0, rate, elsewhere=texts), Settings(), knowledge.rewrite)
+    ended: Counter[str] = Counter()
+    for passage in knowledge.passages:
+        events: list[TurnEvent] = []
+        await brain.answer(Question("m", passage.headings[-1], passage.lang, 0.0), events.append)
+        last = events[-1]
+        blocked = last.text.blocked if isinstance(last, Refused) else None
+        ended[blocked.code if blocked else "answered"] += 1
+    assert ended["model_failed"] == 0
+    asked = ended["answered"] + ended["number_mismatch"]
+    assert asked > 0.9 * len(knowledge.passages)
+    assert least <= ended["answered"] / asked <= most
