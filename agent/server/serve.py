@@ -13,7 +13,7 @@ from functools import partial
 import structlog
 import trio
 
-from ..config import TURNED_AWAY
+from ..config import TURNED_AWAY, TURNED_AWAY_BRIEFLY
 from ..errors import WireClosed
 from ..ports.observe import Observer
 from .admission import Admission
@@ -58,7 +58,7 @@ class Edge:
     """What every connection of one server shares.
 
     handler: runs the session of an accepted WebSocket; it reads and alone writes, until the session is over.
-    cap: counts connections. turned_away: those over the cap that are being told so.
+    cap: counts connections. turned_away: those over the cap that are told so at leisure.
     """
 
     admission: Admission
@@ -157,13 +157,15 @@ async def _unauthorised(edge: Edge, connection: Connection) -> None:
 
 
 async def _turn_away(edge: Edge, stream: trio.abc.Stream) -> None:
-    """Tell a client over the cap to come back, unless too many are being told already."""
+    """Tell a client over the cap to come back. When many are being told, each gets less time to read it."""
     edge.observer.count("rejections", "503")
     if edge.turned_away.acquire():
         try:
             await hang_up(stream, _FULL.render())
         finally:
             edge.turned_away.release()
+    else:
+        await hang_up(stream, _FULL.render(), TURNED_AWAY_BRIEFLY)
 
 
 def _address(stream: trio.abc.Stream) -> str | None:

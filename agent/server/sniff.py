@@ -116,10 +116,10 @@ async def read_head(stream: trio.abc.ReceiveStream) -> Head | Refusal | None:
     return Refusal(408, f"Send the whole request head within {HEAD_TIMEOUT:g} seconds.")
 
 
-async def hang_up(stream: trio.abc.Stream, last: bytes = b"") -> None:
+async def hang_up(stream: trio.abc.Stream, last: bytes = b"", linger: float = CLOSE_TIMEOUT) -> None:
     """Write `last`, say that nothing follows, give the client a moment to read it, and close.
 
-    Takes at most FLUSH_TIMEOUT + CLOSE_TIMEOUT seconds and raises nothing but Cancelled; the stream is closed
+    Takes at most FLUSH_TIMEOUT + `linger` seconds and raises nothing but Cancelled; the stream is closed
     however it ends. Closing at once would reset a connection that still has unread bytes, and the client would
     then never see why.
     """
@@ -130,7 +130,7 @@ async def hang_up(stream: trio.abc.Stream, last: bytes = b"") -> None:
             if isinstance(stream, trio.abc.HalfCloseableStream):
                 await stream.send_eof()
         if not writing.cancelled_caught:
-            with trio.move_on_after(CLOSE_TIMEOUT):
+            with trio.move_on_after(linger):
                 while await stream.receive_some(_READ):
                     pass
     except (trio.BrokenResourceError, trio.ClosedResourceError):

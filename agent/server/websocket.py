@@ -56,7 +56,7 @@ class Connection:
         self._receiving = trio.CancelScope()
         self._closed_with: int | None = None  # the code of the close frame that we put first
         self._said_goodbye = False  # a close frame is in the outbox, ours or the library's
-        self._gave_up = False  # somebody waited for the client's close frame in vain
+        self._gave_up = False  # the client has left, or was waited for in vain
         self._torn = False  # a frame was begun and not finished: nothing may follow it
 
     @property
@@ -178,8 +178,10 @@ class Connection:
                 self._nursery.cancel_scope.cancel()
         finally:
             self._nursery = None
+        if self._gave_up or self.aborted:
+            return
         await self._flush()
-        if not (self._shook_hands() or self._gave_up or self.aborted):
+        if not self._shook_hands():
             await hang_up(self._raw)
 
     async def _open(self, nursery: trio.Nursery) -> bool:
@@ -192,15 +194,22 @@ class Connection:
             return True
         return False
 
+    def _closed_as(self) -> int | None:
+        """Return the code that the library's connection ended with; None while it has not."""
+        closed = None if self._ws is None else self._ws.closed
+        return None if closed is None else int(closed.code)
+
     def _shook_hands(self) -> bool:
         """Whether the client's close frame has come, so that nothing more can."""
-        closed = None if self._ws is None else self._ws.closed
-        return closed is not None and int(closed.code) not in (ABNORMAL, TOO_BIG, *_FAULTS)
+        return self._closed_as() not in (None, ABNORMAL, TOO_BIG, *_FAULTS)
 
     async def _leave(self) -> None:
         """Say goodbye if the handler has not, and wait a moment for the client's answer if nobody has."""
-        self.put_close(1000)
+        left = self._closed_as() == ABNORMAL
+        if not left:
+            self.put_close(1000)
         await self._flush()
+        self._gave_up = self._gave_up or left
         if not self._gave_up:
             with trio.move_on_after(CLOSE_TIMEOUT):
                 await self.close(1000, "")

@@ -9,7 +9,7 @@ import trio
 import trio.testing
 from structlog.testing import capture_logs
 
-from agent.config import Settings
+from agent.config import CLOSE_TIMEOUT, TURNED_AWAY_BRIEFLY, Settings
 from agent.errors import WireClosed
 from agent.server.admission import Admission
 from agent.server.http import Contents, make_app
@@ -125,15 +125,20 @@ async def test_a_websocket_without_its_token_is_closed_with_4401(shown: bytes, e
     assert (b"agent.v1" in answer) == (b"agent.v1" in shown)
 
 
-async def test_a_connection_over_the_cap_is_told_to_come_back(autojump_clock: trio.testing.MockClock) -> None:
-    """And when too many are being told, the next is just closed."""
+@pytest.mark.parametrize("crowded", [False, True])
+async def test_a_connection_over_the_cap_is_told_to_come_back(
+    crowded: bool, autojump_clock: trio.testing.MockClock
+) -> None:
+    """And one that then stays is closed, the sooner the more there are."""
     of, _ = edge(size=0)
-    answer = await ask(of, b"")
+    while crowded and of.turned_away.acquire():
+        pass
+    client, server = trio.testing.memory_stream_pair()
+    await serve_stream(of, server)
+    answer = await client.receive_some()
     assert answer.startswith(b"HTTP/1.1 503 ")
     assert b"\r\nRetry-After: 2\r\n" in answer
-    while of.turned_away.acquire():
-        pass
-    assert await ask(of, b"") == b""
+    assert trio.current_time() == pytest.approx(TURNED_AWAY_BRIEFLY if crowded else CLOSE_TIMEOUT)
 
 
 async def test_a_client_that_leaves_at_once_is_no_fault() -> None:
