@@ -29,6 +29,6 @@ class RecordExecutor:
         """
         await trio.sleep(self._before)
         begin()
-        _log.info("action_recorded", action=call.action, suggestionId=call.suggestion_id)
+        _log.info("action recorded", action=call.action, suggestionId=call.suggestion_id)
         await trio.sleep(self._after)
         return {"recorded": True, "action": call.action, "payload": dict(call.payload)}

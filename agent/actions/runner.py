@@ -124,7 +124,7 @@ class Running:
         except Exception as error:  # noqa: BLE001  the edge of one action: a fault becomes its outcome
             ending = _FAULT_AFTER if self._begun else _FAULT_BEFORE
             if not isinstance(error, Stopped):
-                _complain("action_fault", self._call, error)
+                _complain("action broke", self._call, error)
         if self._begun:
             return ending or _NO_OUTCOME
         if self._stopped or (self._refused and not self._scope.cancel_called and _over()):
@@ -143,7 +143,7 @@ class Running:
         try:
             report(outcome)
         except Exception as error:  # noqa: BLE001  the same edge: a session's fault is not the runner's
-            _complain("action_report_fault", self._call, error)
+            _complain("action report broke", self._call, error)
         return True
 
 
@@ -213,9 +213,9 @@ class Runner:
         try:
             with trio.move_on_after(RECORD_TIMEOUT, shield=True):
                 return await self._ledger.claim(call.suggestion_id, call.action, self._clock.now_ms())
-            _log.error("action_claim_late", action=call.action, suggestionId=call.suggestion_id)
+            _log.error("action claim late", action=call.action, suggestionId=call.suggestion_id)
         except Exception as error:  # noqa: BLE001  the edge of one action: what cannot be claimed is not run
-            _complain("action_claim_fault", call, error)
+            _complain("action claim failed", call, error)
         return None
 
     async def _record(self, call: Call, ending: _Ending) -> None:
@@ -226,9 +226,9 @@ class Runner:
                     call.suggestion_id, ending.status, ending.result, self._clock.now_ms()
                 )
             if scope.cancelled_caught:
-                _log.error("action_record_late", action=call.action, suggestionId=call.suggestion_id)
+                _log.error("action record late", action=call.action, suggestionId=call.suggestion_id)
         except Exception as error:  # noqa: BLE001  the edge of one action: the real result is still reported
-            _complain("action_record_fault", call, error)
+            _complain("action record failed", call, error)
 
     def _finished(self) -> None:
         self._running -= 1

@@ -31,7 +31,7 @@ async def test_its_log_line_has_the_action_and_the_suggestion_only() -> None:
     with structlog.testing.capture_logs() as lines:
         await RecordExecutor().run(CALL, lambda: None)
     assert lines == [
-        {"event": "action_recorded", "log_level": "info", "action": "send_sms", "suggestionId": "s1"}
+        {"event": "action recorded", "log_level": "info", "action": "send_sms", "suggestionId": "s1"}
     ]
 
 

@@ -451,10 +451,10 @@ async def test_no_log_line_holds_a_payload_or_a_faults_text(
         runner.start(CALL, report)
         await runner.wait_idle()
     lines = log.getvalue()
-    assert "action_fault" in lines
-    assert "action_claim_fault" in lines
-    assert "action_record_fault" in lines
-    assert "action_report_fault" in lines
+    assert "action broke" in lines
+    assert "action claim failed" in lines
+    assert "action record failed" in lines
+    assert "action report broke" in lines
     assert "SECRET" not in lines
 
 
