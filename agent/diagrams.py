@@ -7,6 +7,7 @@ same code gives the same bytes. Imports are read from the syntax trees, not by i
 import ast
 import difflib
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -53,10 +54,11 @@ def check(folder: Path) -> str:
     return "".join(_diff(folder / name, fresh.get(name)) for name in names)
 
 
+@cache
 def imports(package: Path) -> Imports:
     """Return, for each room of `package`, the rooms that it imports from.
 
-    A room is a module or a folder directly below the package.
+    A room is a module or a folder directly below the package. Read once in a process.
     """
     found: dict[str, set[str]] = {}
     for path in sorted(package.rglob("*.py")):

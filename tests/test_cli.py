@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from importlib import metadata
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -242,6 +243,15 @@ def test_every_flag_is_described(capsys: pytest.CaptureFixture[str]) -> None:
     ):
         assert flag in words
     assert "BEFORE[,AFTER] the point of no return" in words
+
+
+def test_version_is_that_of_the_package(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The version that was installed."""
+    monkeypatch.setattr(metadata, "version", {"agent-server": "1.2.3"}.__getitem__)
+    assert cli.main(["--version"]) == 0
+    assert capsys.readouterr().out == "1.2.3\n"
 
 
 def test_unknown_command_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:

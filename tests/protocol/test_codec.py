@@ -231,7 +231,7 @@ frames = (
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(frames)
 def test_any_frame_gives_a_message_or_a_typed_error(frame: str | bytes) -> None:
     """No input raises anything but `BadFrame`, and what is read can be sent back as UTF-8."""
