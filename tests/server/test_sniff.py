@@ -1,5 +1,6 @@
 """The first request head of a connection: how it is read, refused and written anew."""
 
+import h11
 import pytest
 import trio
 import trio.testing
@@ -204,16 +205,63 @@ def test_a_refusal_is_a_whole_http_response() -> None:
     assert Refusal(400, "No.").render(body=False).endswith(b"close\r\n\r\n")
 
 
-@given(st.binary(max_size=300))
-def test_no_bytes_make_the_reader_raise(data: bytes) -> None:
-    """Whatever comes is a head, a refusal or nothing."""
+FRAGMENTS = st.sampled_from(
+    [
+        b"GET / HTTP/1.1\r\n",
+        b"POST /ws HTTP/1.1\r\n",
+        b"GET /a HTTP/1.0\n",
+        b"PRI * HTTP/2.0\r\n",
+        b"Host: localhost\r\n",
+        b"Host:\r\n",
+        b"Connection: keep-alive, Upgrade\r\n",
+        b"Upgrade: websocket\r\n",
+        b"uPGRADE: h2c\r\n",
+        b"HTTP2-Settings: AAMAAABk\r\n",
+        b"Content-Length: 5\r\n",
+        b"Content-Length: 05, 6\r\n",
+        b"Transfer-Encoding: chunked\r\n",
+        b"Transfer-Encoding: gzip\r\n",
+        b"Expect: 100-continue\r\n",
+        b"X: a\r\n\tfolded\r\n",
+        b"X : a\r\n",
+        b": a\r\n",
+        b"X: \xff\x00\r\n",
+        b"\r\n",
+        b"\n",
+        b"\r",
+    ]
+)
+REQUESTS = st.one_of(
+    st.binary(max_size=300),
+    st.lists(FRAGMENTS, max_size=12).map(b"".join),
+    st.lists(FRAGMENTS, max_size=8).map(
+        lambda parts: b"GET / HTTP/1.1\r\nHost: a\r\n" + b"".join(parts) + b"\r\n\r\n"
+    ),
+)
+
+
+@given(REQUESTS)
+def test_whatever_comes_is_refused_or_becomes_one_plain_request(data: bytes) -> None:
+    """Nothing makes the reader raise, and what passes is, rewritten, one request without body or upgrade."""
 
     async def main() -> Head | Refusal | None:
         return await read(data, eof=True)
 
-    clock = trio.testing.MockClock(autojump_threshold=0)
-    result = trio.run(main, clock=clock)
-    assert result is None or isinstance(result, (Head, Refusal))
+    head = trio.run(main, clock=trio.testing.MockClock(autojump_threshold=0))
+    if not isinstance(head, Head):
+        assert head is None or 400 <= head.status < 600
+        return
+    server = h11.Connection(h11.SERVER)
+    server.receive_data(head.rewritten())
+    request = server.next_event()
+    assert isinstance(request, h11.Request)
+    assert (request.method, request.target) == (head.method, head.target)
+    assert isinstance(server.next_event(), h11.EndOfMessage)
+    assert server.their_state is h11.MUST_CLOSE
+    names = {name for name, _ in request.headers}
+    assert names.isdisjoint(
+        {b"upgrade", b"http2-settings", b"content-length", b"transfer-encoding", b"expect"}
+    )
 
 
 async def test_hanging_up_lets_a_client_that_still_sends_read_the_answer(

@@ -1,6 +1,8 @@
 """One WebSocket over memory streams: frames, limits, close codes, and what a slow or hostile client can do."""
 
+import gc
 import struct
+import weakref
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeAlias
 
@@ -11,6 +13,7 @@ from trio_websocket import ConnectionClosed, ConnectionRejected, WebSocketConnec
 
 from agent.config import CLOSE_TIMEOUT, FLUSH_TIMEOUT, OUTBOX_FRAMES
 from agent.errors import WireClosed
+from agent.ports.wire import Wire
 from agent.server.sniff import Head, read_head
 from agent.server.websocket import Connection, serve_websocket
 
@@ -533,6 +536,21 @@ async def test_a_connection_that_is_cancelled_is_closed_at_once(
         nursery.cancel_scope.cancel()
     assert trio.current_time() == started
     assert (await read_until_eof(client)).startswith(b"HTTP/1.1 101")
+
+
+async def test_nothing_of_a_connection_remains() -> None:
+    """Not an object, once the client has left."""
+    kept: list[weakref.ref[Connection]] = []
+
+    async def handler(connection: Connection) -> None:
+        wire: Wire = connection
+        kept.append(weakref.ref(connection))
+        with pytest.raises(WireClosed):
+            await wire.receive()
+
+    await converse(HANDSHAKE + masked(0x88, b"\x03\xe8"), handler)
+    gc.collect()
+    assert [ref() for ref in kept] == [None]
 
 
 @pytest.mark.parametrize("blocked", [False, True])
