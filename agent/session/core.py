@@ -105,6 +105,11 @@ class Core(Confirming):
         self._bad: deque[float] = deque(maxlen=BAD_FRAMES)
         self._closing = (1012, "going down")
 
+    @property
+    def asking(self) -> str | None:
+        """The id of the message in progress, or None."""
+        return self._turn.question.id if self._turn else None
+
     def handle(self, event: Event) -> list[Effect]:
         """Take one event; return what is to be done, in order."""
         self._effects = []

@@ -112,6 +112,11 @@ class Session:
         """The session's state, by its name in the state table."""
         return self._core.state.value
 
+    @property
+    def asking(self) -> str | None:
+        """The id of the message in progress, or None."""
+        return self._core.asking
+
     def post(self, event: Event) -> None:
         """Handle an event now, or right after the one being handled; a session that has left ignores it.
 
@@ -160,7 +165,7 @@ class Session:
 
     def keepalive(self) -> None:
         """Ping the client, or end the session when nothing was heard since the last ping."""
-        if self._pinged_at is not None and self._wire.heard_at <= self._pinged_at:
+        if self._pinged_at is not None and self._wire.heard_at < self._pinged_at:
             self.post(Kill(1011, "keepalive lost", trio.current_time()))
             return
         self._pinged_at = trio.current_time()

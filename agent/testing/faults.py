@@ -4,6 +4,8 @@ Unlike `trio.testing.memory_stream_pair` it can hold a sender back (as a socket 
 over bytes in pieces, and be fed, closed and reset from synchronous code.
 """
 
+from typing import TypeVar
+
 import trio
 
 from ..config import MAX_FRAME
@@ -136,7 +138,15 @@ class PipeEnd(trio.abc.HalfCloseableStream):
         self._in.wake()
 
 
+End = TypeVar("End", bound=PipeEnd)
+
+
 def pipe(room: int = 1 << 30) -> tuple[PipeEnd, PipeEnd]:
     """Return the two ends of a pipe that holds `room` bytes in each direction."""
+    return pipe_to(PipeEnd, room)
+
+
+def pipe_to(other: type[End], room: int = 1 << 30) -> tuple[PipeEnd, End]:
+    """Return the same, with a second end of a class of its own."""
     there, back = _Half(room), _Half(room)
-    return PipeEnd(there, back), PipeEnd(back, there)
+    return PipeEnd(there, back), other(back, there)

@@ -1,0 +1,259 @@
+"""The scenarios that are struck, and the strikes.
+
+A plot is what a client does when nothing goes wrong; each of its waits has a deadline, because after a strike the
+frame it waits for may never come. A strike is synchronous: it happens between two steps of the server's tasks.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+import trio
+
+from ..config import CONFIRM_SECONDS
+from .lab import SENTINEL, Lab, RawClient, Say
+
+PATIENCE = 3.0  # virtual seconds a client waits for one frame
+_PLOTS: list["Plot"] = []
+STRIKES: dict[str, Callable[[Lab, RawClient], None]] = {}
+CUTS = ("eof", "reset")  # after these nothing more can be told
+
+Script = Callable[[Lab, RawClient], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """A scenario: how the lab is made, and what the client does."""
+
+    name: str
+    script: Script
+    drafts: tuple[Say, ...] = (Say("It costs 299 kr."),)
+    before: float = 0.0
+    after: float = 0.0
+    room: int = 1 << 30
+
+    @property
+    def slow(self) -> bool:
+        """Whether the client holds the server's writes back."""
+        return self.room < 1 << 30
+
+
+def plots() -> dict[str, Plot]:
+    """Return every scenario by its name."""
+    return {plot.name: plot for plot in _PLOTS}
+
+
+def plot(**how: object) -> Callable[[Script], Script]:
+    """Make a scenario of a script, named after it."""
+
+    def add(script: Script) -> Script:
+        _PLOTS.append(Plot(script.__name__, script, **how))  # type: ignore[arg-type]
+        return script
+
+    return add
+
+
+async def heard(client: RawClient, kind: str, count: int = 1) -> str:
+    """Wait for a frame; return the suggestion it is about, or an id that was never issued."""
+    with trio.move_on_after(PATIENCE):
+        return str((await client.until(kind, count)).get("suggestionId"))
+    return "never"
+
+
+async def suggested(client: RawClient, text: str = "call me", count: int = 1) -> list[str]:
+    """Ask for something that suggests actions; return their ids."""
+    client.send("message", id="a", text=text)
+    await heard(client, "action_suggestion", count)
+    return [frame["suggestionId"] for frame in client.frames if frame["type"] == "action_suggestion"] or [
+        "none"
+    ]
+
+
+@plot()
+async def plain_answer(lab: Lab, client: RawClient) -> None:
+    """A question and its answer."""
+    client.send("message", id="a", text="price?")
+    await heard(client, "response")
+
+
+@plot(drafts=(Say(f"It costs {SENTINEL} kr."), Say("It costs 299 kr.")))
+async def redraft(lab: Lab, client: RawClient) -> None:
+    """The first draft holds an invented number, the second stands."""
+    client.send("message", id="a", text="price?")
+    await heard(client, "response")
+
+
+@plot(drafts=(Say(f"It costs {SENTINEL} kr."),))
+async def refusal(lab: Lab, client: RawClient) -> None:
+    """Both drafts hold an invented number."""
+    client.send("message", id="a", text="price?")
+    await heard(client, "response")
+
+
+@plot(after=0.1)
+async def suggestion_then_confirm(lab: Lab, client: RawClient) -> None:
+    """An action is suggested, confirmed twice, and carried out."""
+    (sid, *_) = await suggested(client)
+    client.send("confirm_action", suggestionId=sid)
+    client.send("confirm_action", suggestionId=sid)
+    await heard(client, "action_executed", 2)
+
+
+@plot(before=0.05, after=0.05)
+async def two_live_suggestions(lab: Lab, client: RawClient) -> None:
+    """Both are confirmed at once and run one after the other."""
+    for sid in reversed(await suggested(client, "call me and open a ticket", 2)):
+        client.send("confirm_action", suggestionId=sid)
+    await heard(client, "action_executed", 2)
+
+
+@plot()
+async def reject(lab: Lab, client: RawClient) -> None:
+    """A suggestion is declined, and confirmed too late."""
+    (sid, *_) = await suggested(client)
+    client.send("reject_action", suggestionId=sid)
+    await heard(client, "action_closed")
+    client.send("confirm_action", suggestionId=sid)
+    await heard(client, "action_executed")
+
+
+@plot(after=0.1)
+async def confirm_during_a_stream(lab: Lab, client: RawClient) -> None:
+    """A confirm waits for the answer in progress."""
+    (sid, *_) = await suggested(client)
+    client.send("message", id="b", text="price?")
+    await heard(client, "stream", 5)
+    client.send("confirm_action", suggestionId=sid)
+    await heard(client, "action_executed")
+
+
+@plot(before=0.1, after=0.1)
+async def confirm_then_cancel(lab: Lab, client: RawClient) -> None:
+    """An action is stopped before it begins."""
+    (sid, *_) = await suggested(client)
+    client.send("confirm_action", suggestionId=sid)
+    client.send("cancel")
+    await heard(client, "action_executed")
+
+
+@plot(before=0.05, after=0.2)
+async def message_during_executing(lab: Lab, client: RawClient) -> None:
+    """Questions wait for the action and are then answered."""
+    (sid, *_) = await suggested(client)
+    client.send("confirm_action", suggestionId=sid)
+    await trio.sleep(0.1)
+    client.send("message", id="b", text="price?")
+    client.send("message", id="c", text="price?")
+    await heard(client, "response", 3)
+
+
+@plot()
+async def expiry_at_the_instant_of_a_confirm(lab: Lab, client: RawClient) -> None:
+    """A confirm arrives exactly when the suggestion's time is over."""
+    (sid, *_) = await suggested(client)
+    suggested_at = max((entry.at for entry in lab.transcript), default=0.0)
+    await trio.sleep_until(suggested_at + CONFIRM_SECONDS)
+    client.send("confirm_action", suggestionId=sid)
+    await heard(client, "action_executed")
+
+
+@plot(room=40)
+async def slow_reader(lab: Lab, client: RawClient) -> None:
+    """A client reads nothing for a while, cancels, and then reads."""
+    client.send("message", id="a", text="price?")
+    await trio.sleep(1)
+    client.send("cancel")
+    await trio.sleep(1)
+    lab.nursery.start_soon(client.read_all)
+    await heard(client, "stream_end")
+
+
+@plot(drafts=(Say("It costs 299 kr.", hang=True),))
+async def model_that_hangs(lab: Lab, client: RawClient) -> None:
+    """A cancel and a new question, while the model never answers."""
+    client.send("message", id="a", text="price?")
+    await trio.sleep(1)
+    client.send("cancel")
+    await heard(client, "stream_end")
+    client.send("message", id="b", text="price?")
+    await trio.sleep(1)
+    client.send("message", id="c", text="about nothing")
+    await heard(client, "response")
+
+
+@plot(drafts=(Say("It costs 299 kr.", fail=True),))
+async def model_that_fails_midway(lab: Lab, client: RawClient) -> None:
+    """The model breaks in the middle of a draft."""
+    client.send("message", id="a", text="price?")
+    await heard(client, "response")
+
+
+@plot(after=float("inf"))
+async def webhook_that_hangs(lab: Lab, client: RawClient) -> None:
+    """An action begins and never ends: its outcome is unknown when its deadline passes."""
+    (sid, *_) = await suggested(client)
+    client.send("confirm_action", suggestionId=sid)
+    await trio.sleep(11)
+    await heard(client, "action_executed")
+
+
+def strike(function: Callable[[Lab, RawClient], None]) -> Callable[[Lab, RawClient], None]:
+    """Name a strike after its function."""
+    STRIKES[function.__name__] = function
+    return function
+
+
+@strike
+def cancel(lab: Lab, client: RawClient) -> None:
+    """The client cancels."""
+    client.send("cancel")
+
+
+@strike
+def cancel_of_the_scope(lab: Lab, client: RawClient) -> None:
+    """The turn's scope is cancelled by something other than the session."""
+    session = lab.session()
+    if session is not None and session._turn is not None:
+        session._turn._scope.cancel()
+
+
+@strike
+def eof(lab: Lab, client: RawClient) -> None:
+    """The client closes its half."""
+    client.end.eof()
+
+
+@strike
+def reset(lab: Lab, client: RawClient) -> None:
+    """The connection is reset."""
+    client.end.reset()
+
+
+@strike
+def second_message(lab: Lab, client: RawClient) -> None:
+    """The client asks again."""
+    client.send("message", id="x", text="price?")
+
+
+@strike
+def drain(lab: Lab, client: RawClient) -> None:
+    """The server begins to go down."""
+    lab.drain()
+
+
+@strike
+def confirm(lab: Lab, client: RawClient) -> None:
+    """The client confirms the first suggestion, whether it has seen it or not."""
+    ids = [frame["suggestionId"] for frame in client.frames if frame["type"] == "action_suggestion"]
+    client.send("confirm_action", suggestionId=ids[0] if ids else "id2")
+
+
+@strike
+def model_breaks(lab: Lab, client: RawClient) -> None:
+    """An exception out of the model."""
+    lab.model.fault()
+
+
+@strike
+def executor_breaks(lab: Lab, client: RawClient) -> None:
+    """An exception out of the executor."""
+    lab.executor.fault()

@@ -1,0 +1,47 @@
+"""Every cancellation point of every scenario, struck in every way: no invariant is ever broken."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from agent.testing.inject import quiet, run_point, strike_all
+from agent.testing.plots import STRIKES, Plot, plots
+
+POINTS = 5000
+POINTS_STRUCK = pytest.StashKey[int]()
+struck: dict[tuple[str, str], int] = {}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _quiet() -> Iterator[None]:
+    with quiet():
+        yield
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize("strike", STRIKES)
+@pytest.mark.parametrize("plot", plots().values(), ids=lambda plot: plot.name)
+def test_nothing_breaks_at_any_step(plot: Plot, strike: str) -> None:
+    """Struck at each of its steps, the scenario keeps I1 to I7 and leaves nothing behind."""
+    points, bad = strike_all(plot, strike)
+    struck[plot.name, strike] = points
+    assert not bad, f"{len(bad)} of {points} points broke something; the first:\n{bad[0]}"
+
+
+@pytest.mark.proof
+def test_enough_points_were_struck(request: pytest.FixtureRequest) -> None:
+    """The proof is an exhaustion: its number of distinct points is known, printed, and not small."""
+    if len(struck) < len(plots()) * len(STRIKES):
+        pytest.skip("only a part of the scenarios was run")
+    total = sum(struck.values())
+    request.config.stash[POINTS_STRUCK] = total
+    assert total >= POINTS
+
+
+def test_a_run_is_the_same_every_time() -> None:
+    """A point can be repeated: same scenario, strike, step and seed, same transcript."""
+    plot = plots()["redraft"]
+    first, second = (run_point(plot, "cancel", 20) for _ in range(2))
+    assert first == second
+    assert first.steps > 20
+    assert any("!!" in line for line in first.transcript)
