@@ -467,6 +467,7 @@ async def test_pace_off_still_lets_a_cancel_in(autojump_clock: trio.testing.Mock
         await settle()
         assert len(wire.outbox) == 8
         wire.push(CANCEL)
+        await settle()
         wire.unblock()
         await settle()
         assert [frame["type"] for frame in wire.sent()] == ["stream", "stream_end"]
