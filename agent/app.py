@@ -4,9 +4,11 @@ Nurseries nest in the order of shutdown: the actions' is the outermost, so that 
 timers, and innermost the server. A drain ends them from the inside out, each within its deadline.
 """
 
+import resource
 import secrets
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -44,7 +46,17 @@ from .storage.open import open_ledger
 
 _log = structlog.get_logger("agent.app")
 _THREADS = 4
+SPARE_FILES = 256  # beside connections: the ones being turned away, the index, webhooks, the ledger
 T = TypeVar("T")
+
+
+def _raise_file_limit(wanted: int) -> None:
+    """Let this process open `wanted` files if it may; the server works with fewer, turning clients away sooner."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < wanted:
+        allowed = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        with suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
 
 
 class WallClock:
@@ -162,6 +174,7 @@ class App:
         return self._ready and not self._drain.is_set()
 
     async def _bind(self) -> list[trio.SocketListener]:
+        _raise_file_limit(self.settings.max_connections + SPARE_FILES)
         try:
             listeners = await trio.open_tcp_listeners(self.settings.port, host=self.settings.host)
         except OSError as error:

@@ -56,6 +56,15 @@ from .turn import Parts, Turn, where
 from .writer import write_all
 
 _log = structlog.get_logger("agent.session")
+_SAID = {
+    "messages": "message taken",
+    "turns": "turn ended",
+    "cancels": "cancel",
+    "errors": "error told",
+    "suggestions": "suggestion",
+    "confirms": "confirm",
+    "confirms_ended": "action reported",
+}  # what a log line says of each fact that is counted
 
 
 class Session:
@@ -286,7 +295,7 @@ class Session:
         self._parts.observer.count(note.metric, note.label)
         named = {"what": note.label or None, "message": note.message, "suggestion": note.suggestion_id}
         _log.info(
-            note.metric,
+            _SAID[note.metric],
             session=self.id,
             **{key: value for key, value in named.items() if value is not None},
         )

@@ -101,6 +101,6 @@ TABLE: Table[State, Trigger] = Table(
         *rows(Trigger.DISCONNECT, (*_CALM, *_BUSY), None, State.CLOSED, "abandon"),
         *rows(Trigger.KILL, _CALM, None, State.CLOSED, "go_down"),
         *rows(Trigger.KILL, _TURN, None, State.CLOSED, "cancel_turn", "cancel_waiting", "go_down"),
-        Row(Trigger.KILL, State.EXECUTING, None, State.CLOSED, ("stop_action", "cancel_waiting", "go_down")),
+        Row(Trigger.KILL, State.EXECUTING, None, State.CLOSED, ("cancel_waiting", "go_down")),
     ),
 )

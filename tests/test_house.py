@@ -1,0 +1,89 @@
+"""Rules of the house that are read off the source: who may construct, ask, catch and import what."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import agent
+
+ROOT = Path(agent.__file__).parent
+MODULES = {
+    path.relative_to(ROOT).as_posix(): ast.parse(path.read_text(encoding="utf-8"))
+    for path in sorted(ROOT.rglob("*.py"))
+}
+
+
+def nodes(kind: type[ast.AST], under: str = "") -> Iterator[tuple[str, ast.AST]]:
+    for name, tree in MODULES.items():
+        if name.startswith(under):
+            for node in ast.walk(tree):
+                if isinstance(node, kind):
+                    yield name, node
+
+
+def called(node: ast.AST) -> str:
+    function = node.func if isinstance(node, ast.Call) else node
+    if isinstance(function, ast.Attribute):
+        return function.attr
+    return function.id if isinstance(function, ast.Name) else ""
+
+
+def test_only_grounding_constructs_verified_text() -> None:
+    """What a session may send is made by the verifier and the refusals, nowhere else, and never by replace()."""
+    makers = {name for name, node in nodes(ast.Call) if called(node) == "VerifiedText"}
+    assert makers == {"grounding/verify.py", "grounding/refusals.py"}
+    copies = {name for name, node in nodes(ast.Call) if called(node) in ("replace", "__replace__", "new")}
+    assert not {name for name in copies if name.startswith(("session/", "answering/"))}
+
+
+def test_the_session_asks_for_no_state() -> None:
+    """The table decides: no condition of core or session looks at the state."""
+    for name, node in nodes(ast.Attribute, "session/"):
+        if name in ("session/core.py", "session/confirming.py", "session/session.py", "session/turn.py"):
+            assert isinstance(node, ast.Attribute)
+            assert not (isinstance(node.value, ast.Name) and node.value.id == "State"), (
+                f"{name}:{node.lineno}"
+            )
+    for name, node in [
+        *nodes(ast.If, "session/"),
+        *nodes(ast.IfExp, "session/"),
+        *nodes(ast.While, "session/"),
+    ]:
+        condition = ast.unparse(node.test)  # type: ignore[attr-defined]
+        assert ".state" not in condition, f"{name}: {condition}"
+
+
+def test_everything_is_caught_at_three_edges_only() -> None:
+    """A connection, a turn, an action: nothing else catches what it does not know."""
+    broad = set()
+    for name, node in nodes(ast.ExceptHandler):
+        assert isinstance(node, ast.ExceptHandler)
+        caught = ast.unparse(node.type) if node.type else "everything"
+        passed_on = any(isinstance(each, ast.Raise) and each.exc is None for each in node.body)
+        if not passed_on and caught in ("Exception", "BaseException", "everything"):
+            broad.add(name)
+    assert broad <= {
+        "session/session.py",
+        "session/turn.py",
+        "actions/runner.py",
+        "server/serve.py",
+        "testing/inject.py",  # an instrument that raises is switched off by trio without a word
+    }
+
+
+def test_no_shield_is_without_a_deadline() -> None:
+    """A shield that could last for ever would hang a shutdown."""
+    for name, node in nodes(ast.Call):
+        if any(each.arg == "shield" for each in node.keywords):  # type: ignore[attr-defined]
+            bounded = called(node) in ("move_on_after", "fail_after", "move_on_at", "fail_at")
+            deadline = any(each.arg == "deadline" for each in node.keywords)  # type: ignore[attr-defined]
+            assert bounded or deadline, f"{name}:{node.lineno}"  # type: ignore[attr-defined]
+
+
+def test_threads_are_started_in_one_place() -> None:
+    """Virtual time does not see threads, so there is one place to replace."""
+    assert {
+        name
+        for name, node in nodes(ast.Attribute)
+        if isinstance(node, ast.Attribute) and node.attr == "to_thread"
+    } <= {"app.py", "testing/chat.py"}
