@@ -1,0 +1,86 @@
+"""An echo behind the production connection path: sniffer, upgrade, our stream, writer and close handling.
+
+A conformance suite wants every message back, text as text and binary as binary. Here an echo stands where codec and
+session stand in the server; everything below them is the server's own. No flag of `agent` reaches it.
+
+    python -m agent.testing.echo [PORT]
+
+It prints the URL it listens on (a free port of 127.0.0.1 when none is named) and runs until it is interrupted.
+"""
+
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+
+import trio
+from starlette.applications import Starlette
+
+from ..config import Settings
+from ..errors import WireClosed
+from ..server.admission import Admission
+from ..server.hypercorn_edge import HttpServer
+from ..server.limits import Cap
+from ..server.metrics import Metrics
+from ..server.serve import Edge, serve
+from ..server.websocket import Connection
+from ..session.writer import write_all
+
+CONNECTIONS = 100
+
+
+async def echo(connection: Connection) -> None:
+    """Send each message back as what it was until the client leaves; a handler for `serve_websocket`.
+
+    A client that does not read overflows its outbox and is dropped, as in the server. Cancelled, both tasks end at
+    once.
+    """
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(_write, connection)
+        with suppress(WireClosed):
+            while True:
+                message = await connection.receive()
+                binary = isinstance(message, bytes)
+                data = message if isinstance(message, bytes) else message.encode()
+                connection.outbox.put(connection.frame(data, binary=binary))
+        connection.outbox.close()
+
+
+async def _write(connection: Connection) -> None:
+    with suppress(WireClosed):
+        await write_all(connection.outbox, connection)
+
+
+def echo_edge(port: int) -> Edge:
+    """Return an edge with the server's rules and an echo as its handler. port: the one that is listened on."""
+    return Edge(
+        admission=Admission.of(Settings(), port),
+        handler=echo,
+        http=HttpServer(Starlette()),
+        cap=Cap(CONNECTIONS),
+        observer=Metrics(),
+    )
+
+
+async def serve_echo(
+    listeners: Sequence[trio.SocketListener], *, task_status: trio.TaskStatus[Edge] = trio.TASK_STATUS_IGNORED
+) -> None:
+    """Serve the echo on `listeners` of a loopback address until cancelled; started, with its edge, when it listens."""
+    edge = echo_edge(int(listeners[0].socket.getsockname()[1]))
+    async with trio.open_nursery() as nursery:
+        await nursery.start(serve, listeners, edge)
+        task_status.started(edge)
+
+
+async def run(port: int = 0) -> None:
+    """Serve the echo on a port of 127.0.0.1 (0: a free one) and print its URL; runs until cancelled."""
+    listeners = await trio.open_tcp_listeners(port, host="127.0.0.1")
+    sys.stdout.write(f"ws://127.0.0.1:{listeners[0].socket.getsockname()[1]}/ws\n")
+    sys.stdout.flush()
+    await serve_echo(listeners)
+
+
+if __name__ == "__main__":
+    try:
+        trio.run(run, int(sys.argv[1]) if len(sys.argv) > 1 else 0)
+    except* KeyboardInterrupt:
+        pass
