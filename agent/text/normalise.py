@@ -13,7 +13,6 @@ import re
 import unicodedata
 from bisect import bisect_right
 from dataclasses import dataclass
-from functools import lru_cache
 
 SEAM = "\ue000"
 """Stands between two digit runs that only markup keeps apart."""
@@ -38,24 +37,32 @@ _MARKS = {
     "\u066a": "%", "\u2044": "/", "\u2215": "/", "\u2236": ":", "\u00ba": "\u00b0", "\u02da": "\u00b0",
     "\u00d7": "\u00d7", "\u2715": "\u00d7", "\u2a2f": "\u00d7", "\u2800": " ", "\u00a0": " ",
 }  # fmt: skip
-_FILLERS = "\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0\ufe00-\ufe0f"
+_FILLERS = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0\ufe00-\ufe0f]")
+_FRACTION = "\ue001"
+"""Stands before a fraction that is one character, until it is known whether a digit comes before it."""
+
+REPAIRS = 50_000
+"""Edits; a text that needs more is not read at all."""
 
 _PLAIN = re.compile(r"[\n -%'-)+-;=?-Z\]^a-{|}åäöÅÄÖéÉ°]*+")
-_SPACED = re.compile(r"  | \n|\n[ \n]")
+_SPACED = re.compile(r" [ \n]|\n[ \t]|\n\n\n|\t")
 _CHARACTER = re.compile(
-    r"&(?:\#[0-9]{1,8}|\#[xX][0-9a-fA-F]{1,7}|[a-zA-Z][a-zA-Z0-9]{1,31});?"
-    r"|[^\W\d_][\u0300-\u036f]++"
-    r"|[⁰¹²³⁴-⁹⁺⁻]++|[₀-₉]++"
-    r"|\r\n?|[\x00-\x08\x0b-\x1f\x7f]|[^\x00-\x7fåäöÅÄÖéÉ°]"
+    r"[^\t\n -%'-~åäöÅÄÖéÉ°]"
+    r"(?:(?<=&)(?:\#[0-9]{1,8}|\#[xX][0-9a-fA-F]{1,7}|[a-zA-Z][a-zA-Z0-9]{1,31});?|(?<!&)[^\x00-\x7fåäöÅÄÖéÉ°]*+)"
 )
-_MARKUP = re.compile(
-    r"\]\([^()\n]{0,400}\)|\]\[[^\[\]\d\n]{0,100}\]"
-    r"|<[a-zA-Z/!?][^<>]{0,400}>|\[/?[a-zA-Z]{1,10}\]"
-    r"|`++|~~++|\*++|_++|\t| {2,}+|[ \t]*+\n[ \t\n]*+"
+_MARKS_ABOVE = re.compile("[\u0300-\u036f]")
+_SUPER = re.compile(r"[⁰¹²³⁴-⁹⁺⁻]++")
+_SUB = re.compile(r"[₀-₉]++")
+_ALONE = (
+    r"\](?:(?<=\])\([^()\n]{0,400}\)|(?<=\])\[[^\[\]\d\n]{0,100}\])"
+    r"|<[a-zA-Z/!?][^<>]{0,400}>|\[/?[a-zA-Z]{1,10}\]|``*+|~~~*+|\*\**+|__*+"
 )
+_MARKUP = re.compile(_ALONE)
+_MARKUP_AND_SPACE = re.compile(_ALONE + r"|\t[ \t\n]*+| [ \t\n][ \t\n]*+|\n[ \t\n][ \t\n]*+")
+_HAS_MARKUP = re.compile(r"[\]<\[`~*_]")
 _BLOCK_TAG = re.compile(r"</?(?:br|p|div|li|ul|ol|tr|td|th|h[1-6]|hr|table|tbody|thead|section)\b", re.I)
 _HEADING_TAG = re.compile(r"</?h[1-6]\s*/?>", re.I)
-_SEAMS = re.compile(rf"[ \n]?[{SEAM}][{SEAM} \n]*+")
+_SEAMS = re.compile(rf"[ \n]?[{SEAM}{_FRACTION}][{SEAM}{_FRACTION} \n]*+")
 _PAIR_AFTER = re.compile(r"[\d.,]++(\*++)")
 
 
@@ -70,11 +77,16 @@ class Hidden:
 
 @dataclass(frozen=True, slots=True)
 class Plain:
-    """A text in plain form. `maps` hold, per pass, the edits that lead back to the original's offsets."""
+    """A text in plain form.
+
+    maps: per pass, last first, the edits that lead back to the original's offsets. hidden: digits in markup.
+    spoilt: it needed more than `REPAIRS` edits, and nothing of it was read.
+    """
 
     text: str
     maps: tuple[tuple[list[int], list[tuple[int, int, int]]], ...]
     hidden: tuple[Hidden, ...] = ()
+    spoilt: bool = False
 
     def origin(self, start: int, end: int) -> tuple[int, int]:
         """Return the offsets in the original text of the plain text's `start` to `end`."""
@@ -91,6 +103,8 @@ def _back(starts: list[int], edits: list[tuple[int, int, int]], at: int, last: b
     length, begin, end = edits[index]
     inside = at - starts[index]
     if inside < length:
+        if length == end - begin:
+            return begin + inside
         return max(begin, end - 1) if last else begin
     return end + inside - length
 
@@ -114,22 +128,33 @@ class _Edits:
         self.edits.append((len(new), start, end))
         self.length += len(new)
         self.done = end
+        if len(self.starts) > REPAIRS:
+            raise _TooMany
 
     def finish(self) -> str:
         self.pieces.append(self.text[self.done :])
         return "".join(self.pieces)
 
 
+class _TooMany(Exception):
+    """The text needs more than `REPAIRS` edits."""
+
+
 def plain(text: str) -> Plain:
     """Return `text` in plain form; linear in its length."""
-    if _PLAIN.fullmatch(text) and not _SPACED.search(text):
+    spaced = _SPACED.search(text) is not None
+    if not spaced and _PLAIN.fullmatch(text):
         return Plain(text, ())
+    try:
+        return _repaired(text)
+    except _TooMany:
+        return Plain(text, (), (), True)
+
+
+def _repaired(text: str) -> Plain:
     characters = _Edits(text)
     for found in _CHARACTER.finditer(text):
-        old = found.group()
-        new = _character(old, text, found.start(), found.end())
-        if new != old:
-            characters.put(found.start(), found.end(), new)
+        _characters(found.group(), found.start(), found.end(), characters)
     first = characters.finish()
     markup = _Edits(first)
     hidden: list[tuple[int, int, str]] = []
@@ -138,48 +163,62 @@ def plain(text: str) -> Plain:
     seams = _Edits(second)
     _join(second, seams)
     third = seams.finish()
-    maps = ((seams.starts, seams.edits), (markup.starts, markup.edits), (characters.starts, characters.edits))
-    return Plain(
-        third,
-        maps,
-        tuple(Hidden(old, *Plain("", (maps[2],)).origin(start, end)) for start, end, old in hidden),
-    )
+    passes = tuple([(e.starts, e.edits) for e in (seams, markup, characters) if e.starts])
+    back = Plain("", ((characters.starts, characters.edits),))
+    return Plain(third, passes, tuple(Hidden(old, *back.origin(start, end)) for start, end, old in hidden))
 
 
-def _character(old: str, text: str, start: int, end: int) -> str:
-    """Return the plain form of one match of `_CHARACTER`."""
-    first = old[0]
-    if first == "&":
+def _characters(old: str, start: int, end: int, out: _Edits) -> None:
+    """Put the plain form of one match of `_CHARACTER`: an entity, or a run of characters that are not plain."""
+    text = out.text
+    if old[0] == "&":
         decoded = html.unescape(old)
-        if decoded == old:
-            return old
-        return "".join(_one(c) if not c.isascii() else c for c in decoded)
-    if first in "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻":
-        digits = "".join("-" if c == "⁻" else "" if c == "⁺" else str(unicodedata.digit(c)) for c in old)
-        return "^" + digits if any(c.isdigit() for c in digits) else digits
-    if "₀" <= first <= "₉":
-        digits = "".join(str(unicodedata.digit(c)) for c in old)
-        return digits if start and text[start - 1].isalpha() else "_" + digits
-    if first == "\r":
-        return "\n"
-    if len(old) > 1:
-        return _strip_marks(unicodedata.normalize("NFC", old))
-    new = _one(old)
-    if new[:1].isdigit() and "/" in new:  # a vulgar fraction: keep it apart from digits it touches
-        before = " " if start and text[start - 1].isdigit() else ""
-        after = SEAM if end < len(text) and text[end].isdigit() else ""
-        return before + new + after
-    return new
+        new = decoded if decoded.isascii() else _run(decoded, text[start - 1 : start])
+    elif _MARKS_ABOVE.search(old):
+        if _MARKS_ABOVE.match(old) and start > out.done and text[start - 1].isalpha():
+            start -= 1
+        whole = unicodedata.normalize("NFC", text[start:end])
+        new = _run(_MARKS_ABOVE.sub("", whole) if whole[0].isalpha() else whole, text[start - 1 : start])
+    else:
+        new = _run(old, text[start - 1 : start] if start else "")
+    if new != old or end - start != len(old):
+        out.put(start, end, new)
 
 
-def _strip_marks(text: str) -> str:
-    return "".join(_one(c) for c in text if not "\u0300" <= c <= "\u036f")
+class _Table(dict[int, str]):
+    """Maps a code point to its plain form, worked out when it is first met."""
+
+    def __missing__(self, code: int) -> str:
+        new = self[code] = _one(chr(code))
+        return new
 
 
-_FILLER = re.compile(f"[{_FILLERS}]")
+_TABLE = _Table()
 
 
-@lru_cache(maxsize=8192)
+def _run(old: str, before: str) -> str:
+    """Return the plain form of a run of characters; `before` is the one that stands before it."""
+    if _SUPER.search(old):
+        old = _SUPER.sub(_exponent, old)
+    if _SUB.search(old):
+        old = _SUB.sub(lambda m: _index(m, before), old)
+    return old.translate(_TABLE)
+
+
+def _exponent(match: re.Match[str]) -> str:
+    digits = "".join(
+        "-" if c == "⁻" else "" if c == "⁺" else str(unicodedata.digit(c)) for c in match.group()
+    )
+    return "^" + digits if any(c.isdigit() for c in digits) else digits
+
+
+def _index(match: re.Match[str], before: str) -> str:
+    """Return lowered digits: part of a name after a letter (CO₂), else apart from what they touch."""
+    digits = "".join(str(unicodedata.digit(c)) for c in match.group())
+    left = match.string[match.start() - 1] if match.start() else before
+    return digits if left.isalpha() else "_" + digits
+
+
 def _one(char: str) -> str:
     """Return the plain form of one character that is not ASCII or is a control character."""
     if char in _MARKS:
@@ -193,11 +232,11 @@ def _one(char: str) -> str:
         return "-"
     if char in "\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029":
         return "\n"
-    if category == "Zs" or char == "\t":
+    if category == "Zs" or char in "\t\r":
         return " "
-    if category in ("Cf", "Cc") or _FILLER.match(char):
+    if category in ("Cf", "Cc") or _FILLERS.match(char):
         return ""
-    if "\ue000" <= char <= "\uf8ff":
+    if "\ue000" <= char <= "\uf8ff":  # private use: must not pass for our own marks
         return "\ufffd"
     if unicodedata.numeric(char, None) is not None:
         parts = unicodedata.normalize("NFKC", char).split("\u2044")
@@ -217,13 +256,16 @@ def _one(char: str) -> str:
 def _comments(text: str, out: _Edits, hidden: list[tuple[int, int, str]]) -> None:
     """Rewrite markup into `out`; comments are found by plain search, since their content is free."""
     at = 0
+    pattern = _MARKUP_AND_SPACE if _SPACED.search(text) else _MARKUP if _HAS_MARKUP.search(text) else None
+    if pattern is None:
+        return
     while True:
         start = text.find("<!--", at)
         end = text.find("-->", start + 4) if start >= 0 else -1
         if end < 0:
-            _markup(text, at, len(text), out, hidden)
+            _markup(text, at, len(text), out, hidden, pattern)
             return
-        _markup(text, at, start, out, hidden)
+        _markup(text, at, start, out, hidden, pattern)
         at = end + 3
         out.put(start, at, SEAM)
         if _shows_number(text[start:at]):
@@ -234,8 +276,10 @@ def _shows_number(text: str) -> bool:
     return any(c.isnumeric() for c in text)
 
 
-def _markup(text: str, start: int, end: int, out: _Edits, hidden: list[tuple[int, int, str]]) -> None:
-    for found in _MARKUP.finditer(text, start, end):
+def _markup(
+    text: str, start: int, end: int, out: _Edits, hidden: list[tuple[int, int, str]], pattern: re.Pattern[str]
+) -> None:
+    for found in pattern.finditer(text, start, end):
         old = found.group()
         new = _mark(old, text, found)
         if new is None:
@@ -286,10 +330,10 @@ def _join(text: str, out: _Edits) -> None:
         return
     for found in _SEAMS.finditer(text):
         start, end, old = found.start(), found.end(), found.group()
-        spaces = old.replace(SEAM, "")
-        lines = spaces.count("\n")
-        meets = start and end < len(text) and text[start - 1].isdigit() and text[end].isdigit()
-        if meets and "\n\n" not in old:
-            out.put(start, end, SEAM)
+        lines = old.count("\n")
+        space = "\n\n" if lines > 1 else "\n" if lines else " " if " " in old else ""
+        before = start > 0 and text[start - 1].isdigit()
+        if before and end < len(text) and text[end].isdigit() and "\n\n" not in old:
+            out.put(start, end, " " if old == _FRACTION or old == " " + _FRACTION else SEAM)
         else:
-            out.put(start, end, "\n\n" if lines > 1 else "\n" if lines else " " if spaces else "")
+            out.put(start, end, space)
