@@ -26,10 +26,12 @@ GRAM = 4
 
 _GRAM_FIELD = "grams"
 _OWN = 2  # times that a piece's own words are counted, where those of its chapter are counted once
+_TERMS = 64  # of a query, per arm
 _HEAP_SMALL = 15_000_000  # bytes; tantivy's least for one thread
 _HEAP_LARGE = 120_000_000
 _LARGE = 5_000  # pieces from which the larger heap pays
-_POSTINGS = 20_000  # entries of posting lists that one arm reads
+_STEM_POSTINGS = 20_000  # entries of posting lists that a search of stems reads
+_GRAM_POSTINGS = 10_000  # and one of 4-grams, of which a query has many more
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +97,10 @@ class Index:
 
     def by_stems(self, concepts: Sequence[Mapping[tuple[Lang, str], float]], limit: int) -> list[Found]:
         """Return the best pieces for concepts: weighted stems, of which the best one counts."""
-        return self._search(
-            [{(lang, stem): weight for (lang, stem), weight in of.items()} for of in concepts], limit
-        )
+        fields: list[dict[tuple[str, str], float]] = [
+            {(lang, stem): weight for (lang, stem), weight in of.items()} for of in concepts
+        ]
+        return self._search(fields, limit, _STEM_POSTINGS)
 
     def by_grams(self, forms: Mapping[str, float], limit: int) -> list[Found]:
         """Return the best pieces for the 4-grams of weighted folded words."""
@@ -105,9 +108,13 @@ class Index:
         for word, weight in forms.items():
             for gram in grams_of(word):
                 grams[gram] = max(weight, grams.get(gram, 0.0))
-        return self._search([{(_GRAM_FIELD, gram): weight} for gram, weight in grams.items()], limit)
+        return self._search(
+            [{(_GRAM_FIELD, gram): weight} for gram, weight in grams.items()], limit, _GRAM_POSTINGS
+        )
 
-    def _search(self, concepts: Sequence[Mapping[tuple[str, str], float]], limit: int) -> list[Found]:
+    def _search(
+        self, concepts: Sequence[Mapping[tuple[str, str], float]], limit: int, budget: int
+    ) -> list[Found]:
         """Return the best pieces for groups of weighted terms, within the budget of postings."""
         counted = []
         for concept in concepts:
@@ -121,9 +128,9 @@ class Index:
         counted.sort()
         clauses: list[tuple[tantivy.Occur, tantivy.Query]] = []
         postings = 0
-        for frequency, terms in counted:
+        for frequency, terms in counted[:_TERMS]:
             postings += frequency
-            if clauses and postings > _POSTINGS:
+            if clauses and postings > budget:
                 break
             queries = [self._term(field, term, weight) for field, term, weight, _ in terms]
             query = queries[0] if len(queries) == 1 else tantivy.Query.disjunction_max_query(queries)

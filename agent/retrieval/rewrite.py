@@ -16,6 +16,8 @@ from .tables import Synonyms, is_function_word, stop_words, synonyms
 from .vocabulary import Vocabulary
 
 _ADDED = 2  # synonyms for one word
+_READ = 400  # words of a question that are read
+_WORD_MAX = 40  # letters of a word that are read
 
 
 def rewrite(question: str, lang: Lang, vocabulary: Vocabulary | None = None) -> str:
@@ -25,17 +27,27 @@ def rewrite(question: str, lang: Lang, vocabulary: Vocabulary | None = None) -> 
     that the index knows are added. A question without a subject ("what is it?") gives "".
     """
     table = synonyms(lang)
-    said = words(question)
-    kept = list(dict.fromkeys(_correct(word, lang, vocabulary) for word in subject_words(said, lang)))
-    kept = kept[:QUERY_WORDS]
+    said = words(question)[:_READ]
+    subject = list(dict.fromkeys(subject_words(said, lang)))
+    if len(subject) > QUERY_WORDS:
+        subject = _essence(subject, vocabulary)
+    kept = list(dict.fromkeys(_correct(word, table, vocabulary) for word in subject))
     groups = dict.fromkeys(group for word in kept if (group := table.group(word)) is not None)
     groups.update(dict.fromkeys(_phrases(said, table)))
     for group in groups:
         known = [word for word in table.groups[group] if vocabulary is None or vocabulary.knows(word)]
-        for word in [word for word in known if word not in kept][:_ADDED]:
-            if len(kept) < QUERY_WORDS:
-                kept.append(word)
-    return " ".join(kept)
+        kept += [word for word in known if word not in kept][:_ADDED]
+    return " ".join(kept[:QUERY_WORDS])
+
+
+def _essence(subject: list[str], vocabulary: Vocabulary | None) -> list[str]:
+    """Return as many words as a query may have, in their order: those the index knows come before others.
+
+    A long message tells a story around its question, and the story is rarely in the index.
+    """
+    known = [word for word in subject if vocabulary is not None and vocabulary.knows(word)]
+    chosen = set((known + [word for word in subject if word not in known])[:QUERY_WORDS])
+    return [word for word in subject if word in chosen]
 
 
 def subject_words(said: list[str], lang: Lang) -> list[str]:
@@ -45,7 +57,7 @@ def subject_words(said: list[str], lang: Lang) -> list[str]:
     """
     empty = stop_words(lang)
     return [
-        word
+        word[:_WORD_MAX]
         for word in said
         if not (is_function_word(word) or word in empty or (len(word) == 1 and word.isalpha()))
     ]
@@ -54,12 +66,14 @@ def subject_words(said: list[str], lang: Lang) -> list[str]:
 def _phrases(said: list[str], table: Synonyms) -> Iterator[int]:
     """Yield the groups whose phrases stand in the question."""
     for phrase, group in table.phrases.items():
-        if any(tuple(said[at : at + len(phrase)]) == phrase for at in range(len(said) - len(phrase) + 1)):
+        if phrase[0] in said and any(
+            tuple(said[at : at + len(phrase)]) == phrase for at in range(len(said) - len(phrase) + 1)
+        ):
             yield group
 
 
-def _correct(word: str, lang: Lang, vocabulary: Vocabulary | None) -> str:
-    """Return the known word that a misspelt one stands for, from the index or from the table of synonyms."""
-    if vocabulary is None or synonyms(lang).group(word) is not None:
+def _correct(word: str, table: Synonyms, vocabulary: Vocabulary | None) -> str:
+    """Return the known word that a misspelt one stands for; a word with synonyms is spelt right."""
+    if vocabulary is None or table.group(word) is not None:
         return word
     return vocabulary.correct(word)

@@ -21,7 +21,7 @@ from .chunk import chunk
 from .fuse import fuse
 from .index import LANGS, Index
 from .load import Document, Skipped
-from .tables import synonyms
+from .tables import stop_words, synonyms
 
 FLOOR = 0.5
 """Least coverage of the best hit, 0..1: below it the search has found nothing (calibrated in tests/retrieval)."""
@@ -46,6 +46,7 @@ _EASING = 0.06  # and how much it sinks for each further one: a long question sa
 _SURE = 0.7  # of a misspelt word, to ask for the synonyms of what it may be
 _COMPOUNDED = 5  # letters of a stem that is also found as the beginning or end of a longer one
 _IN_COMPOUND = 0.8  # and how surely it is then
+_WORDS = 24  # of a query; `rewrite` makes at most half as many
 _ABOVE = 0.8  # how surely a piece is about what only its file or chapter says it is about
 _CANDIDATES = 32  # pieces that each arm proposes, and that are looked at closely
 _SYNONYM_GRAMS = 0.3  # weight of the 4-grams of a synonym
@@ -59,17 +60,30 @@ class _Concept:
     stems: dict[tuple[Lang, str], float] = field(default_factory=dict)
     weight: float = _UNKNOWN
 
-    def held_by(self, stems: str, lang: Lang) -> float:
-        """Return how surely (0..1) a piece with these stems, each between spaces, holds the concept."""
-        best = 0.0
-        for (of, stem), sure in self.stems.items():
-            if sure <= best or of != lang:
-                continue
-            if f" {stem} " in stems:
-                best = sure
-            elif len(stem) >= _COMPOUNDED and (f" {stem}" in stems or f"{stem} " in stems):
-                best = max(best, sure * _IN_COMPOUND)
-        return best
+    def needles(self, lang: Lang) -> list[tuple[float, str, bool]]:
+        """Return the stems of one language, each between spaces, the surest first, and whether compounds hold it."""
+        found = [
+            (sure, f" {stem} ", len(stem) >= _COMPOUNDED)
+            for (of, stem), sure in self.stems.items()
+            if of == lang
+        ]
+        found.sort(key=lambda needle: -needle[0])
+        return found
+
+
+def _held(needles: Sequence[tuple[float, str, bool]], own: str, above: str) -> float:
+    """Return how surely (0..1) a piece holds a concept: `own` stems, those `above` it, each between spaces."""
+    best = 0.0
+    for sure, needle, compounded in needles:
+        if sure <= best:
+            break
+        if needle in own:
+            return sure
+        if compounded and (needle[:-1] in own or needle[1:] in own):
+            best = max(best, sure * _IN_COMPOUND)
+        elif needle in above:
+            best = max(best, sure * _ABOVE)
+    return best
 
 
 class KnowledgeBase:
@@ -86,10 +100,12 @@ class KnowledgeBase:
     @classmethod
     def build(cls, documents: Iterable[Document], skipped: Sequence[Skipped] = ()) -> "KnowledgeBase":
         """Chunk and index documents. Blocks for the time of it: some ms for a hundred files."""
+        for lang in LANGS:  # read here, where blocking is allowed
+            stop_words(lang)
+            synonyms(lang)
         pieces = [piece for document in documents for piece in chunk(document.file, document.text)]
-        passages = {
-            id(piece.passage): piece.passage for piece in pieces
-        }  # by identity: their hash reads every line
+        # By identity: the hash of a passage reads every line of it.
+        passages = {id(piece.passage): piece.passage for piece in pieces}
         return cls(Index(pieces), tuple(passages.values()), skipped)
 
     @property
@@ -110,8 +126,8 @@ class KnowledgeBase:
 
     def find(self, query: str, lang: Lang, limit: int, floor: float = FLOOR) -> tuple[Hit, ...]:
         """Do what `search` does, synchronously; `floor` is the least coverage, 0..1, and 0 ranks whatever matches."""
-        said = rewriting.subject_words(words(query), lang)
-        concepts, forms = self._concepts(list(dict.fromkeys(said)), lang)
+        said = dict.fromkeys(rewriting.subject_words(words(query), lang))
+        concepts, forms = self._concepts(list(said)[:_WORDS], lang)
         if not any(concept.stems for concept in concepts) or limit < 1:
             return ()
         by_stems = [
@@ -120,14 +136,13 @@ class KnowledgeBase:
         ]
         by_grams = [(found.piece, found.score) for found in self._index.by_grams(forms, _CANDIDATES)]
         fused = fuse(by_stems, by_grams, lang)
+        needles = {of: [(concept.weight, concept.needles(of)) for concept in concepts] for of in LANGS}
         total = sum(concept.weight for concept in concepts)
         scored: list[tuple[float, float, int]] = []
         for piece in sorted(fused, key=lambda piece: (-fused[piece], piece))[:_CANDIDATES]:
             of = self._index.pieces[piece].passage.lang
             own, above = self._index.stems[piece], self._index.stems_above[piece]
-            held = 0.0
-            for concept in concepts:
-                held += concept.weight * max(concept.held_by(own, of), _ABOVE * concept.held_by(above, of))
+            held = sum(weight * _held(stems, own, above) for weight, stems in needles[of] if stems)
             score = COVERAGE_WEIGHT * held / total + (1 - COVERAGE_WEIGHT) * fused[piece]
             scored.append((score if of == lang else score * OTHER_LANGUAGE, held / total, piece))
         scored.sort(key=lambda entry: (-entry[0], entry[2]))

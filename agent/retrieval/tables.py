@@ -5,7 +5,7 @@ is about. `synonyms_*.txt`: one group of words per line that ask for the same th
 are never taken for a misspelling. Lines that begin with # are comments. A file is read once, when first needed.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -13,7 +13,7 @@ from pathlib import Path
 from agent.ports.search import Lang
 from agent.text.words import FUNCTION_WORDS, fold, words
 
-from .vocabulary import stem_of
+from .vocabulary import Vocabulary
 
 _TELLING = 4  # letters; shorter stems are shared by words that have nothing to do with each other
 _HERE = Path(__file__).parent
@@ -27,14 +27,14 @@ class Synonyms:
     phrases: the words of a phrase -> group.
     """
 
-    lang: Lang
     groups: tuple[tuple[str, ...], ...]
     of: dict[str, int]
     phrases: dict[tuple[str, ...], int]
+    stem: Callable[[str], str]
 
     def group(self, word: str) -> int | None:
         """Return the number of the group of a folded word, in whatever form, or None."""
-        return self.of.get(word, self.of.get(stem_of(word, self.lang)))
+        return self.of.get(word, self.of.get(self.stem(word)))
 
 
 def is_function_word(word: str) -> bool:
@@ -57,6 +57,7 @@ def known_words(lang: Lang) -> frozenset[str]:
 @cache
 def synonyms(lang: Lang) -> Synonyms:
     """Return the groups of synonyms of a language; a word in two groups belongs to the first."""
+    stem = Vocabulary(lang).stem
     groups: list[tuple[str, ...]] = []
     of: dict[str, int] = {}
     phrases: dict[tuple[str, ...], int] = {}
@@ -66,13 +67,13 @@ def synonyms(lang: Lang) -> Synonyms:
         groups.append(members)
         for word in members:
             of.setdefault(word, number)
-        for stem in (stem_of(word, lang) for word in members):
-            if len(stem) >= _TELLING:
-                of.setdefault(stem, number)
+        for form in map(stem, members):
+            if len(form) >= _TELLING:
+                of.setdefault(form, number)
         for entry in entries:
             if len(entry) > 1:
                 phrases.setdefault(entry, number)
-    return Synonyms(lang, tuple(groups), of, phrases)
+    return Synonyms(tuple(groups), of, phrases, stem)
 
 
 def _lines(name: str) -> Iterator[list[str]]:

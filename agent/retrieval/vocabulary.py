@@ -8,9 +8,9 @@ two letters.
 """
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cache
 from typing import cast
 
 import tantivy
@@ -34,17 +34,11 @@ _SHARED = 0.6  # least share of a word's letters that two words that begin alike
 _COMPOUND = 0.8  # how surely a part of a compound stands for it; less when the rest is not known
 
 
-@cache
-def stemmer(lang: Lang) -> Callable[[str], list[str]]:
-    """Return a function from a text of one language to the stems of its words."""
+def _stemmer(lang: Lang) -> Callable[[str], list[str]]:
+    """Return a new function from a text of one language to the stems of its words; not for two threads at once."""
     builder = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple())
     analyzer = builder.filter(tantivy.Filter.stemmer(STEMMERS[lang])).build()
     return cast(Callable[[str], list[str]], analyzer.analyze)
-
-
-def stem_of(word: str, lang: Lang) -> str:
-    """Return the stem of a folded word."""
-    return (stemmer(lang)(word.removesuffix("'s")) or [word])[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,27 +57,29 @@ class Vocabulary:
         """Start empty; `ordinary` words are real ones, never taken for another one misspelt."""
         self.lang = lang
         self._ordinary = ordinary
+        self._analyze = _stemmer(lang)
         self._stems: dict[str, str] = {}  # word -> stem, of the words added
-        self._df: dict[str, int] = {}  # stem -> number of snippets
-        self._by_start: dict[str, list[str]] = {}  # first two letters -> words, filled when first asked for
+        self._df: Counter[str] = Counter()  # stem -> number of snippets
+        self._by_start: dict[str, list[str]] = {}  # first two letters -> words
         self._documents = 0
 
     def add(self, words: Iterable[str]) -> list[str]:
         """Take in the folded words of one snippet and return their stems, in order."""
         stems = [self._stems.get(word) or self._learn(word) for word in words]
-        for stem in set(stems):
-            self._df[stem] = self._df.get(stem, 0) + 1
+        self._df.update(set(stems))
         self._documents += 1
         return stems
 
     def _learn(self, word: str) -> str:
         """Note a word that was not met before."""
         stem = self._stems[word] = self.stem(word)
+        if len(word) >= _SPELLED and not word[0].isdigit():
+            self._by_start.setdefault(word[:2], []).append(word)
         return stem
 
     def stem(self, word: str) -> str:
         """Return the stem of a folded word, known or not."""
-        return self._stems.get(word) or stem_of(word, self.lang)
+        return self._stems.get(word) or (self._analyze(word.removesuffix("'s")) or [word])[0]
 
     def knows(self, word: str) -> bool:
         """Return whether the word, or another form of it, stands in the index."""
@@ -93,7 +89,7 @@ class Vocabulary:
         """Return 0..1: how much a stem tells; 1 for one that stands in a single snippet or in none."""
         if self._documents < 2:
             return 1.0
-        return max(0.0, 1 - math.log(max(1, self._df.get(stem, 0))) / math.log(self._documents + 1))
+        return max(0.0, 1 - math.log(max(1, self._df[stem])) / math.log(self._documents + 1))
 
     def variants(self, word: str) -> tuple[Variant, ...]:
         """Return the known stems that a folded word may stand for, the surest first; none when there is none."""
@@ -136,7 +132,7 @@ class Vocabulary:
 
     def _near(self, word: str) -> list[str]:
         """Return the known words with the same two first letters and about the same length."""
-        start = self._starts().get(word[:2], [])
+        start = self._by_start.get(word[:2], ())
         return [
             other for other in start if abs(len(other) - len(word)) <= 2 and len(other) >= _SPELLED_TWICE - 1
         ][:_SCAN_MAX]
@@ -165,20 +161,12 @@ class Vocabulary:
         stem = self.stem(word)
         least = max(_BEGINS, math.ceil(_SHARED * len(word)))
         found = []
-        for other in self._starts().get(word[:2], ()):
+        for other in self._by_start.get(word[:2], ()):
             shared = _shared_start(word, other)
             if shared >= least or (len(stem) >= _BEGINS and shared >= len(stem)):
                 found.append((shared / max(len(word), min(len(other), len(word) + 4)), other))
         found.sort(key=lambda entry: (-entry[0], entry[1]))
         return [Variant(self._stems[other], _ALIKE * share, other) for share, other in found[:_VARIANTS]]
-
-    def _starts(self) -> dict[str, list[str]]:
-        """Return the known words by their first two letters."""
-        if not self._by_start:
-            for word in self._stems:
-                if len(word) >= _SPELLED and not word[0].isdigit():
-                    self._by_start.setdefault(word[:2], []).append(word)
-        return self._by_start
 
 
 def _misspelt_sure(word: str) -> float:

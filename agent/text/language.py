@@ -31,23 +31,27 @@ _SWEDISH_OWN = """
 ar ocksa pa fran nar gar manga nagon nagot nagra vart sa dar darfor har lange mojligt gor kopa oppet ga
 finns gäller kostar går hej tack öppet stänger ring mycket länge paket telefonnummer kundtjänst pris
 betyder innebär fungerar heter ligger frakt leverans priser garanti butik kund kundtjanst oppettider
+rabatt
 """
 _ENGLISH_OWN = """
 get got make need want know use work cost price best good way long phone number day year time people
 history meaning average weather types type benefits definition difference find take vs cause causes
 opening hours hello warranty shipping delivery refund return support customer service
+plan plans parcel discount student lost cancel pause
 """
 _SWEDISH = FUNCTION_WORDS["sv"].union(_SWEDISH_OWN.split()) - FUNCTION_WORDS["en"]
 _ENGLISH = FUNCTION_WORDS["en"].union(_ENGLISH_OWN.split()) - FUNCTION_WORDS["sv"]
 
 _SWEDISH_ENDING = re.compile(
     r"(?:ning|ningar|ningen|het|heten|heter|arna|erna|orna|ande|ades|else|elsen|lig|ligt|liga|isk|iskt|iska|"
-    r"are|aren|ade|ets|ens|sion|tionen|tioner|tjänst|skap|dom|ast|are|ar|or|et|en|er|a|j)$"
+    r"are|aren|ade|aste|rabatt|tid|tiden|ets|ens|sion|tionen|tioner|tjänst|skap|dom|ast|are|ar|or|et|en|er|a|j)$"
 )
 _ENGLISH_ENDING = re.compile(
-    r"(?:ing|tion|tions|ies|ied|ly|ment|ments|ness|ity|ous|ful|less|able|ible|ive|ance|ence|ers|ed|es|y|th|ck|gh|w|e)$"
+    r"(?:ing|tion|tions|ies|ied|ly|ment|ments|ness|ity|ous|ful|less|able|ible|ive|ance|ence|ers|ed|es|y|th|ck|gh|w)$"
 )
-_SWEDISH_PAIR = re.compile(r"kt|sj|tj|gg|sk|kv|lj|bj|fj|hj|ij|aa|dd|mm|nn|[aeiou]k(?=[aeiou])|sv|nk")
+_SWEDISH_PAIR = re.compile(
+    r"kt|sj|gg|sk|kv|lj|bj|fj|hj|ij|dd|mm|nn|[aeiou]k(?=[aeiou])|sv|nk|tj|bb|tt$|st(?=a)"
+)
 _ENGLISH_PAIR = re.compile(
     r"th|wh|[aeiou]w|w[aeiou]|ea|ou|oo|ee|ch(?![aeiou]?k)|ck$|sh|qu|x|z|ph|c[eio]|ai|ay|oa"
 )

@@ -1,11 +1,18 @@
 """The search over kb/: the right file first, nothing for what is not there, and how long it may take to be ready."""
 
+import json
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from agent.errors import UsageError
 from agent.ports.search import Lang
 from agent.ports.work import RunSync
+from agent.retrieval.load import Document
 from agent.retrieval.search import KnowledgeBase, load_knowledge_base
 
 
@@ -48,3 +55,136 @@ async def test_a_knowledge_base_is_loaded_from_its_folder(folder: Path, inline: 
     """A folder is read, cut and indexed through the given worker."""
     loaded = await load_knowledge_base(folder, inline)
     assert len({passage.file for passage in loaded.passages}) == 12
+
+
+def rows(name: str) -> list[dict[str, Any]]:
+    """Return a table of questions beside this module."""
+    lines = Path(__file__).with_name(name).read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+@pytest.mark.parametrize("lang", ["en", "sv"])
+async def test_paraphrases_find_the_right_file(kb: KnowledgeBase, lang: Lang) -> None:
+    """At least 95 % of questions in other words, with typos and inflections, have their file first."""
+    asked = [row for row in rows("on_topic.jsonl") if row["lang"] == lang]
+    missed = []
+    for row in asked:
+        hits = await kb.search(kb.rewrite(row["question"], lang), lang, 5)
+        if not hits or hits[0].snippet.file not in row["files"]:
+            missed.append(row["question"])
+    assert len(asked) >= 60
+    assert len(missed) <= 0.05 * len(asked), missed
+
+
+@pytest.mark.parametrize("rewritten", [True, False])
+async def test_off_topic_questions_find_nothing(kb: KnowledgeBase, rewritten: bool) -> None:
+    """At least 95 % of questions about something else have no source."""
+    asked = rows("off_topic.jsonl")
+    found = []
+    for row in asked:
+        query = kb.rewrite(row["question"], row["lang"]) if rewritten else row["question"]
+        if await kb.search(query, row["lang"], 5):
+            found.append(row["question"])
+    assert len(asked) >= 100
+    assert len(found) <= 0.05 * len(asked), found
+
+
+async def test_hits_are_ordered_distinct_and_limited(kb: KnowledgeBase) -> None:
+    """Best first, scores 0..1, each snippet once and with the passage it stands in, never more than asked for."""
+    hits = await kb.search("price of the standard plan", "en", 4)
+    scores = [hit.score for hit in hits]
+    assert len(hits) == 4
+    assert scores == sorted(scores, reverse=True)
+    assert all(0 < score <= 1 for score in scores)
+    assert len({(hit.snippet.file, hit.snippet.first) for hit in hits}) == 4
+    assert all(hit.snippet in hit.passage.snippets for hit in hits)
+    assert await kb.search("price", "en", 0) == ()
+
+
+async def test_a_row_comes_with_its_neighbours(kb: KnowledgeBase) -> None:
+    """The plan that was asked for is first, and other rows of its table may follow."""
+    hits = await kb.search("what does the standard plan cost", "en", 10)
+    assert hits[0].snippet.text.startswith("| Standard | 299 kr |")
+
+
+@pytest.mark.parametrize(
+    ("question", "lang", "start"),
+    [
+        ("Premium", "en", "kb/pricing.md"),
+        ("Premium", "sv", "kb/sv/pricing.md"),
+        ("Stockholm", "sv", "kb/sv/"),
+    ],
+)
+async def test_the_language_of_the_question_is_preferred(
+    kb: KnowledgeBase, question: str, lang: Lang, start: str
+) -> None:
+    """A word that both languages have is answered from files in the question's language."""
+    hits = await kb.search(question, lang, 3)
+    assert hits[0].snippet.file.startswith(start)
+    assert hits[0].passage.lang == lang
+
+
+async def test_another_language_is_better_than_nothing() -> None:
+    """What stands only in the other language is found by the words both have."""
+    only = KnowledgeBase.build([Document("kb/sv/a.md", "# Frakt\n\nExpress till Norge kostar 189 kr.")])
+    assert [hit.passage.lang for hit in await only.search("express", "en", 5)] == ["sv"]
+
+
+async def test_common_words_of_the_index_are_no_hit() -> None:
+    """A question that shares only a word standing everywhere is about something else."""
+    text = "\n\n".join(f"Rule {number} of the company." for number in range(30))
+    company = KnowledgeBase.build([Document("kb/a.md", text)])
+    assert await company.search("mongolian company throat singing", "en", 5) == ()
+
+
+async def test_an_empty_knowledge_base_finds_nothing() -> None:
+    """Without documents nothing is found, and nothing breaks."""
+    empty = KnowledgeBase.build([])
+    assert await empty.search("price", "en", 5) == ()
+    assert (empty.snippets, empty.passages) == (0, ())
+
+
+def test_without_a_floor_whatever_matches_is_ranked(kb: KnowledgeBase) -> None:
+    """A floor of nought ranks hits that a search would not show."""
+    assert kb.find("weight of a blue whale", "en", 5) == ()
+    assert kb.find("weight of a blue whale", "en", 5, floor=0)[0].snippet.file == "kb/shipping.md"
+
+
+@given(st.text(max_size=200), st.sampled_from(["en", "sv"]))
+def test_any_text_is_a_valid_query(question: str, lang: Lang) -> None:
+    """No character is an operator, whether the question is rewritten or not."""
+    knowledge = small()
+    assert isinstance(knowledge.find(question, lang, 3), tuple)
+    assert isinstance(knowledge.find(knowledge.rewrite(question, lang), lang, 3), tuple)
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["a" * 8000, "price " * 1300, "+price -cost AND (plan OR", 'en:"x"~2 [a TO b] *', "\x00 pris \ud800"],
+)
+def test_hostile_text_is_a_valid_query(question: str) -> None:
+    """Huge words, repetitions, operators and broken characters are words or nothing."""
+    assert isinstance(small().find(question, "en", 3), tuple)
+
+
+@cache
+def small() -> KnowledgeBase:
+    """A knowledge base of one line in each language."""
+    return KnowledgeBase.build(
+        [Document("kb/a.md", "The plan costs 299 kr."), Document("kb/sv/a.md", "Paketet kostar 299 kr.")]
+    )
+
+
+async def test_skipped_files_are_reported(tmp_path: Path, inline: RunSync) -> None:
+    """Files that could not be used stay known to whoever loaded the folder."""
+    (tmp_path / "a.md").write_text("The plan costs 299 kr.")
+    (tmp_path / "b.md").write_bytes(b"\xff")
+    loaded = await load_knowledge_base(tmp_path, inline)
+    assert [skipped.file for skipped in loaded.skipped] == ["kb/b.md"]
+    assert loaded.snippets == 1
+
+
+async def test_a_missing_folder_is_a_usage_error(tmp_path: Path, inline: RunSync) -> None:
+    """Loading says which folder is not there."""
+    with pytest.raises(UsageError, match="does not exist"):
+        await load_knowledge_base(tmp_path / "nowhere", inline)

@@ -1,0 +1,111 @@
+"""Reading a folder of markdown: what is taken, what is skipped and why."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from agent.errors import UsageError
+from agent.retrieval.load import Document, Skipped, load
+
+
+def test_every_markdown_file_is_read_in_order(tmp_path: Path) -> None:
+    """Files are named by their path below the folder; other files and hidden folders are left alone."""
+    (tmp_path / "sv").mkdir()
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "b.md").write_text("B\n")
+    (tmp_path / "a.MD").write_bytes(b"\xef\xbb\xbfA")
+    (tmp_path / "sv" / "c.md").write_text("å", encoding="utf-8")
+    (tmp_path / "notes.txt").write_text("no")
+    (tmp_path / ".git" / "d.md").write_text("no")
+    loaded = load(tmp_path)
+    assert loaded.documents == (
+        Document("kb/a.MD", "A"),
+        Document("kb/b.md", "B\n"),
+        Document("kb/sv/c.md", "å"),
+    )
+    assert loaded.skipped == ()
+
+
+def test_line_ends_are_kept(tmp_path: Path) -> None:
+    """A file is not changed by reading it."""
+    (tmp_path / "a.md").write_bytes(b"one\r\ntwo\rthree\n")
+    assert load(tmp_path).documents[0].text == "one\r\ntwo\rthree\n"
+
+
+def test_what_cannot_be_used_is_named(tmp_path: Path) -> None:
+    """A file that is too large, not UTF-8, a link or no file at all is skipped with its reason."""
+    (tmp_path / "good.md").write_text("good")
+    (tmp_path / "large.md").write_text("x" * 101)
+    (tmp_path / "binary.md").write_bytes(b"abc\xff")
+    (tmp_path / "link.md").symlink_to(tmp_path / "good.md")
+    os.mkfifo(tmp_path / "pipe.md")
+    loaded = load(tmp_path, limit=100)
+    assert [document.file for document in loaded.documents] == ["kb/good.md"]
+    assert loaded.skipped == (
+        Skipped("kb/binary.md", "is not UTF-8 (byte 3)"),
+        Skipped("kb/large.md", "is larger than 100 bytes"),
+        Skipped("kb/link.md", "is a symbolic link"),
+        Skipped("kb/pipe.md", "is not a regular file"),
+    )
+
+
+def test_a_link_to_a_folder_is_not_followed(tmp_path: Path) -> None:
+    """Nothing outside the folder is read."""
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "secret.md").write_text("secret")
+    (tmp_path / "kb").mkdir()
+    (tmp_path / "kb" / "a.md").write_text("a")
+    (tmp_path / "kb" / "more").symlink_to(tmp_path / "outside")
+    assert [document.file for document in load(tmp_path / "kb").documents] == ["kb/a.md"]
+
+
+def test_a_file_that_goes_away_is_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that cannot be opened or read is named with the system's reason."""
+    (tmp_path / "a.md").write_text("a")
+    (tmp_path / "b.md").write_text("b")
+    opened = os.open
+
+    def refuse(path: Path, flags: int) -> int:
+        if path.name == "a.md":
+            raise PermissionError(13, "Permission denied")
+        return opened(path, flags)
+
+    monkeypatch.setattr(os, "open", refuse)
+    assert load(tmp_path).skipped == (Skipped("kb/a.md", "cannot be read: permission denied"),)
+
+
+def test_a_name_that_is_not_utf8_can_still_be_sent(tmp_path: Path) -> None:
+    """Bytes in a name that are not UTF-8 become replacement marks."""
+    try:
+        Path(os.fsdecode(bytes(tmp_path) + b"/\xff.md")).write_text("x")
+    except OSError:
+        pytest.skip("this file system takes UTF-8 names only")
+    assert load(tmp_path).documents[0].file == "kb/\ufffd.md"
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (None, "does not exist"),
+        ("file", "is not a folder"),
+        ("empty", "holds no markdown files"),
+        ("broken", "holds no markdown files (1 could not be read)"),
+    ],
+)
+def test_a_folder_without_markdown_is_a_usage_error(tmp_path: Path, make: str | None, words: str) -> None:
+    """The error is one line that names the folder and says how to point to one."""
+    folder = tmp_path / "kb"
+    if make == "file":
+        folder.write_text("x")
+    elif make:
+        folder.mkdir()
+        if make == "broken":
+            (folder / "a.md").write_bytes(b"\xff")
+    with pytest.raises(UsageError) as caught:
+        load(folder)
+    message = str(caught.value)
+    assert words in message
+    assert str(folder) in message
+    assert "--kb" in message
+    assert "\n" not in message

@@ -1,0 +1,59 @@
+"""Words, function words, and the pieces a text is streamed in."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.text.words import FUNCTION_WORDS, deltas, fold, words
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("What does it cost?", ["what", "does", "it", "cost"]),
+        ("Öppettider på Åland – ÄVEN helger!", ["öppettider", "på", "åland", "även", "helger"]),
+        ("o\u0308ppet", ["öppet"]),
+        ("don’t, don't", ["don't", "don't"]),
+        ("'quoted' words'", ["quoted", "words"]),
+        ("299 kr; 12,50", ["299", "kr", "12", "50"]),
+        ("snake_case e-post", ["snake", "case", "e", "post"]),
+        ("?! ...", []),
+        ("", []),
+    ],
+)
+def test_words_are_cut_and_folded(text: str, expected: list[str]) -> None:
+    """Letters and digits make words, folded and composed; apostrophes stay inside them, other marks part them."""
+    assert words(text) == expected
+
+
+@given(st.text())
+def test_folding_is_stable(text: str) -> None:
+    """Words of a folded text are the words of the text."""
+    assert words(fold(text)) == words(text)
+
+
+def test_function_words_are_folded_words() -> None:
+    """Each entry of the tables is one folded word, so that looking one up can succeed."""
+    assert [word for table in FUNCTION_WORDS.values() for word in table if words(word) != [word]] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("It costs 299 kr.", ["It ", "costs ", "299 ", "kr."]),
+        ("  two\n\nlines \n", ["  ", "two\n\n", "lines \n"]),
+        ("", []),
+        (" \t", [" \t"]),
+    ],
+)
+def test_a_delta_is_one_word_and_its_space(text: str, expected: list[str]) -> None:
+    """Each piece is one word with the white space after it."""
+    assert deltas(text) == expected
+
+
+@given(st.text(alphabet=st.one_of(st.characters(), st.sampled_from(" \n\t\u00a0ab9,.\x85"))))
+def test_deltas_joined_are_the_text(text: str) -> None:
+    """Nothing is added, lost or empty."""
+    pieces = deltas(text)
+    assert "".join(pieces) == text
+    assert all(pieces)
