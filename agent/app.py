@@ -112,6 +112,7 @@ class App:
         self._ready = False
         self._drain = trio.Event()
         self._all = trio.CancelScope()
+        self._streams: set[trio.CancelScope] = set()  # of connections that other tasks serve
 
     async def run(
         self, listen: bool = True, task_status: "trio.TaskStatus[App]" = trio.TASK_STATUS_IGNORED
@@ -122,10 +123,11 @@ class App:
         Raises UsageError when the knowledge base, a model or the port cannot be used. Cancelled (or `stop`), every
         session and turn ends at once; a running action is recorded within RECORD_TIMEOUT.
         """
+        make_parts = await self._open()
         listeners = await self._bind() if listen else []
         with self._all:
             async with trio.open_nursery() as actions:
-                parts = await self._parts(actions)
+                parts = make_parts(actions)
                 async with trio.open_nursery() as timers:
                     timers.start_soon(self.registry.keep_time)
                     await self._serve(parts, listeners, task_status)
@@ -138,7 +140,12 @@ class App:
     async def serve_stream(self, stream: trio.abc.Stream) -> None:
         """Serve one connection over any stream while `run` runs; returns when it has ended and is closed."""
         assert self._edge is not None, "the server is not running"
-        await serve_stream(self._edge, stream)
+        with trio.CancelScope() as scope:
+            self._streams.add(scope)
+            try:
+                await serve_stream(self._edge, stream)
+            finally:
+                self._streams.discard(scope)
 
     def drain(self) -> None:
         """Begin to go down: accept nothing new, let what is in progress end. Idempotent, never blocks."""
@@ -152,6 +159,8 @@ class App:
     def stop(self) -> None:
         """End everything now. Idempotent, never blocks."""
         self._all.cancel()
+        for scope in self._streams:
+            scope.cancel()
 
     async def _serve(
         self, parts: Parts, listeners: Sequence[trio.SocketListener], task_status: "trio.TaskStatus[App]"
@@ -185,18 +194,19 @@ class App:
         self.port = int(listeners[0].socket.getsockname()[1])
         return listeners
 
-    async def _parts(self, actions: trio.Nursery) -> Parts:
+    async def _open(self) -> Callable[[trio.Nursery], Parts]:
+        """Open every adapter; return what makes the sessions' parts once there is a nursery for actions."""
         chosen, settings = self._adapters, self.settings
         clock = chosen.clock or WallClock()
-        self.runner = Runner(
-            actions,
-            chosen.ledger or open_ledger(settings),
-            chosen.executor or open_executor(settings),
-            clock,
-            self.metrics,
-        )
+        ledger = chosen.ledger or open_ledger(settings)
+        executor = chosen.executor or open_executor(settings)
         brain = chosen.brain or await self._brain()
-        return Parts(settings, brain, self.runner, self.registry, clock, self.metrics, chosen.new_id)
+
+        def parts(actions: trio.Nursery) -> Parts:
+            self.runner = Runner(actions, ledger, executor, clock, self.metrics)
+            return Parts(settings, brain, self.runner, self.registry, clock, self.metrics, chosen.new_id)
+
+        return parts
 
     async def _brain(self) -> Brain:
         chosen, settings = self._adapters, self.settings

@@ -1,0 +1,108 @@
+"""The composed server over memory streams: drain, stop, and the parts that can be swapped."""
+
+from pathlib import Path
+
+import pytest
+import trio
+import trio.testing
+
+from agent.app import Adapters, App, Threads, WallClock, new_id
+from agent.config import DRAIN_TIMEOUT, Settings
+from agent.errors import UsageError, WireClosed
+from agent.retrieval.load import Document
+from agent.testing.network import inline, network
+
+KB = (Document("kb/pricing.md", "# Pricing\n\nThe Standard plan costs 299 kr a month.\n"),)
+QUIET = Settings(pace_ms=0, rate_limit=0)
+
+
+def hanging(folder: Path) -> str:
+    path = folder / "script.json"
+    path.write_text('[{"match": "standard", "hang": true}]', encoding="utf-8")
+    return f"script:{path}"
+
+
+async def test_a_question_is_answered_from_the_knowledge_base(autojump_clock: trio.testing.MockClock) -> None:
+    """The whole path: upgrade, session, retrieval, model, verifier, page of sources."""
+    async with network(QUIET, documents=KB) as net, net.connect() as client:
+        await client.ask("What does the standard plan cost?")
+        frames = await client.frames_until("response")
+        assert frames[0]["type"] == "welcome"
+        assert "299" in frames[-1]["text"]
+        assert frames[-1]["citations"][0]["file"] == "kb/pricing.md"
+
+
+async def test_a_drain_closes_idle_sessions_at_once(autojump_clock: trio.testing.MockClock) -> None:
+    """They are told 1012 and the server ends without waiting."""
+    async with network(QUIET, documents=KB) as net, net.connect() as client:
+        await client.next_frame()
+        net.app.drain()
+        net.app.drain()
+        with pytest.raises(WireClosed) as closed:
+            await client.next_frame()
+        assert closed.value.code == 1012
+        assert trio.current_time() == 0
+
+
+async def test_a_drain_gives_a_busy_session_its_time(
+    autojump_clock: trio.testing.MockClock, tmp_path: Path
+) -> None:
+    """After 25 seconds its turn is cancelled, and it closes with 1012."""
+    settings = Settings(pace_ms=0, model=hanging(tmp_path), turn_timeout=1000)
+    async with network(settings, documents=KB) as net, net.connect() as client:
+        await client.next_frame()
+        await client.ask("What does the standard plan cost?", id="q")
+        await trio.testing.wait_all_tasks_blocked()
+        net.app.drain()
+        end = await client.next_frame()
+        assert end == {"type": "stream_end", "reason": "cancelled", "id": "q"}
+        assert trio.current_time() == DRAIN_TIMEOUT
+        with pytest.raises(WireClosed) as closed:
+            await client.next_frame()
+        assert closed.value.code == 1012
+
+
+async def test_a_stop_ends_everything_now(autojump_clock: trio.testing.MockClock, tmp_path: Path) -> None:
+    """A second SIGTERM waits for nothing."""
+    settings = Settings(pace_ms=0, model=hanging(tmp_path))
+    async with trio.open_nursery() as nursery:
+        async with network(settings, documents=KB) as net, net.connect() as client:
+            await client.next_frame()
+            await client.ask("What does the standard plan cost?")
+            await trio.testing.wait_all_tasks_blocked()
+            net.app.drain()
+            net.app.stop()
+            with pytest.raises(WireClosed):
+                await client.next_frame()
+            assert len(net.app.registry) == 0
+        assert trio.current_time() < 1
+        assert not nursery.child_tasks
+
+
+async def test_a_port_that_is_taken_is_said_in_one_line() -> None:
+    """The error names the host, the port and what to do."""
+    async with trio.open_nursery() as nursery:
+        first: App = await nursery.start(App(Settings(port=0), Adapters(run_sync=inline)).run)
+        second = App(Settings(port=first.port), Adapters(run_sync=inline))
+        with pytest.raises(UsageError, match=f"port {first.port}.*--port"):
+            await second.run()
+        first.stop()
+
+
+async def test_a_missing_knowledge_base_is_said_in_one_line(tmp_path: Path) -> None:
+    """The error names the folder."""
+    app = App(Settings(kb=tmp_path / "nothing"), Adapters(run_sync=inline))
+    with pytest.raises(UsageError, match="nothing"):
+        await app.run(False)
+
+
+async def test_blocking_work_runs_in_a_thread_and_returns() -> None:
+    """The real `RunSync`."""
+    assert await Threads()(lambda: 6 * 7) == 42
+
+
+def test_ids_are_unguessable_and_the_clock_is_the_world_s() -> None:
+    """128 random bits, and Unix milliseconds."""
+    assert len({new_id() for _ in range(1000)}) == 1000
+    assert len(new_id()) >= 22
+    assert WallClock().now_ms() > 1_700_000_000_000
