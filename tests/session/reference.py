@@ -1,0 +1,426 @@
+"""What a session must say and where it must be, written from the wire's tables and the design's state table alone.
+
+It knows nothing of `agent.session`: plain branches where the session has tables, one method per thing that can happen,
+wire frames as dicts. A test feeds both the same events and compares frames, state and what was started or stopped.
+Times are seconds on the loop's clock.
+"""
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Any
+
+Frame = dict[str, Any]
+
+LIVE = 8
+QUEUE = 8
+CONFIRM_SECONDS = 30
+BAD_FRAMES, BAD_WINDOW = 3, 10.0
+
+
+@dataclass(frozen=True)
+class Words:
+    """A verified text as the wire shows it; `blocked` when it is a refusal."""
+
+    text: str
+    citations: tuple[Frame, ...]
+    confidence: str
+    blocked: Frame | None = None
+
+
+@dataclass(frozen=True)
+class Heard:
+    """One thing a Brain said: drafted, redraft, verified or refused. `offers` are (id, action, payload)."""
+
+    kind: str
+    words: Words | None = None
+    last: bool = True
+    offers: tuple[tuple[str, str, dict[str, str]], ...] = ()
+
+
+@dataclass
+class Turn:
+    """The turn in progress."""
+
+    message: str
+    said: list[Words] = field(default_factory=list)
+    unspoken: int = 0  # texts given to be spoken that the stream has not taken yet
+    held: deque[Heard] = field(default_factory=deque)  # what came while a text was being spoken
+    complete: bool = False  # the last text was given
+    offers: tuple[tuple[str, str, dict[str, str]], ...] = ()
+
+
+@dataclass
+class Offer:
+    """A suggestion. `state`: live, waiting, running, or how it ended."""
+
+    message: str
+    deadline: float
+    state: str = "live"
+    confirmed: bool = False
+
+
+@dataclass
+class Did:
+    """What one event led to."""
+
+    frames: list[Frame] = field(default_factory=list)
+    begun: list[str] = field(default_factory=list)  # messages whose turn was begun
+    ended: int = 0  # turns cut off
+    spoke: list[tuple[str, bool]] = field(
+        default_factory=list
+    )  # texts given to be spoken, and whether the last
+    ran: list[str] = field(default_factory=list)  # suggestions given to the runner
+    stopped: bool = False  # the running action was asked to stop
+    let_go: bool = False  # nobody listens for the running action any more
+    distrusted: bool = False  # the Brain was found to speak out of order
+    close: int | None = None  # the close code, when the session closed
+
+
+class Reference:
+    """One session. rate: messages per second that may pre-empt or queue (burst twice that), 0 for any number."""
+
+    def __init__(self, rate: float = 0.0) -> None:
+        self.state = "idle"
+        self.turn: Turn | None = None
+        self.offers: dict[str, Offer] = {}
+        self.waiting: deque[str] = deque()
+        self.running: str | None = None
+        self.queue: deque[str] = deque()
+        self.draining = False
+        self._asked = False  # the running action was asked to stop
+        self._rate = rate
+        self._tokens = 2 * rate
+        self._tokens_at = 0.0
+        self._bad: deque[float] = deque()
+        self._did = Did()
+
+    def take(self) -> Did:
+        """Return what happened since the last call."""
+        did, self._did = self._did, Did()
+        return did
+
+    @property
+    def live(self) -> list[str]:
+        """The suggestions that can be confirmed, oldest first."""
+        return [id for id, offer in self.offers.items() if offer.state == "live"]
+
+    # --- the client
+
+    def message(self, id: str, now: float) -> None:
+        """A question: answered at once, or after what it interrupts, or after the running action."""
+        if self.state == "closed":
+            return
+        if self.draining:
+            self._send("error", code="shutting_down", id=id)
+        elif self.state in ("idle", "awaiting_confirmation"):
+            self._begin(id)
+        elif not self._token(now):
+            self._send("error", code="rate_limited", id=id)
+        elif self.state == "executing":
+            if len(self.queue) == QUEUE:
+                self._send("error", code="busy", id=id)
+            else:
+                self.queue.append(id)
+        else:
+            self._cut_turn()
+            self._begin(id)
+
+    def cancel(self, id: str | None) -> None:
+        """Stop: with an id only that message, in progress or queued, or else the suggestions it led to."""
+        if self.state == "closed":
+            return
+        if self.turn is not None and id in (None, self.turn.message):
+            self._cut_turn()
+            self._cancel_waiting()  # they run when what is in progress ends other than by cancel
+            self._settle()
+        elif id is not None:
+            self._cancel_one(id)
+        elif self.state == "awaiting_confirmation":
+            self._close_live()
+            self.state = "idle"
+        elif self.state == "executing":
+            self._stop()
+            self._cancel_waiting()
+            self._end_queue()
+
+    def confirm(self, id: str, now: float) -> None:
+        """Run a suggestion, at once or when its turn comes; say why not where it cannot be run."""
+        if self.state == "closed":
+            return
+        offer = self.offers.get(id)
+        if offer is None:
+            self._send("error", code="unknown_suggestion", suggestionId=id)
+        elif offer.state == "live":
+            if now >= offer.deadline:
+                self._lapse(id, "expired")
+                self._executed(id, {"expired": True})
+                self._after_lapse()
+            elif self.draining:
+                self._send("error", code="shutting_down", suggestionId=id)
+            else:
+                offer.state, offer.confirmed = "waiting", True
+                self.waiting.append(id)
+                if self.state == "awaiting_confirmation":
+                    self._settle()
+        elif offer.confirmed:
+            self._executed(id, {"ignored": True})
+        else:
+            self._executed(id, {"expired" if offer.state == "expired" else "cancelled": True})
+
+    def reject(self, id: str) -> None:
+        """Decline a suggestion, however far it has come."""
+        if self.state == "closed":
+            return
+        offer = self.offers.get(id)
+        if offer is None:
+            self._send("error", code="unknown_suggestion", suggestionId=id)
+        elif offer.state == "live":
+            self._lapse(id, "rejected")
+            self._after_lapse()
+        elif offer.state == "waiting":
+            self._cancel_waiting(id)
+        elif offer.state == "running":
+            self._stop()
+        elif offer.state in ("cancelled", "rejected", "expired"):
+            self._send("action_closed", suggestionId=id, reason=offer.state)
+        else:
+            self._executed(id, {"ignored": True})
+
+    def bad(self, code: str, id: str | None, now: float) -> None:
+        """A frame that the wire does not allow; the third in ten seconds closes with 1008."""
+        if self.state == "closed":
+            return
+        self._send("error", code=code, **({"id": id} if id is not None else {}))
+        self._bad.append(now)
+        while self._bad[0] <= now - BAD_WINDOW:
+            self._bad.popleft()
+        if len(self._bad) >= BAD_FRAMES:
+            self.kill(1008)
+
+    # --- the Brain
+
+    def heard(self, event: Heard) -> None:
+        """The Brain of the turn in progress said something; it waits while a text is being spoken."""
+        turn = self.turn
+        if turn is None or turn.complete:
+            return  # after its last word nothing of a turn counts
+        if self.state == "streaming":
+            turn.held.append(event)
+        else:
+            self._hear(turn, event)
+
+    def faulted(self, words: Words) -> None:
+        """The Brain of the turn in progress broke: say so, and refuse after what was already said."""
+        if self.turn is None or self.turn.complete:
+            return
+        self._send("error", code="internal", id=self.turn.message)
+        self.turn.held.clear()
+        self._hear(self.turn, Heard("refused", words))
+
+    def spoken(self, now: float, wall_ms: int) -> None:
+        """The stream has taken the last word of a text."""
+        turn = self.turn
+        if turn is None:
+            return
+        turn.unspoken -= 1
+        if turn.unspoken:
+            return
+        if not turn.complete:
+            self.state = "buffering"
+            while turn.held and self.state != "streaming" and not self._did.distrusted:
+                self._hear(turn, turn.held.popleft())
+            return
+        self._answer(turn)
+        self.turn = None
+        if not self.draining:
+            for id, action, payload in turn.offers:
+                self._offer(id, action, payload, turn.message, now, wall_ms)
+                for oldest in self.live[:-LIVE]:
+                    self._lapse(oldest, "cancelled")
+        self._settle()
+
+    # --- actions, time, the server
+
+    def reported(self, claimed: bool, status: str, result: Frame) -> None:
+        """The runner said how the running action ended, or that another claimer has it."""
+        if self.state == "closed" or self.running is None:
+            return
+        id, self.running = self.running, None
+        self.offers[id].state = status if claimed else "elsewhere"
+        self._executed(id, result)
+        self._settle()
+
+    def expired(self, id: str) -> None:
+        """A suggestion's time is over."""
+        if self.state != "closed" and id in self.offers and self.offers[id].state == "live":
+            self._lapse(id, "expired")
+            self._after_lapse()
+
+    def drain(self) -> None:
+        """The server goes down: what is in progress may end."""
+        if self.state == "closed":
+            return
+        self.draining = True
+        if self.state in ("idle", "awaiting_confirmation"):
+            self._shut(1012)
+
+    def kill(self, code: int) -> None:
+        """End now, and tell the client what ends with it."""
+        if self.state == "closed":
+            return
+        self._shut(code)
+
+    def disconnected(self) -> None:
+        """The client is gone: nothing can be told."""
+        if self.state == "closed":
+            return
+        if self.running is not None:
+            self._stop()  # what has not begun does not begin for nobody
+        self._shut(1000)
+        self._did.frames.clear()
+        self._did.close = None
+
+    # --- what they are made of
+
+    def _send(self, type: str, **fields: Any) -> None:
+        self._did.frames.append({"type": type, **fields})
+
+    def _executed(self, id: str, result: Frame) -> None:
+        self._send("action_executed", suggestionId=id, result=result)
+
+    def _begin(self, id: str) -> None:
+        self.turn = Turn(id)
+        self.state = "buffering"
+        self._did.begun.append(id)
+
+    def _cut_turn(self) -> None:
+        assert self.turn is not None
+        self._send("stream_end", reason="cancelled", id=self.turn.message)
+        self._did.ended += 1
+        self.turn = None
+
+    def _cancel_one(self, id: str) -> None:
+        if id in self.queue:
+            self._end_queue(id)
+            return
+        for suggestion, offer in self.offers.items():
+            if offer.message == id:
+                if offer.state == "live":
+                    self._lapse(suggestion, "cancelled")
+                    self._after_lapse()
+                elif offer.state == "waiting":
+                    self._cancel_waiting(suggestion)
+                elif offer.state == "running":
+                    self._stop()
+
+    def _cancel_waiting(self, id: str | None = None) -> None:
+        for each in [each for each in self.waiting if id in (None, each)]:
+            self.waiting.remove(each)
+            self.offers[each].state = "cancelled"
+            self._executed(each, {"cancelled": True})
+
+    def _stop(self) -> None:
+        """Ask the running action to stop: once, and without effect when it has begun."""
+        self._did.stopped = not self._asked
+        self._asked = True
+
+    def _end_queue(self, id: str | None = None) -> None:
+        for each in [each for each in self.queue if id in (None, each)]:
+            self.queue.remove(each)
+            self._send("stream_end", reason="cancelled", id=each)
+
+    def _close_live(self) -> None:
+        for id in self.live:
+            self._lapse(id, "cancelled")
+
+    def _lapse(self, id: str, how: str) -> None:
+        self.offers[id].state = how
+        self._send("action_closed", suggestionId=id, reason=how)
+
+    def _after_lapse(self) -> None:
+        if self.state == "awaiting_confirmation" and not self.live:
+            self.state = "idle"
+
+    def _hear(self, turn: Turn, event: Heard) -> None:
+        """Take what the Brain said, when no text that must be spoken first is in the way."""
+        match self.state, event.kind:
+            case "buffering", "drafted":
+                self.state = "verifying"
+            case "verifying", "redraft":
+                self.state = "buffering"
+            case ("verifying", "verified") | (_, "refused"):
+                assert event.words is not None
+                turn.said.append(event.words)
+                turn.unspoken += 1
+                turn.complete = event.last
+                turn.offers = event.offers if event.last else ()
+                self._did.spoke.append((event.words.text, event.last))
+                self.state = "streaming"
+            case _:
+                self._did.distrusted = True
+
+    def _answer(self, turn: Turn) -> None:
+        final = turn.said[-1]
+        citations: list[Frame] = []
+        for words in turn.said:
+            citations += [each for each in words.citations if each not in citations]
+        response: Frame = {
+            "text": "".join(words.text for words in turn.said),
+            "citations": citations,
+            "id": turn.message,
+            "confidence": final.confidence,
+        }
+        if final.blocked is not None:
+            response["blocked"] = final.blocked
+        self._send("stream_end", reason="done", id=turn.message)
+        self._send("response", **response)
+
+    def _offer(
+        self, id: str, action: str, payload: dict[str, str], message: str, now: float, wall_ms: int
+    ) -> None:
+        self.offers[id] = Offer(message, now + CONFIRM_SECONDS)
+        self._send(
+            "action_suggestion",
+            suggestionId=id,
+            action=action,
+            payload=payload,
+            id=message,
+            expiresAt=wall_ms + CONFIRM_SECONDS * 1000,
+        )
+
+    def _settle(self) -> None:
+        """A turn or an action has ended: a waiting confirm first, then the queue."""
+        if self.waiting:
+            id = self.waiting.popleft()
+            self.offers[id].state = "running"
+            self.running, self._asked = id, False
+            self.state = "executing"
+            self._did.ran.append(id)
+        elif self.draining:
+            self._shut(1012)
+        elif self.queue:
+            self._begin(self.queue.popleft())
+        else:
+            self.state = "awaiting_confirmation" if self.live else "idle"
+
+    def _shut(self, code: int) -> None:
+        if self.turn is not None:
+            self._cut_turn()
+        self._cancel_waiting()
+        self._end_queue()
+        self._close_live()
+        if self.running is not None:
+            self._did.let_go = True  # the runner's from here on, with its own deadline
+        self.running = None
+        self.state = "closed"
+        self._did.close = code
+
+    def _token(self, now: float) -> bool:
+        if not self._rate:
+            return True
+        self._tokens = min(2 * self._rate, self._tokens + (now - self._tokens_at) * self._rate)
+        self._tokens_at = now
+        if self._tokens < 1:
+            return False
+        self._tokens -= 1
+        return True

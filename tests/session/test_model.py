@@ -1,0 +1,451 @@
+"""The session against an independent model of it: random clients, Brains and runners, step by step.
+
+The machine drives the sans-IO core and the reference with the same events and compares every frame, the state, and
+what was begun, stopped, spoken and run. A failure prints the shrunk run as a transcript.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+from agent.ports.action import Ended, Outcome
+from agent.ports.brain import (
+    Blocked,
+    Confidence,
+    Drafted,
+    Proposal,
+    Redraft,
+    Refused,
+    TurnEvent,
+    Verified,
+    VerifiedText,
+)
+from agent.ports.search import Snippet
+from agent.protocol import inbound
+from agent.protocol.codec import encode
+from agent.session.core import Core
+from agent.session.effects import (
+    ArmExpiry,
+    BeginTurn,
+    Close,
+    DisarmExpiry,
+    Distrust,
+    Effect,
+    EndTurn,
+    LetGoAction,
+    RunAction,
+    Send,
+    Speak,
+    StopAction,
+)
+from agent.session.events import (
+    Disconnected,
+    Drain,
+    Event,
+    Expired,
+    Faulted,
+    Kill,
+    Malformed,
+    Received,
+    Reported,
+    Spoken,
+    Told,
+)
+
+from .reference import Did, Frame, Heard, Reference, Words
+
+SNIPPETS = tuple(Snippet(f"kb/f{n}.md", f"Line {n}.", n, n + n % 3) for n in range(1, 5))
+MESSAGES = ("a", "b", "c")
+FOREIGN = ("another-session's", "")
+WALL = 1_700_000_000_000
+RESULTS: dict[Ended, Frame] = {
+    "done": {"success": True, "data": {"n": 1}},
+    "failed": {"success": False, "error": "no"},
+    "cancelled": {"cancelled": True},
+    "unknown": {"success": False, "unknown": True, "error": "?"},
+}
+ANSWERS = ({"ignored": True}, {"expired": True}, {"cancelled": True})  # to a confirm that came too late
+
+
+def wire(frame: Any) -> Frame:
+    """A frame as the client reads it, less the words of an error, which must be there."""
+    shown: Frame = msgspec.json.decode(encode(frame))
+    if shown["type"] == "error":
+        assert shown.pop("message")
+    return shown
+
+
+def on_wire(text: VerifiedText) -> Words:
+    """A verified text as the reference knows it."""
+    cited = tuple(
+        {"file": each.file, "snippet": each.text, "lines": [each.first, each.last]} for each in text.citations
+    )
+    blocked = {"code": text.blocked.code, "message": text.blocked.message} if text.blocked else None
+    return Words(text.text, cited, text.confidence, blocked)
+
+
+class SessionMachine(RuleBasedStateMachine):
+    """One session, its client, its Brain, its runner, and time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: list[str] = []
+        self.now = 100.0
+        self.turn = 0  # the number of the turn begun last
+        self.made = 0
+        self.issued: list[str] = []  # suggestion ids, as the client saw them
+        self.deadlines: dict[str, float] = {}
+        self.armed: set[str] = set()
+        self.accepted: Counter[str] = Counter()
+        self.finished: Counter[str] = Counter()
+        self.endings: dict[str, list[Any]] = {}
+        self.asked = False  # the running action was asked to stop
+        self.elsewhere: list[str] = []  # actions whose end this client is not told
+        self.dropped = False
+        self.agreed = False  # whether the last step went as predicted
+
+    @initialize(
+        rate=st.sampled_from((0.0, 0.0, 2.0)),
+        offers=st.lists(st.integers(0, 5), max_size=2),
+        confirms=st.integers(0, 3),
+        queued=st.integers(0, 9),
+    )
+    def connect(self, rate: float, offers: list[int], confirms: int, queued: int) -> None:
+        """Begin with a session that has been used: suggestions live, one running, some waiting, messages queued."""
+        self.rate = rate
+        self.core = Core(rate)
+        self.model = Reference(rate)
+        self.agreed = True
+        for number in offers:
+            self.answered("a", number)
+        for _ in range(min(confirms, len(self.model.live))):
+            self.confirm(0)
+        for number in range(queued if self.model.running else 0):
+            self.message(MESSAGES[number % 3])
+
+    # --- the client
+
+    @rule(id=st.sampled_from(MESSAGES))
+    def message(self, id: str) -> None:
+        did = self.frame(
+            inbound.Message(id, "price?"), f"message {id}", lambda: self.model.message(id, self.now)
+        )
+        if not any(frame["type"] == "error" for frame in did.frames) and self.model.state != "closed":
+            self.accepted[id] += 1
+
+    @rule(id=st.sampled_from((None, *MESSAGES)))
+    @precondition(lambda self: self.model.state != "idle" or len(self.lines) % 4 == 0)
+    def cancel(self, id: str | None) -> None:
+        self.frame(inbound.Cancel(id), f"cancel {id or ''}", lambda: self.model.cancel(id))
+
+    @rule(pick=st.sampled_from((0, 0, 0, 1, 1, *range(2, 12))))
+    @precondition(lambda self: self.issued or len(self.lines) % 4 == 0)
+    def confirm(self, pick: int) -> None:
+        id = self.suggestion(pick)
+        self.frame(inbound.ConfirmAction(id), f"confirm {id}", lambda: self.model.confirm(id, self.now))
+
+    @rule(pick=st.integers(0, 11))
+    @precondition(lambda self: self.issued)
+    def reject(self, pick: int) -> None:
+        id = self.suggestion(pick)
+        self.frame(inbound.RejectAction(id), f"reject {id}", lambda: self.model.reject(id))
+
+    @rule(
+        code=st.sampled_from(("bad_json", "bad_message")),
+        id=st.sampled_from((None, "a")),
+        often=st.integers(0, 3),
+    )
+    def garbage(self, code: str, id: str | None, often: int) -> None:
+        if often:
+            return
+        event = Malformed(code, "Send JSON.", id, self.now)
+        self.step(event, f"garbage {code} {id or ''}", lambda: self.model.bad(code, id, self.now))
+
+    # --- the Brain
+
+    @rule(id=st.sampled_from(MESSAGES), offers=st.integers(0, 3), until=st.sampled_from((3, 3, 3, 2, 1)))
+    def answered(self, id: str, offers: int, until: int = 3) -> None:
+        """A whole turn, or most of one, without an interruption."""
+        if self.model.turn is None:
+            self.message(id)
+        for _ in range(until):
+            turn = self.model.turn
+            if turn is not None and turn.complete:
+                self.spoken()
+            elif turn is not None:
+                self.tell("next", "drafted", True, offers, {0}, "high")
+
+    @rule(
+        kind=st.sampled_from(("next", "next", "next", "next", "next", "redraft", "refused", "any")),
+        other=st.sampled_from(("drafted", "redraft", "verified", "refused")),
+        last=st.sampled_from((True, True, False)),
+        offers=st.sampled_from((0, 1, 1, 2, 5)),
+        cites=st.sets(st.integers(0, 3), max_size=2),
+        confidence=st.sampled_from(("low", "med", "high")),
+    )
+    @precondition(lambda self: self.model.turn is not None)
+    def tell(
+        self, kind: str, other: str, last: bool, offers: int, cites: set[int], confidence: Confidence
+    ) -> None:
+        turn = self.model.turn
+        assert turn is not None
+        if kind == "any":
+            kind = other
+        elif turn.complete:
+            return  # it has said its last word
+        elif kind == "next" or (kind == "redraft" and self.model.state != "verifying"):
+            ahead = turn.held[-1].kind if turn.held else self.model.state
+            kind = "verified" if ahead in ("verifying", "drafted") else "drafted"
+        self.told(self.turn, self.event(kind, last, offers, cites, confidence))
+
+    @rule(kind=st.sampled_from(("drafted", "verified", "spoken", "fault")), often=st.integers(0, 3))
+    @precondition(lambda self: self.turn > 1 or (self.turn and self.model.turn is None))
+    def a_dead_turn_speaks(self, kind: str, often: int) -> None:
+        if often:
+            return
+        dead = self.turn - 1 if self.model.turn is not None else self.turn
+        event: Event
+        if kind == "spoken":
+            event = Spoken(dead, self.now, WALL)
+        elif kind == "fault":
+            event = Faulted(dead, "f", self.refusal("model_failed"), self.now)
+        else:
+            event = Told(dead, self.event(kind, True, 1, {0}, "low"), ("dead",), self.now)
+        self.step(event, f"turn {dead}, ended: {kind}", lambda: None)
+
+    @rule(often=st.integers(0, 3))
+    @precondition(lambda self: self.model.turn is not None)
+    def fault(self, often: int) -> None:
+        if not often:
+            self.break_turn()
+
+    @rule()
+    @precondition(lambda self: self.model.turn is not None and self.model.turn.unspoken)
+    def spoken(self) -> None:
+        stamp = WALL + int(self.now * 1000)
+        did = self.step(
+            Spoken(self.turn, self.now, stamp), "spoken", lambda: self.model.spoken(self.now, stamp)
+        )
+        for frame in did.frames:
+            if frame["type"] == "action_suggestion":
+                self.issued.append(frame["suggestionId"])
+                self.deadlines[frame["suggestionId"]] = self.now + 30
+
+    # --- the runner, time and the server
+
+    @rule(status=st.sampled_from(tuple(RESULTS)), claimed=st.sampled_from((True, True, True, False)))
+    @precondition(lambda self: self.model.running is not None)
+    def report(self, status: Ended, claimed: bool) -> None:
+        id = self.model.running
+        assert id is not None
+        result = RESULTS[status] if claimed else {"ignored": True}
+        if not claimed:
+            self.elsewhere.append(id)
+        outcome = Outcome(id, claimed, status if claimed else None, result)
+        self.step(
+            Reported(outcome, self.now),
+            f"report {id} {status if claimed else 'unclaimed'}",
+            lambda: self.model.reported(claimed, status, result),
+        )
+
+    @rule(seconds=st.sampled_from((0.5, 1.0, 9.5, 10.0, 29.5, 30.0)), tell=st.booleans())
+    def wait(self, seconds: float, tell: bool) -> None:
+        """Time passes; the timer may be late, and may speak of what has been closed since."""
+        self.now += seconds
+        self.lines.append(f"          {seconds} s pass")
+        for id, deadline in self.deadlines.items():
+            if tell and deadline <= self.now < deadline + 60:
+                self.step(Expired(id, self.now), f"expire {id}", lambda id=id: self.model.expired(id))  # type: ignore[misc]
+
+    @rule(how=st.sampled_from(("drain", "drain", "kill", "drop", *("nothing",) * 30)))
+    def go_down(self, how: str) -> None:
+        if how == "drain":
+            self.step(Drain(self.now), "drain", self.model.drain)
+        elif how == "kill":
+            self.step(Kill(1012, "bye", self.now), "kill", lambda: self.model.kill(1012))
+        elif how == "drop":
+            self.dropped = self.dropped or self.model.state != "closed"
+            self.step(Disconnected(self.now), "drop", self.model.disconnected)
+
+    # --- what must always hold
+
+    @invariant()
+    def only_the_live_are_armed(self) -> None:
+        """I6: a timer waits for each live suggestion and for nothing else."""
+        if hasattr(self, "model"):
+            assert self.armed == set(self.model.live), self.transcript(
+                "the timers are not the live suggestions'"
+            )
+
+    def teardown(self) -> None:
+        """I1 and I5, counted from the frames alone."""
+        if not self.agreed:
+            return
+        if self.model.state != "closed":
+            self.step(Kill(1012, "bye", self.now), "kill", lambda: self.model.kill(1012))
+        if self.dropped:
+            return
+        assert self.finished == self.accepted, self.transcript("I1: not one stream_end per accepted message")
+        for id in self.issued:
+            told = self.endings.get(id, [])
+            assert len(told) == (0 if id in self.elsewhere else 1), self.transcript(
+                f"I5: {id} ended {len(told)} times"
+            )
+
+    # --- machinery
+
+    def suggestion(self, pick: int) -> str:
+        """One of the live ids, or of the others issued last, or of another session."""
+        known = self.model.live[::-1]
+        known += [id for id in reversed(self.issued[-10:]) if id not in known]
+        return known[pick] if pick < len(known) else FOREIGN[pick % 2]
+
+    def refusal(self, code: str) -> VerifiedText:
+        return VerifiedText("I can't. ", (), "low", Blocked(code, "No."))
+
+    def event(self, kind: str, last: bool, offers: int, cites: set[int], confidence: Confidence) -> TurnEvent:
+        self.made += 1
+        proposals = tuple(Proposal("create_ticket", {"n": str(self.made)}) for _ in range(offers))
+        cited = tuple(SNIPPETS[each] for each in sorted(cites))
+        words = VerifiedText(f"Sentence {self.made}. ", cited, confidence)
+        refused = VerifiedText(f"Not {self.made}.", cited, "low", Blocked("number_mismatch", "No."))
+        events: dict[str, TurnEvent] = {
+            "drafted": Drafted(),
+            "redraft": Redraft(),
+            "verified": Verified(words, last, proposals if last else ()),
+            "refused": Refused(refused, proposals),
+        }
+        return events[kind]
+
+    def told(self, turn: int, event: TurnEvent) -> None:
+        kind = type(event).__name__.lower()
+        heard = Heard(kind)
+        ids: tuple[str, ...] = ()
+        if isinstance(event, Verified | Refused):
+            ids = tuple(f"s{self.made}.{n}" for n in range(len(event.proposals)))
+            offers = tuple(
+                (id, each.action, dict(each.payload)) for id, each in zip(ids, event.proposals, strict=True)
+            )
+            heard = Heard(kind, on_wire(event.text), isinstance(event, Refused) or event.last, offers)
+        label = f"{kind}{'' if heard.last else ' (more follows)'} {' '.join(ids)}"
+        self.step(Told(turn, event, ids, self.now), label, lambda: self.model.heard(heard))
+
+    def frame(self, frame: inbound.Inbound, label: str, predict: Callable[[], None]) -> Did:
+        return self.step(Received(frame, self.now), label, predict)
+
+    def step(self, event: Event, label: str, predict: Callable[[], None]) -> Did:
+        """Give both the event; they must agree on everything."""
+        if self.model.state == "closed":
+            return Did()  # the session has left: its core is told nothing more
+        running = self.model.running
+        self.agreed = False
+        predict()
+        expected = self.model.take()
+        effects = self.core.handle(event)
+        actual = self.read(effects)
+        self.lines.append(f"{self.now:8.1f}  {label}  -> {self.core.state.value}")
+        self.lines += [f"{'':12}{frame}" for frame in actual.frames]
+        if actual.let_go:
+            self.elsewhere.append(str(running))
+        assert actual.frames == expected.frames, self.transcript(f"expected frames {expected.frames}")
+        assert self.core.state.value == self.model.state, self.transcript(
+            f"expected state {self.model.state}"
+        )
+        assert actual == expected, self.transcript(f"expected {expected}\nfound    {actual}")
+        self.count(actual.frames)
+        self.agreed = True
+        if actual.distrusted:
+            self.break_turn()  # the turn's task answers at once
+        return actual
+
+    def break_turn(self) -> None:
+        text = self.refusal("model_failed")
+        self.step(Faulted(self.turn, "f", text, self.now), "fault", lambda: self.model.faulted(on_wire(text)))
+
+    def read(self, effects: list[Effect]) -> Did:
+        """What the core decided, in the reference's words."""
+        did = Did()
+        for effect in effects:
+            match effect:
+                case Send(frame):
+                    did.frames.append(wire(frame))
+                case BeginTurn(turn, question):
+                    self.turn = turn
+                    did.begun.append(question.id)
+                case EndTurn():
+                    did.ended += 1
+                case Speak(_, text, last):
+                    did.spoke.append((text, last))
+                case RunAction(call):
+                    did.ran.append(call.suggestion_id)
+                    self.asked = False
+                case StopAction():  # asking twice changes nothing
+                    did.stopped = not self.asked
+                    self.asked = True
+                case LetGoAction():
+                    did.let_go = True
+                case Distrust():
+                    did.distrusted = True
+                case ArmExpiry(id):
+                    self.armed.add(id)
+                case DisarmExpiry(id):
+                    self.armed.discard(id)
+                case Close(code):
+                    did.close = code
+        return did
+
+    def count(self, frames: list[Frame]) -> None:
+        for frame, following in zip(frames, [*frames[1:], Frame()], strict=False):
+            if frame["type"] == "stream_end":
+                self.finished[frame["id"]] += 1
+                answered = following.get("type") == "response" and following["id"] == frame["id"]
+                assert answered is (frame["reason"] == "done"), self.transcript(
+                    "I1: an end without its response"
+                )
+            if frame["type"] in ("action_closed", "action_executed") and frame.get("result") != ANSWERS[0]:
+                result = frame.get("result", {})
+                ending = "cancelled" if "cancelled" in result else frame.get("reason", result)
+                known = self.endings.setdefault(frame["suggestionId"], [])
+                if not known or (ending != known[0] and result not in ANSWERS):
+                    known.append(ending)
+
+    def transcript(self, why: str) -> str:
+        """The run so far, for a failure to print."""
+        return "\n".join([f"rate {self.rate}", *self.lines, why])
+
+
+def test_the_session_is_what_its_model_says() -> None:
+    """Whatever client, Brain, runner and clock do, frames and state are the reference's."""
+    run_state_machine_as_test(
+        SessionMachine,
+        settings=settings(
+            max_examples=60,
+            stateful_step_count=40,
+            deadline=None,
+            derandomize=True,
+            database=None,
+            report_multiple_bugs=False,
+        ),
+    )
+
+
+@pytest.mark.proof
+def test_the_session_is_what_its_model_says_at_length() -> None:
+    """The same with many more and longer runs, other ones each time."""
+    run_state_machine_as_test(
+        SessionMachine,
+        settings=settings(max_examples=1500, stateful_step_count=60, deadline=None, database=None),
+    )
