@@ -94,6 +94,18 @@ def proposals(text: str) -> tuple[Proposal, ...]:
     )
 
 
+def asked(text: str) -> str:
+    """Return what a message asks of the knowledge base: the text without the keywords that fire and phone numbers.
+
+    Both are about the action, and as words of a search they would hide what the question is about. The result may
+    be empty.
+    """
+    text = unicodedata.normalize("NFC", text)
+    for pattern in _PATTERNS.values():
+        text = pattern.sub(lambda match, whole=text: match.group() if _negated(whole, match) else " ", text)  # type: ignore[misc]
+    return _PHONE.sub(lambda match: " " if _is_phone(match.group()) else match.group(), text).strip()
+
+
 def _payload(action: str, text: str) -> dict[str, str]:
     if action == "create_ticket":
         return {"subject": text.strip()}
@@ -106,11 +118,13 @@ def _payload(action: str, text: str) -> dict[str, str]:
 def _phone(text: str) -> str:
     """Return the phone number that `text` holds, as written; one that starts with + or 0 before any other."""
     found = [
-        match.group()
-        for match in _PHONE.finditer(_NOT_PHONE.sub("|", text))
-        if sum(char.isdigit() for char in match.group()) in _PHONE_DIGITS
+        match.group() for match in _PHONE.finditer(_NOT_PHONE.sub("|", text)) if _is_phone(match.group())
     ]
     return next((phone for phone in found if phone.lstrip("(")[0] in "+0"), found[0] if found else "")
+
+
+def _is_phone(written: str) -> bool:
+    return sum(char.isdigit() for char in written) in _PHONE_DIGITS
 
 
 def _message(text: str, phone: str) -> str:

@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 import structlog
 import trio
 
-from ..actions.triggers import proposals
+from ..actions.triggers import asked, proposals
 from ..config import DRAFT_MAX, UNWIND_TIMEOUT, Settings
 from ..errors import ModelFailed
 from ..grounding import refusals
@@ -56,7 +56,7 @@ class GroundedBrain:
         """
         lang = question.lang or language(question.text) or self._settings.lang
         asked_for = proposals(question.text)
-        hits = await self._retriever.search(self._rewrite(question.text, lang), lang, HITS)
+        hits = await self._retriever.search(self._rewrite(asked(question.text), lang), lang, HITS)
         if not hits:
             emit(Refused(refusals.no_sources(lang), asked_for))
             return

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.actions.triggers import TRIGGERS, proposals
+from agent.actions.triggers import TRIGGERS, asked, proposals
 from agent.ports.brain import Proposal
 
 
@@ -211,3 +211,20 @@ def test_a_long_hostile_message_costs_little(unit: str) -> None:
     start = time.process_time()
     proposals(text)
     assert time.process_time() - start < 0.5
+
+
+@pytest.mark.parametrize(
+    ("text", "rest"),
+    [
+        (
+            "what does the standard plan cost? call me at 070-123 45 67",
+            "what does the standard plan cost?   at",
+        ),
+        ("skapa ärende om min faktura", "om min faktura"),
+        ("Ring mig", ""),
+        ("don't call me, what is the price of 12 months?", "don't call me, what is the price of 12 months?"),
+    ],
+)
+def test_what_is_asked_is_the_text_without_what_the_action_is_about(text: str, rest: str) -> None:
+    """Keywords that fire and phone numbers are no words of the question; everything else stays."""
+    assert asked(text) == rest
