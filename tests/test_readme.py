@@ -1,0 +1,52 @@
+"""What the README shows is what the code has."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from agent.protocol import inbound, outbound
+from agent.session.states import TABLE
+
+README = Path(__file__).parents[1] / "README.md"
+TEXT = README.read_text(encoding="utf-8")
+
+
+def test_every_arrow_of_the_diagram_is_a_row_of_the_table() -> None:
+    """The short diagram leaves rows out, and invents none."""
+    rows = {(row.source.value, (row.target or row.source).value, row.trigger.value) for row in TABLE.rows}
+    arrows = re.findall(r"^    (\w+) --> (\w+): (\w+)$", TEXT, re.MULTILINE)
+    assert len(arrows) > 15
+    assert set(arrows) <= rows
+
+
+def test_every_message_of_the_wire_is_named() -> None:
+    """The two tables of the wire name each type that can be sent."""
+    kinds = {
+        struct.__struct_config__.tag
+        for union in (inbound.Inbound, outbound.Outbound)
+        for struct in union.__args__
+    }
+    assert {kind for kind in kinds if f"`{kind}`" not in TEXT} == set()
+
+
+def test_every_file_it_points_to_is_there() -> None:
+    """Links and paths in code marks lead somewhere."""
+    named = set(re.findall(r"\]\(([^)#:]+)\)|`((?:agent|tests|diagrams|kb)/[\w./]*)`", TEXT))
+    paths = {link or path for link, path in named}
+    assert paths
+    assert {path for path in paths if not (README.parent / path).exists()} == set()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "python3 -m venv .venv && .venv/bin/pip install -q . && .venv/bin/agent serve",
+        "python3 -m venv .venv && .venv/bin/pip install -q -e '.[test]' && .venv/bin/pytest",
+    ],
+)
+def test_the_two_commands_stand_word_for_word(command: str) -> None:
+    """A newcomer copies them; the second is what is run before every change lands."""
+    assert command in TEXT
+    if "pytest" in command:
+        assert command in (README.parent / ".ci" / "run").read_text(encoding="utf-8")
