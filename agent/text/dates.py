@@ -15,18 +15,19 @@ _NUMBER = {
     "okt": 10, "nov": 11, "dec": 12,
 }  # fmt: skip
 _DAYS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+_DOT = r"(?:(?:(?<![^\W\d_]{4})|(?<=[Ss]ept)|(?<=[Ff]ebr))\.)?"
 _NTH = r"(?:st|nd|rd|th|:e|:a|e|a)?"
 _ISO = re.compile(r"(\d{4})([-/])(\d{1,2})\2(\d{1,2})(?!\d)")
 _DAY_MONTH = re.compile(
-    rf"(\d{{1,2}}){_NTH}(?:[ \n](?:of|day of))?[ \n-]({_MONTH_WORD})\.?(?:(?:,?[ \n]|-)(\d{{4}})(?![\d:]|[.,]\d))?"
+    rf"(\d{{1,2}}){_NTH}(?:[ \n](?:of|day of))?[ \n-]({_MONTH_WORD}){_DOT}(?:(?:,?[ \n]|-)(\d{{4}})(?![\d:]|[.,]\d))?"
 )
 _MONTH_DAY = re.compile(
-    rf"({_MONTH_WORD})\.?[ \n-](?:the )?(\d{{1,2}}){_NTH}(?![\w%°]|[.,:]\d)(?:,?[ \n](\d{{4}})(?![\d:]|[.,]\d))?"
+    rf"({_MONTH_WORD}){_DOT}[ \n-](?:the )?(\d{{1,2}}){_NTH}(?![\w%°]|[.,:]\d)(?:,?[ \n](\d{{4}})(?![\d:]|[.,]\d))?"
 )
-_MONTH_YEAR = re.compile(rf"({_MONTH_WORD})\.?,?[ \n](?:of )?(\d{{4}})(?![\w%°]|[.,:]\d)")
+_MONTH_YEAR = re.compile(rf"({_MONTH_WORD}){_DOT},?[ \n](?:of )?(\d{{4}})(?![\w%°]|[.,:]\d)")
 _DAY_LIST = re.compile(
     rf"(\d{{1,2}}){_NTH}(?:(?:, | ?- ?|,? (?:and|or|to|och|eller|till|&) )(\d{{1,2}}){_NTH}){{1,6}}"
-    rf"(?:[ \n]of)?[ \n]({_MONTH_WORD})\.?"
+    rf"(?:[ \n]of)?[ \n]({_MONTH_WORD}){_DOT}"
     r"(?:,?[ \n](\d{4})(?![\d:]|[.,]\d))?"
 )
 _MORE_DAYS = re.compile(

@@ -115,13 +115,8 @@ class DigitRows(RangeRows):
         s = self.s
         follow = s[end : end + 1]
         size = end - at
-        if follow == "" or (
-            follow in " \n"
-            and size > 2
-            and not s[end + 1 : end + 2].isdigit()
-            and s[at] != "0"
-            and before not in "+("
-        ):
+        alone = follow == "" or (follow in " \n" and size > 2 and not s[end + 1 : end + 2].isdigit())
+        if alone and s[at] != "0" and before not in tuple("+("):
             return False
         if size == 4 and follow in "-/":
             date = dates.iso_at(s, at)

@@ -24,6 +24,10 @@ _MENTION = re.compile(
 )
 
 
+MOST = 10_000
+"""Markers; a text with more keeps them, and each counts as a number."""
+
+
 @dataclass(frozen=True, slots=True)
 class Marker:
     """One list marker: offsets of its characters, its number, and whether it was "Step n"."""
@@ -36,27 +40,29 @@ class Marker:
 
 
 def markers(text: str) -> tuple[Marker, ...]:
-    """Return the line-start markers of `text` that count up from 1, in order."""
-    return tuple(_counting(_all_markers(text)))
+    """Return the line-start markers of `text` that count up from 1, in order; none when there are too many."""
+    found = _all_markers(text, MOST + 1)
+    return tuple(_counting(found)) if len(found) <= MOST else ()
 
 
-def _all_markers(text: str) -> "list[tuple[re.Match[str], int]]":
-    found = []
+def _all_markers(text: str, most: int = -1) -> "list[re.Match[str]]":
+    found: list[re.Match[str]] = []
     at = 0
-    while True:
+    while len(found) != most:
         match = _MARKER.match(text, at)
         if match is not None:
-            found.append((match, at))
+            found.append(match)
         at = text.find("\n", at) + 1
         if at == 0:
-            return found
+            break
+    return found
 
 
-def _counting(found: "list[tuple[re.Match[str], int]]") -> list[Marker]:
+def _counting(found: "list[re.Match[str]]") -> list[Marker]:
     """Keep the markers that start a list or go on with one at their indentation."""
     kept: list[Marker] = []
     last: dict[tuple[int, bool], int] = {}
-    for match, _ in found:
+    for match in found:
         step = match["number"] is None
         number = int(match["step"] if step else match["number"])
         place = (len(match["indent"].expandtabs(4)), step)
@@ -75,7 +81,7 @@ def without_markers(text: str) -> str:
         return text
     pieces: list[str] = []
     done = 0
-    for match, _ in _all_markers(text):
+    for match in _all_markers(text):
         group = "step" if match["number"] is None else "number"
         pieces += (text[done : match.start(group)], "." * len(match[group]))
         done = match.end(group)

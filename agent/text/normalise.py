@@ -240,9 +240,9 @@ def _one(char: str) -> str:
         return "\ufffd"
     if unicodedata.numeric(char, None) is not None:
         parts = unicodedata.normalize("NFKC", char).split("\u2044")
-        return (
-            "/".join(parts) if len(parts) == 2 and all(p.isdigit() and p.isascii() for p in parts) else char
-        )
+        if len(parts) == 2 and all(p.isdigit() and p.isascii() for p in parts):
+            return _FRACTION + "/".join(parts) + SEAM
+        return char
     whole = unicodedata.normalize("NFKC", char)
     if any(unicodedata.numeric(c, None) is not None for c in whole):
         step = unicodedata.decomposition(char).split()

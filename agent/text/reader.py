@@ -12,7 +12,7 @@ from .normalise import SEAM, plain
 from .tokens import KIND, Amount, Key, Kind, Needs, Token, amount_gives, amount_needs, show
 
 _BETWEEN = (
-    rf"(?:[ \n]?(?:[.,:;'/\\|*{SEAM}]++)?|[^\w\s]*+(?:\\[a-zA-Z]{{1,20}}[^\w\s]*+)?"
+    rf"(?:[ \n]?(?:[.,:;'/\\|*{SEAM}]++)?|[^\w\s\\]*+\\[a-zA-Z]{{1,20}}[^\w\s]*+|[^\w\s]*+"
     r"|[^\w\s]*+_[^\w\s]*+)(?=\d)"
 )
 _TOUCH = re.compile(_BETWEEN)

@@ -95,10 +95,10 @@ def _read(s: str, words: list[Word], ends: list[int], ands: list[bool], article:
             scale = _POWERS.get(words[index + 1].atoms[0]) if index + 2 == len(words) else None
             if scale is None:
                 return Run("unread", ends[-1])
-            part = _fraction(s, words[: index + 1], ends[: index + 1], ands)
-            if part.amount is None:
+            part = _part(words[: index + 1], ands)
+            if part is None:
                 return Run("unread", ends[-1])
-            return _amount(s, scaled(part.amount.values[0], scale), last, ends[-1])
+            return _amount(s, scaled(part, scale), last, ends[-1])
     return _cardinal(s, words, ends)
 
 
@@ -134,17 +134,22 @@ def _amount(s: str, value: str, last: Word, end: int) -> Run:
     return Run("amount", amount.end, amount)
 
 
-def _fraction(s: str, words: list[Word], ends: list[int], ands: list[bool]) -> Run:
-    """Read `half`, `two thirds`, `en och en halv`, `two and three quarters`."""
+def _part(words: list[Word], ands: list[bool]) -> str | None:
+    """Return the value of words that end in a fraction: `half`, `two thirds`, `en och en halv`."""
     below = words[-1].atoms[0]
     if any(w.sort not in ("cardinal", "article") for w in words[:-1]):
-        return Run("unread", ends[-1])
+        return None
     split = max((i for i, joined in enumerate(ands[: len(words)]) if joined), default=0)
     whole = value_of(tuple([a for w in words[:split] for a in w.atoms])) if split else 0
     upper = value_of(tuple([a for w in words[split:-1] for a in w.atoms])) if len(words) - 1 > split else 1
-    if whole is None or upper is None or below == 0:
+    return None if whole is None or upper is None else of_fraction(whole + Fraction(upper, below))
+
+
+def _fraction(s: str, words: list[Word], ends: list[int], ands: list[bool]) -> Run:
+    """Read a run that ends in a fraction, and its unit, also after "of a", "an"."""
+    value = _part(words, ands)
+    if value is None:
         return Run("unread", ends[-1])
-    value = of_fraction(whole + Fraction(upper, below))
     run = _amount(s, value, Word("fraction"), ends[-1])
     if run.amount is not None and run.amount.sort == "n" and run.end == ends[-1]:
         found = _OF.match(s, ends[-1])
