@@ -1,0 +1,15 @@
+"""The repository's own knowledge base, indexed once for all end-to-end tests."""
+
+from functools import cache
+from pathlib import Path
+
+from agent.retrieval.load import load
+from agent.retrieval.search import KnowledgeBase
+
+KB = Path(__file__).parents[2] / "kb"
+
+
+@cache
+def knowledge() -> KnowledgeBase:
+    """Return the knowledge base in `kb/`."""
+    return KnowledgeBase.build(load(KB).documents)
