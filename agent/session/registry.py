@@ -32,7 +32,7 @@ class Registry:
 
     def __init__(self) -> None:
         self.draining = False
-        self._members: dict[Member, None] = {}
+        self._members: dict[Member, set[str]] = {}  # with the suggestions it has armed
         self._expiries: dict[tuple[Member, str], float] = {}
         self._pings: dict[Member, float] = {}
         self._wake = trio.Event()
@@ -51,16 +51,15 @@ class Registry:
 
     def add(self, member: Member) -> None:
         """Let a session in; it is pinged from now on."""
-        self._members[member] = None
+        self._members[member] = set()
         self._pings[member] = trio.current_time() + KEEPALIVE_EVERY
         self._wake.set()
 
     def remove(self, member: Member) -> None:
         """Let a session go, with its timers. Idempotent."""
-        self._members.pop(member, None)
+        for suggestion_id in self._members.pop(member, ()):
+            self._expiries.pop((member, suggestion_id), None)
         self._pings.pop(member, None)
-        for key in [key for key in self._expiries if key[0] is member]:
-            del self._expiries[key]
         if not self._members:
             self._empty.set()
             self._empty = trio.Event()
@@ -72,12 +71,14 @@ class Registry:
             await self._empty.wait()
 
     def arm(self, member: Member, suggestion_id: str) -> None:
-        """Post Expired to a session in CONFIRM_SECONDS."""
+        """Post Expired in CONFIRM_SECONDS to a session that was let in."""
+        self._members[member].add(suggestion_id)
         self._expiries[member, suggestion_id] = trio.current_time() + CONFIRM_SECONDS
         self._wake.set()
 
     def disarm(self, member: Member, suggestion_id: str) -> None:
         """Do not, after all. Idempotent."""
+        self._members.get(member, set()).discard(suggestion_id)
         self._expiries.pop((member, suggestion_id), None)
 
     def post_all(self, event: Event) -> None:
@@ -99,7 +100,7 @@ class Registry:
 
     def _ring(self, now: float) -> None:
         for member, suggestion_id in [key for key, due in _due(self._expiries, now)]:
-            self._expiries.pop((member, suggestion_id), None)
+            self.disarm(member, suggestion_id)
             member.post(Expired(suggestion_id, now))
         for member in [member for member, due in _due(self._pings, now)]:
             del self._pings[member]
