@@ -8,7 +8,6 @@ missing, so a question about something else falls below the floor even when it s
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from agent.ports.search import Hit, Lang, Passage
@@ -21,7 +20,7 @@ from .chunk import chunk
 from .fuse import fuse
 from .index import LANGS, Index
 from .load import Document, Skipped
-from .tables import stop_words, synonyms
+from .tables import generic_words, stop_words, synonyms
 
 FLOOR = 0.5
 """Least coverage of the best hit, 0..1: below it the search has found nothing (calibrated in tests/retrieval)."""
@@ -46,19 +45,31 @@ _EASING = 0.06  # and how much it sinks for each further one: a long question sa
 _SURE = 0.7  # of a misspelt word, to ask for the synonyms of what it may be
 _COMPOUNDED = 5  # letters of a stem that is also found as the beginning or end of a longer one
 _IN_COMPOUND = 0.8  # and how surely it is then
+_TELLING = 3  # letters of an unknown word that can be a subject
 _WORDS = 24  # of a query; `rewrite` makes at most half as many
 _ABOVE = 0.8  # how surely a piece is about what only its file or chapter says it is about
 _CANDIDATES = 32  # pieces that each arm proposes, and that are looked at closely
 _SYNONYM_GRAMS = 0.3  # weight of the 4-grams of a synonym
+_UNKNOWN_GENERIC = 0.4  # weight of an unknown word that goes with any subject
+_KNOWN_GENERIC = 0.8  # most weight of one that it does know
 _UNKNOWN = 1.05  # weight of a concept the index does not know, where 1 is that of a stem in a single snippet
 
 
-@dataclass(slots=True)
 class _Concept:
     """One thing asked for: the stems in each language that stand for it, with how surely, and its weight."""
 
-    stems: dict[tuple[Lang, str], float] = field(default_factory=dict)
-    weight: float = _UNKNOWN
+    __slots__ = ("most", "stems", "weight")
+
+    def __init__(self, generic: bool) -> None:
+        self.stems: dict[tuple[Lang, str], float] = {}
+        self.weight = _UNKNOWN_GENERIC if generic else _UNKNOWN
+        self.most = _KNOWN_GENERIC if generic else 1.0
+
+    def add(self, lang: Lang, stem: str, sure: float, rarity: float) -> None:
+        """Let a stem stand for the concept; the first one that does so surely sets how much the concept weighs."""
+        if sure >= SYNONYM and max(self.stems.values(), default=0.0) < SYNONYM:
+            self.weight = min(rarity, self.most)
+        self.stems[lang, stem] = max(sure, self.stems.get((lang, stem), 0.0))
 
     def needles(self, lang: Lang) -> list[tuple[float, str, bool]]:
         """Return the stems of one language, each between spaces, the surest first, and whether compounds hold it."""
@@ -103,6 +114,7 @@ class KnowledgeBase:
         for lang in LANGS:  # read here, where blocking is allowed
             stop_words(lang)
             synonyms(lang)
+            generic_words(lang)
         pieces = [piece for document in documents for piece in chunk(document.file, document.text)]
         # By identity: the hash of a passage reads every line of it.
         passages = {id(piece.passage): piece.passage for piece in pieces}
@@ -152,39 +164,36 @@ class KnowledgeBase:
 
     def _concepts(self, said: Sequence[str], lang: Lang) -> tuple[list[_Concept], dict[str, float]]:
         """Return what the words ask for, and the forms of them that the 4-grams look for."""
-        table = synonyms(lang)
+        table, generic = synonyms(lang), generic_words(lang)
         vocabulary = self._index.vocabularies[lang]
         concepts: list[_Concept] = []
         forms: dict[str, float] = {}
         of_group: dict[int, _Concept] = {}
         for word in said:
             variants = vocabulary.variants(word)
+            if len(word) < _TELLING and not variants:
+                continue
             asked = (word, *(variant.word for variant in variants if variant.weight >= _SURE))
             group = next((found for form in asked if (found := table.group(form)) is not None), None)
             known = of_group.get(group) if group is not None else None
-            concept = known or _Concept()
+            concept = known or _Concept(word in generic)
             sure = SYNONYM if known else 1.0
             for form in (word, *(variant.word for variant in variants[:2])):
                 forms.setdefault(form, _SYNONYM_GRAMS if known else 1.0)
             for variant in variants:
-                self._add(concept, lang, variant.stem, sure * variant.weight)
-            for other in LANGS:
-                if other != lang and self._index.vocabularies[other].knows(word):
-                    self._add(concept, other, self._index.vocabularies[other].stem(word), sure)
+                concept.add(lang, variant.stem, sure * variant.weight, vocabulary.rarity(variant.stem))
+            for other, words_of in self._index.vocabularies.items():
+                if other != lang and words_of.knows(word):
+                    concept.add(other, stem := words_of.stem(word), sure, words_of.rarity(stem))
             if known is None:
                 concepts.append(concept)
                 if group is not None:
                     of_group[group] = concept
                     for synonym in table.groups[group]:
                         if vocabulary.knows(synonym):
-                            self._add(concept, lang, vocabulary.stem(synonym), SYNONYM)
+                            stem = vocabulary.stem(synonym)
+                            concept.add(lang, stem, SYNONYM, vocabulary.rarity(stem))
         return concepts, forms
-
-    def _add(self, concept: _Concept, lang: Lang, stem: str, sure: float) -> None:
-        """Let a stem stand for a concept; the first one that does so surely sets how much the concept weighs."""
-        if concept.weight == _UNKNOWN and sure >= SYNONYM:
-            concept.weight = self._index.vocabularies[lang].rarity(stem)
-        concept.stems[lang, stem] = max(sure, concept.stems.get((lang, stem), 0.0))
 
     def _hit(self, number: int, score: float) -> Hit:
         """Return a piece as a hit."""

@@ -1,8 +1,9 @@
 """The word lists of retrieval, one set of small text files per language beside this module.
 
 Strategy: an operator can edit them without touching code. `stop_*.txt`: words that say nothing about what a question
-is about. `synonyms_*.txt`: one group of words per line that ask for the same thing. `known_*.txt`: ordinary words that
-are never taken for a misspelling. Lines that begin with # are comments. A file is read once, when first needed.
+is about. `generic_*.txt`: words that go with any subject. `synonyms_*.txt`: one group of words per line that ask for
+the same thing. `known_*.txt`: ordinary words that are never taken for a misspelling. Lines that begin with # are
+comments. A file is read once, when first needed.
 """
 
 from collections.abc import Callable, Iterator
@@ -52,6 +53,12 @@ def stop_words(lang: Lang) -> frozenset[str]:
 def known_words(lang: Lang) -> frozenset[str]:
     """Return ordinary words of a language, which are no misspelling of another."""
     return frozenset(word for line in _lines(f"known_{lang}.txt") for word in line)
+
+
+@cache
+def generic_words(lang: Lang) -> frozenset[str]:
+    """Return words of a language that go with any subject."""
+    return frozenset(word for line in _lines(f"generic_{lang}.txt") for word in line)
 
 
 @cache

@@ -30,6 +30,7 @@ themselves then there there's these they they'd they'll they're they've this tho
 toward towards under unless until up upon us very was wasn't we we'd we'll we're we've were weren't what what's
 whatever when when's whenever where where's wherever whether which whichever while who who's whoever whole whom
 whose why will with within without won't would wouldn't yet you you'd you'll you're you've your yours yourself
+arent cant didnt doesnt dont hows im isnt ive theres whats wheres whos wont youre
 """
 
 _SWEDISH = """
