@@ -57,6 +57,7 @@ WEBHOOK_ANSWER_MAX = 16 * 1024
 RECORD_TIMEOUT = 2.0  # claim and record, shielded
 TOMBSTONE_SECONDS = 24 * 3600.0
 LEDGER_ROWS = 100_000
+MEMORY = "memory"  # the value of `data` that names no folder
 
 
 def is_loopback(host: str) -> bool:
@@ -86,6 +87,7 @@ class Settings:
         turn_timeout: Seconds that a draft may take.
         action_webhook: URL that a confirmed action is posted to; without it actions are only recorded.
         action_delay_ms: Milliseconds that a recorded action takes, BEFORE[,AFTER] the point of no return.
+        data: Folder that remembers actions across restarts; several servers may share it. memory forgets at exit.
         token: Secret that clients must bring. Better given as AGENT_TOKEN: other users see flags.
         insecure: Serve other machines without a token.
         allow_host: Further Host header that is ours, such as a proxy's name.
@@ -108,6 +110,7 @@ class Settings:
     turn_timeout: float = 30.0
     action_webhook: str | None = None
     action_delay_ms: tuple[float, float] = (0.0, 0.0)
+    data: str = MEMORY
     token: str | None = None
     insecure: bool = False
     allow_host: tuple[str, ...] = ()
@@ -143,6 +146,7 @@ class Settings:
                 and not self.action_webhook.startswith(("http://", "https://")),
                 "action-webhook must be a URL that begins with http:// or https://",
             ),
+            (not self.data.strip(), "data must be a folder, or memory"),
             (not 0 <= self.port <= 65535, "port must be 0 to 65535"),
             (self.lang not in ("en", "sv"), "lang must be en or sv"),
             (not 0 <= self.mock_hallucinate <= 1, "mock-hallucinate must be 0 to 1"),

@@ -1,10 +1,64 @@
-"""Names the ledger that the settings ask for."""
+"""Names the ledger that the settings ask for. SQLAlchemy costs 0.2 s to import: only who keeps a file pays for it."""
 
-from ..config import Settings
+import os
+import sys
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from importlib.util import find_spec
+from pathlib import Path
+
+from ..config import MEMORY, Settings
+from ..errors import UsageError
+from ..ports.clock import Clock
 from ..ports.ledger import Ledger
+from ..ports.work import RunSync
 from .memory import MemoryLedger
+
+FOLDER = "agent-server"
+
+
+@asynccontextmanager
+async def opened_ledger(settings: Settings, run_sync: RunSync, clock: Clock) -> AsyncGenerator[Ledger, None]:
+    """Open the ledger of `settings.data` for the time of a block, settle what dead processes left in it, close it.
+
+    run_sync: does the database's blocking work; nothing of it runs on the event loop. clock: stamps lost rows.
+    Raises `agent.errors.UsageError` when the folder cannot be used.
+    """
+    if settings.data == MEMORY:
+        yield MemoryLedger()
+        return
+    if find_spec("fcntl") is None:
+        raise UsageError(
+            "actions cannot be kept in a folder on this system (no POSIX locks): use --data memory"
+        )
+    from .sqlite import SqliteLedger
+
+    async with SqliteLedger(_folder(settings.data), run_sync, clock) as ledger:
+        yield ledger
+
+
+def _folder(data: str) -> Path:
+    """Return a folder as written in agent.toml or the environment, where no shell has read the `~`."""
+    return Path(data).expanduser()
+
+
+def user_data_folder(environment: Mapping[str, str] = os.environ, platform: str = sys.platform) -> Path:
+    """Return where this user's programs keep their data, and this one its own (XDG base directories, or macOS's).
+
+    Raises `agent.errors.UsageError` when the user has no home folder.
+    """
+    try:
+        home = Path(environment["HOME"]) if environment.get("HOME") else Path.home()
+    except RuntimeError:
+        raise UsageError("there is no home folder to keep actions in: choose one with --data DIR") from None
+    if platform == "darwin":
+        return home / "Library" / "Application Support" / FOLDER
+    chosen = Path(environment.get("XDG_DATA_HOME", ""))
+    return (chosen if chosen.is_absolute() else home / ".local" / "share") / FOLDER
 
 
 def open_ledger(settings: Settings) -> Ledger:
-    """Return the ledger of this process; today that is always the one in memory."""
+    """Return a ledger in memory, for who does not use `opened_ledger`."""
+    if settings.data != MEMORY:
+        raise UsageError("a ledger in a folder must be opened with opened_ledger")
     return MemoryLedger()

@@ -1,19 +1,29 @@
 """What every ledger must do. A new one joins by a line in LEDGERS."""
 
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AbstractAsyncContextManager, nullcontext
+from pathlib import Path
 
 import pytest
 import trio
 
+from agent.app import Threads, WallClock
 from agent.ports.ledger import Ledger, Row
 from agent.storage.memory import MemoryLedger
+from agent.storage.sqlite import SqliteLedger
+from agent.testing.network import inline
 
-LEDGERS: dict[str, Callable[[], Ledger]] = {"memory": MemoryLedger}
+LEDGERS: dict[str, Callable[[Path], AbstractAsyncContextManager[Ledger]]] = {
+    "memory": lambda _: nullcontext(MemoryLedger()),
+    "sqlite in memory": lambda _: SqliteLedger(None, inline, WallClock()),
+    "sqlite": lambda folder: SqliteLedger(folder, Threads(2), WallClock()),
+}
 
 
 @pytest.fixture(params=sorted(LEDGERS))
-def ledger(request: pytest.FixtureRequest) -> Ledger:
-    return LEDGERS[request.param]()
+async def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[Ledger, None]:
+    async with LEDGERS[request.param](tmp_path) as opened:
+        yield opened
 
 
 async def test_first_claim_wins_and_every_later_one_loses(ledger: Ledger) -> None:

@@ -1,0 +1,243 @@
+"""The ledger in a file: what survives, who may call a claim lost, and what is said when the folder cannot be used."""
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import trio
+
+from agent.config import TOMBSTONE_SECONDS, Settings
+from agent.errors import AgentError, UsageError
+from agent.storage import sqlite
+from agent.storage.memory import MemoryLedger
+from agent.storage.open import open_ledger, opened_ledger, user_data_folder
+from agent.storage.sqlite import FILE, LOST, OWNERS, SqliteLedger
+from agent.testing.network import inline
+
+NOW = 1_700_000_000_000
+DAY = int(TOMBSTONE_SECONDS * 1000)
+
+
+class FixedClock:
+    """It is always the same moment in the world."""
+
+    def now_ms(self) -> int:
+        return NOW
+
+
+def ledger(folder: Path | None) -> SqliteLedger:
+    return SqliteLedger(folder, inline, FixedClock())
+
+
+def owners(folder: Path) -> list[str]:
+    return [path.name for path in (folder / OWNERS).iterdir()]
+
+
+async def test_what_was_recorded_is_there_after_a_restart(tmp_path: Path) -> None:
+    """Closed and opened again, the file gives the same rows, and a claimed id stays claimed."""
+    async with ledger(tmp_path) as first:
+        await first.claim("a", "send_sms", NOW)
+        await first.record("a", "done", {"success": True, "data": {"n": 1}}, NOW + 1)
+        before = await first.rows()
+    async with ledger(tmp_path) as second:
+        assert await second.rows() == before
+        assert await second.claim("a", "send_sms", NOW + 2) is False
+
+
+async def test_a_claim_that_was_never_recorded_is_unknown_after_a_restart(tmp_path: Path) -> None:
+    """Who opens next finds it unknown, with the result a client would get, and cannot claim it."""
+    async with ledger(tmp_path) as first:
+        await first.claim("a", "send_sms", NOW - 5)
+    async with ledger(tmp_path) as second:
+        row = await second.get("a")
+        assert row is not None
+        assert (row.status, row.result, row.claimed_at, row.ended_at) == ("unknown", LOST, NOW - 5, NOW)
+        assert await second.claim("a", "send_sms", NOW) is False
+
+
+async def test_a_claim_of_a_living_owner_is_left_alone(tmp_path: Path) -> None:
+    """A second ledger on the same file changes nothing of the first one's running actions, and sees them."""
+    async with ledger(tmp_path) as first:
+        await first.claim("a", "send_sms", NOW)
+        async with ledger(tmp_path) as second:
+            row = await second.get("a")
+            assert row is not None
+            assert row.status == "claimed"
+            assert await second.claim("a", "send_sms", NOW) is False
+            await first.record("a", "done", {"success": True}, NOW)
+            row = await second.get("a")
+            assert row is not None
+            assert row.status == "done"
+
+
+async def test_locks_of_the_dead_are_tidied_away(tmp_path: Path) -> None:
+    """Each open ledger has one lock file; closing removes it, and opening removes what a dead process left."""
+    (tmp_path / OWNERS).mkdir()
+    (tmp_path / OWNERS / "dead").touch()
+    async with ledger(tmp_path):
+        async with ledger(tmp_path):
+            assert len(owners(tmp_path)) == 2
+            assert "dead" not in owners(tmp_path)
+        assert len(owners(tmp_path)) == 1
+    assert owners(tmp_path) == []
+
+
+async def test_tombstones_last_a_day(tmp_path: Path) -> None:
+    """A finished row is kept for 24 hours and forgotten at a record after it; a running one is kept."""
+    async with ledger(tmp_path) as opened:
+        for name in ("a", "b", "c"):
+            await opened.claim(name, "x", NOW)
+        await opened.record("a", "done", {}, NOW)
+        await opened.record("b", "done", {}, NOW + DAY)
+        assert await opened.get("a") is not None
+        await opened.claim("d", "x", NOW)
+        await opened.record("d", "done", {}, NOW + DAY + 1)
+        assert [row.suggestion_id for row in await opened.rows()] == ["d", "c", "b"]
+
+
+async def test_old_tombstones_are_forgotten_when_it_opens(tmp_path: Path) -> None:
+    """What ended more than a day before is not read back."""
+    async with ledger(tmp_path) as first:
+        await first.claim("a", "x", 0)
+        await first.record("a", "done", {}, NOW - DAY - 1)
+    async with ledger(tmp_path) as second:
+        assert await second.rows() == ()
+
+
+async def test_a_claim_is_on_disk_when_it_is_answered(tmp_path: Path) -> None:
+    """Another connection reads the row at once, and every commit is synced to a write-ahead log."""
+    async with ledger(tmp_path) as opened:
+        await opened.claim("a", "x", NOW)
+        with sqlite3.connect(tmp_path / FILE) as other:
+            assert other.execute("SELECT suggestion_id, status FROM actions").fetchall() == [("a", "claimed")]
+            assert other.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+        other.close()
+        assert opened._engine is not None
+        with opened._engine.connect() as connection:
+            assert connection.exec_driver_sql("PRAGMA synchronous").scalar_one() == 2  # FULL
+
+
+async def test_a_write_that_another_process_blocks_is_an_error_of_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A claim that waited in vain raises AgentError without the statement, and claims nothing."""
+    monkeypatch.setattr(sqlite, "LOCK_WAIT", 0.01)
+    async with ledger(tmp_path) as opened:
+        other = sqlite3.connect(tmp_path / FILE, isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(AgentError, match=r"^the ledger: database is locked$"):
+            await opened.claim("secret", "x", NOW)
+        other.execute("ROLLBACK")
+        other.close()
+        assert await opened.claim("secret", "x", NOW) is True
+
+
+async def test_a_cancelled_claim_that_waits_for_its_turn_claims_nothing(tmp_path: Path) -> None:
+    """Calls go one at a time; one that is cancelled while it waits has done nothing."""
+    gate = trio.Event()
+
+    async def slow(function: Callable[[], object]) -> object:
+        await gate.wait()
+        return function()
+
+    gate.set()
+    async with SqliteLedger(tmp_path, slow, FixedClock()) as opened:  # type: ignore[arg-type]
+        gate = trio.Event()
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(opened.claim, "first", "x", NOW)
+            await trio.testing.wait_all_tasks_blocked()
+            with trio.move_on_after(0):
+                await opened.claim("second", "x", NOW)
+            gate.set()
+        assert [row.suggestion_id for row in await opened.rows()] == ["first"]
+
+
+def _a_file(folder: Path) -> None:
+    folder.write_text("not a folder")
+
+
+def _garbage(folder: Path) -> None:
+    folder.mkdir()
+    (folder / FILE).write_bytes(b"no database at all, but long enough to be read as the header of one" * 20)
+
+
+def _newer(folder: Path) -> None:
+    folder.mkdir()
+    with sqlite3.connect(folder / FILE) as made:
+        made.execute("PRAGMA user_version=99")
+    made.close()
+
+
+@pytest.mark.parametrize("spoil", [_a_file, _garbage, _newer])
+async def test_a_folder_that_cannot_be_used_is_said_in_one_line(
+    tmp_path: Path, spoil: Callable[[Path], None]
+) -> None:
+    """A file in its place, a damaged database and one of a newer version: a UsageError that names --data."""
+    folder = tmp_path / "data"
+    spoil(folder)
+    with pytest.raises(UsageError, match="--data DIR") as raised:
+        async with ledger(folder):
+            raise AssertionError("it opened")
+    assert "\n" not in str(raised.value)
+    assert not (folder / OWNERS).is_dir() or owners(folder) == []
+
+
+async def test_the_settings_choose_memory_or_a_folder(tmp_path: Path) -> None:
+    """`memory` is the ledger of one process; anything else is a folder, made when it is not there."""
+    async with opened_ledger(Settings(), inline, FixedClock()) as opened:
+        assert isinstance(opened, MemoryLedger)
+    settings = replace(Settings(), data=str(tmp_path / "a" / "b"))
+    async with opened_ledger(settings, inline, FixedClock()) as opened:
+        assert isinstance(opened, SqliteLedger)
+        await opened.claim("a", "x", NOW)
+    assert (tmp_path / "a" / "b" / FILE).is_file()
+    with pytest.raises(UsageError):
+        open_ledger(settings)
+
+
+async def test_two_ledgers_open_at_once_on_a_new_folder(tmp_path: Path) -> None:
+    """Whoever comes first makes the file; all of them open, and one claims."""
+    threads = trio.CapacityLimiter(8)
+    won: list[bool] = []
+
+    async def in_thread(function: Callable[[], object]) -> object:
+        return await trio.to_thread.run_sync(function, limiter=threads)
+
+    async with AsyncExitStack() as stack, trio.open_nursery() as nursery:
+
+        async def one() -> None:
+            made = SqliteLedger(tmp_path / "new", in_thread, FixedClock())  # type: ignore[arg-type]
+            opened = await stack.enter_async_context(made)
+            won.append(await opened.claim("a", "x", NOW))
+
+        for _ in range(8):
+            nursery.start_soon(one)
+    assert sorted(won) == [False] * 7 + [True]
+
+
+@pytest.mark.parametrize(
+    ("environment", "platform", "expected"),
+    [
+        ({"HOME": "/home/a"}, "linux", "/home/a/.local/share/agent-server"),
+        ({"HOME": "/home/a", "XDG_DATA_HOME": "/data"}, "linux", "/data/agent-server"),
+        ({"HOME": "/home/a", "XDG_DATA_HOME": "relative"}, "linux", "/home/a/.local/share/agent-server"),
+        ({"HOME": "/Users/a"}, "darwin", "/Users/a/Library/Application Support/agent-server"),
+    ],
+)
+def test_the_users_data_folder(environment: dict[str, str], platform: str, expected: str) -> None:
+    """Where programs keep data on this platform; a relative XDG_DATA_HOME counts as unset, as its standard says."""
+    assert user_data_folder(environment, platform) == Path(expected)
+
+
+def test_no_home_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a home folder the operator is told to name one."""
+
+    def homeless() -> Path:
+        raise RuntimeError("no home")
+
+    monkeypatch.setattr(Path, "home", homeless)
+    with pytest.raises(UsageError, match="--data DIR"):
+        user_data_folder({}, "linux")
