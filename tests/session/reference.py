@@ -118,6 +118,7 @@ class Reference:
             self._send("error", code="rate_limited", id=id)
         elif self.state == "executing":
             if len(self.queue) == QUEUE:
+                self._tokens += 1 if self._rate else 0  # only what pre-empts or queues is counted
                 self._send("error", code="busy", id=id)
             else:
                 self.queue.append(id)

@@ -432,7 +432,7 @@ def test_the_session_is_what_its_model_says() -> None:
     run_state_machine_as_test(
         SessionMachine,
         settings=settings(
-            max_examples=60,
+            max_examples=200,
             stateful_step_count=40,
             deadline=None,
             derandomize=True,
