@@ -47,7 +47,7 @@ _SWEDISH_ENDING = re.compile(
     r"are|aren|ade|aste|rabatt|tid|tiden|ets|ens|sion|tionen|tioner|tjänst|skap|dom|ast|are|ar|or|et|en|er|a|j)$"
 )
 _ENGLISH_ENDING = re.compile(
-    r"(?:ing|tion|tions|ies|ied|ly|ment|ments|ness|ity|ous|ful|less|able|ible|ive|ance|ence|ers|ed|es|y|th|ck|gh|w)$"
+    r"(?:ing|tion|tions|ies|ied|ly|ment|ments|ness|ity|ous|ful|less|able|ible|ive|ance|ence|ure|age|ine|ate|ize|ers|ed|es|y|th|ck|gh|w)$"
 )
 _SWEDISH_PAIR = re.compile(
     r"kt|sj|gg|sk|kv|lj|bj|fj|hj|ij|dd|mm|nn|[aeiou]k(?=[aeiou])|sv|nk|tj|bb|tt$|st(?=a)"
