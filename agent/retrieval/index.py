@@ -30,8 +30,8 @@ _TERMS = 64  # of a query, per arm
 _HEAP_SMALL = 15_000_000  # bytes; tantivy's least for one thread
 _HEAP_LARGE = 120_000_000
 _LARGE = 5_000  # pieces from which the larger heap pays
-_STEM_POSTINGS = 20_000  # entries of posting lists that a search of stems reads
-_GRAM_POSTINGS = 10_000  # and one of 4-grams, of which a query has many more
+_STEM_POSTINGS = 10_000  # entries of posting lists that a search of stems reads
+_GRAM_POSTINGS = 6_000  # and one of 4-grams, of which a query has many more
 
 
 @dataclass(frozen=True, slots=True)
