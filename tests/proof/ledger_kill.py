@@ -1,0 +1,159 @@
+"""What the processes do that the ledger's proof starts and kills: the real runner over the real file.
+
+Each function is the life of one process. It says over its pipe how far it has come; at a spot it waits for the kill.
+"""
+
+import os
+from collections.abc import Callable, Mapping
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import trio
+
+from agent.actions.runner import Runner
+from agent.app import Threads, WallClock
+from agent.ports.action import Call, Outcome
+from agent.ports.ledger import Row, Status
+from agent.storage.sqlite import SqliteLedger
+
+BEFORE_CLAIM, BEFORE_EFFECT, BEFORE_RECORD = SPOTS = ("before claim", "before effect", "before record")
+
+
+class NoFigures:
+    """An Observer that looks away."""
+
+    def count(self, metric: str, label: str = "") -> None:
+        pass
+
+    def measure(self, metric: str, seconds: float) -> None:
+        pass
+
+    def gauge(self, metric: str, change: int) -> None:
+        pass
+
+
+class Spot:
+    """The place where a process waits to be killed; "" for one that is not."""
+
+    def __init__(self, name: str, pipe: Connection) -> None:
+        self._name = name
+        self._pipe = pipe
+
+    def reach(self, name: str) -> None:
+        """Stop everything here, when this is the spot: nothing of this process runs until it is killed."""
+        if name == self._name:
+            self._pipe.send(name)
+            self._pipe.recv()  # nothing is ever sent
+
+
+class SpottedLedger:
+    """The ledger, with the spots around its claim and record."""
+
+    def __init__(self, ledger: SqliteLedger, spot: Spot) -> None:
+        self._ledger = ledger
+        self._spot = spot
+        self.get = ledger.get
+        self.rows = ledger.rows
+
+    async def claim(self, suggestion_id: str, action: str, at: int) -> bool:
+        """Claim, before or after the spot."""
+        self._spot.reach(BEFORE_CLAIM)
+        won = await self._ledger.claim(suggestion_id, action, at)
+        self._spot.reach(BEFORE_EFFECT)
+        return won
+
+    async def record(self, suggestion_id: str, status: Status, result: Mapping[str, Any], at: int) -> None:
+        """Record, after the spot."""
+        self._spot.reach(BEFORE_RECORD)
+        await self._ledger.record(suggestion_id, status, result, at)
+
+
+class Append:
+    """An executor whose effect is a line in a file, on disk when it returns."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / "effects"
+
+    async def run(self, call: Call, begin: Callable[[], None]) -> Mapping[str, Any]:
+        """Append the suggestion's id."""
+        begin()
+        file = os.open(self._path, os.O_APPEND | os.O_CREAT | os.O_WRONLY, 0o600)
+        os.write(file, f"{call.suggestion_id}\n".encode())
+        os.fsync(file)
+        os.close(file)
+        return {}
+
+
+def effects(folder: Path) -> list[str]:
+    """The ids whose effect has happened, once for each time."""
+    path = folder / "effects"
+    return path.read_text().splitlines() if path.exists() else []
+
+
+async def _run(runner: Runner, suggestion_id: str) -> Outcome:
+    """Run one action to its report."""
+    reported: list[Outcome] = []
+    runner.start(Call(suggestion_id, "append", {}), reported.append)
+    await runner.wait_idle()
+    return reported[0]
+
+
+def one_action(folder: Path, suggestion_id: str, spot: str, pipe: Connection) -> None:
+    """Open the file, run one action through the runner, and reach the spot on the way."""
+
+    async def life() -> None:
+        async with SqliteLedger(folder, Threads(), WallClock()) as ledger, trio.open_nursery() as nursery:
+            spotted = SpottedLedger(ledger, Spot(spot, pipe))
+            await _run(Runner(nursery, spotted, Append(folder), WallClock(), NoFigures()), suggestion_id)
+
+    trio.run(life)
+    pipe.send("it ran to its end")
+
+
+def after_the_restart(folder: Path, suggestion_id: str, pipe: Connection) -> None:
+    """Open the file, tell the row and the effects that are there, then how a second confirm would end."""
+
+    async def life() -> tuple[Row | None, int, Outcome]:
+        async with SqliteLedger(folder, Threads(), WallClock()) as ledger, trio.open_nursery() as nursery:
+            runner = Runner(nursery, ledger, Append(folder), WallClock(), NoFigures())
+            await runner.wait_idle()
+            row, happened = await ledger.get(suggestion_id), effects(folder).count(suggestion_id)
+            return row, happened, await _run(runner, suggestion_id)
+
+    pipe.send(trio.run(life))
+
+
+def many_actions(folder: Path, name: str, pipe: Connection) -> None:
+    """Run one action after the other until killed."""
+
+    async def life() -> None:
+        async with SqliteLedger(folder, Threads(), WallClock()) as ledger, trio.open_nursery() as nursery:
+            runner = Runner(nursery, ledger, Append(folder), WallClock(), NoFigures())
+            pipe.send("open")
+            for number in range(100_000):
+                await _run(runner, f"{name}.{number}")
+
+    trio.run(life)
+
+
+def claimers(folder: Path, ids: list[str], pipe: Connection) -> None:
+    """Two claimers of each id, started together with those of the other processes; tell how many each id was won."""
+
+    async def life() -> dict[str, int]:
+        won = dict.fromkeys(ids, 0)
+
+        async def claimer(suggestion_id: str) -> None:
+            if await ledger.claim(suggestion_id, "append", 0):
+                won[suggestion_id] += 1
+
+        async with SqliteLedger(folder, Threads(), WallClock()) as ledger:
+            pipe.send("open")
+            pipe.recv()
+            async with trio.open_nursery() as nursery:
+                for suggestion_id in ids:
+                    nursery.start_soon(claimer, suggestion_id)
+                    nursery.start_soon(claimer, suggestion_id)
+        return won
+
+    pipe.send(trio.run(life))
