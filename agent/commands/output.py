@@ -15,6 +15,12 @@ def write(text: str) -> None:
     print(text, end="", flush=True)
 
 
+def write_line(line: bytes) -> None:
+    """Print one line of UTF-8, whatever the terminal's encoding is."""
+    sys.stdout.buffer.write(line + b"\n")
+    sys.stdout.flush()
+
+
 def complain(line: str) -> None:
     """Print one line, whatever breaks are in it, to standard error."""
     print("agent: " + " ".join(line.split()), file=sys.stderr, flush=True)

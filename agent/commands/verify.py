@@ -1,0 +1,131 @@
+"""`agent verify`: the number rule for answers and sources of any origin, as a filter of JSON lines.
+
+Strategy: one line in, one line out, flushed at once, so it serves a pipe as well as a file. Only the rule itself is
+imported, nothing of the server. The first line that cannot be read ends the run; what came before it is already out.
+"""
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
+from pathlib import Path
+
+import msgspec
+
+from ..errors import UsageError
+from ..grounding.verify import check, snippets_of
+from ..ports.search import Snippet
+from .output import OK, REFUSED, write_line
+
+
+class _Source(msgspec.Struct):
+    """A snippet as a line gives it."""
+
+    file: str
+    snippet: str
+
+
+class _Line(msgspec.Struct):
+    """One answer and what it has to stand on: `snippets`, or `passages` with a blank line between two."""
+
+    answer: str
+    snippets: list[_Source] | None = None
+    passages: str | None = None
+
+
+class _Token(msgspec.Struct):
+    """One number of the answer; `supported_by` is the index of the snippet that holds it, counted from 0."""
+
+    text: str
+    kind: str
+    value: str
+    supported_by: int | None
+
+
+class _Report(msgspec.Struct):
+    """What the rule says of one line; `unsupported` are the texts of the numbers that no snippet holds."""
+
+    verdict: str
+    tokens: list[_Token]
+    unsupported: list[str]
+
+
+def verify(*files: Path) -> int:
+    """Check the numbers of answers against their sources: JSON lines in and out.
+
+    In, one line per answer (other keys are passed over):
+      {"answer": "...", "snippets": [{"file": "...", "snippet": "..."}]}
+      {"answer": "...", "passages": "blocks with a blank line between two"}
+    Out, in the same order:
+      {"verdict": "pass" or "block", "unsupported": ["..."],
+       "tokens": [{"text", "kind", "value", "supported_by"}]}
+
+    supported_by: index, from 0, of the snippet or block that holds the number,
+    or null. It tells that the number stands there, not that it is said of the
+    right thing. unsupported: the numbers that no snippet holds, as written.
+
+    Exit status: 0 all pass, 3 at least one is blocked, 2 a line cannot be read
+    (the lines before it are answered).
+
+    Example: agent verify answers.jsonl | grep '"block"'
+
+    Parameters
+    ----------
+    files
+        Files of JSON lines; without any, standard input is read.
+    """
+    status = OK
+    for place, line in _lines(files):
+        report = _report(place, line)
+        write_line(msgspec.json.encode(report))
+        if report.verdict != "pass":
+            status = REFUSED
+    return status
+
+
+def _lines(files: Sequence[Path]) -> Iterator[tuple[str, bytes]]:
+    """Yield each line that is not blank, and where it stands."""
+    for file in files or (None,):
+        name = "standard input" if file is None else str(file)
+        try:
+            with nullcontext(sys.stdin.buffer) if file is None else open(file, "rb") as source:
+                for number, line in enumerate(source, 1):
+                    if number == 1:
+                        line = line.removeprefix(b"\xef\xbb\xbf")
+                    if line.strip():
+                        yield f"{name}, line {number}", line
+        except OSError as error:
+            raise UsageError(f"{name} cannot be read: {error.strerror or error}") from None
+
+
+def _report(place: str, line: bytes) -> _Report:
+    """Return what the rule says of one line; `place` is where it stands."""
+    try:
+        given = _DECODER.decode(line)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise UsageError(f"{place}: {error or 'nested too deeply'}; {_WANTED}") from None
+    if (given.snippets is None) == (given.passages is None):
+        raise UsageError(f"{place}: one of snippets and passages is needed; {_WANTED}")
+    if given.snippets is not None:
+        snippets = tuple(Snippet(source.file, source.snippet, 1, 1) for source in given.snippets)
+    else:
+        snippets = snippets_of(given.passages or "")
+    verdict = check(given.answer, snippets)
+    index = {id(snippet): number for number, snippet in enumerate(snippets)}
+    cited = [index[id(snippet)] for snippet in verdict.citations]
+    return _Report(
+        "pass" if verdict.passed else "block",
+        [
+            _Token(
+                each.text,
+                each.kind,
+                each.value,
+                None if each.supported_by is None else cited[each.supported_by],
+            )
+            for each in verdict.checks
+        ],
+        [each.text for each in verdict.unsupported],
+    )
+
+
+_DECODER = msgspec.json.Decoder(_Line)
+_WANTED = 'write {"answer": "...", "snippets": [{"file": "...", "snippet": "..."}]} or "passages": "..." on one line'
