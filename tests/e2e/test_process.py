@@ -1,0 +1,157 @@
+"""The real command in a real process with a real socket: starting, asking, refusing to start, going down."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+import trio
+
+from .independent import unsupported
+from .plain import plain
+
+ROOT = Path(__file__).parents[2]
+KB = ROOT / "kb"
+PATIENCE = 30.0  # seconds; a machine that is busy with other things is slow
+URLS = re.compile(r"page +http://127\.0\.0\.1:(\d+)/\nsocket +ws://127\.0\.0\.1:\1/ws\n")
+
+
+def environment() -> dict[str, str]:
+    """Return this process's environment without settings of the agent's."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("AGENT_")}
+    return kept | {"PYTHONPATH": str(ROOT)}
+
+
+def command(*arguments: str) -> list[str]:
+    """Return the command line of `agent` with these arguments."""
+    return [sys.executable, "-m", "agent", *arguments]
+
+
+def run(folder: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end in a folder, without a shell."""
+    return subprocess.run(
+        command(*arguments),
+        cwd=folder,
+        env=environment() | variables,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=PATIENCE,
+        check=False,
+    )
+
+
+@contextmanager
+def serve(folder: Path, *arguments: str) -> Iterator[tuple["subprocess.Popen[str]", int]]:
+    """Start a server on a free port; yield its process and port once it has said where it is."""
+    with (
+        (folder / "log").open("w", encoding="utf-8") as log,
+        subprocess.Popen(
+            command("serve", "--port", "0", "--kb", str(KB), *arguments),
+            cwd=folder,
+            env=environment(),
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+        ) as process,
+    ):
+        silent = threading.Timer(PATIENCE, process.kill)
+        silent.start()
+        try:
+            assert process.stdout is not None
+            said = process.stdout.readline() + process.stdout.readline()
+            match = URLS.fullmatch(said)
+            silent.cancel()
+            assert match, said + (folder / "log").read_text(encoding="utf-8")
+            yield process, int(match[1])
+        finally:
+            silent.cancel()
+            process.kill()
+
+
+def end(process: "subprocess.Popen[str]") -> int:
+    """Send SIGTERM and return the exit status."""
+    process.send_signal(signal.SIGTERM)
+    return process.wait(PATIENCE)
+
+
+async def test_server_answers_over_a_socket_and_drains_on_sigterm(tmp_path: Path) -> None:
+    """It says where it is, serves page and socket there, and on SIGTERM closes with 1012 and exits 0."""
+    with serve(tmp_path) as (process, port):
+        host = f"127.0.0.1:{port}"
+        with trio.fail_after(PATIENCE):
+            page = await trio.open_tcp_stream("127.0.0.1", port)
+            await page.send_all(f"GET / HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+            assert (await page.receive_some()).startswith(b"HTTP/1.1 200")
+            await page.aclose()
+            stream = await trio.open_tcp_stream("127.0.0.1", port)
+            async with plain(stream, host=host) as client:
+                await client.ask("What does the Standard plan cost per month?")
+                frames = await client.until("response")
+                deltas = [frame["delta"] for frame in frames if frame["type"] == "stream"]
+                response = frames[-1]
+                assert "".join(deltas) == response["text"]
+                assert "299" in response["text"]
+                assert (
+                    unsupported(response["text"], [each["snippet"] for each in response["citations"]]) == []
+                )
+                process.send_signal(signal.SIGTERM)
+                assert await client.until_closed() == 1012
+        assert process.wait(PATIENCE) == 0
+    log = (tmp_path / "log").read_text(encoding="utf-8")
+    assert "Traceback" not in log
+    assert "Standard plan" not in log
+
+
+def test_ask_says_by_its_exit_status_how_it_went(tmp_path: Path) -> None:
+    """0 for an answer, with its sources; 3 for a refusal; 1 when there is no server."""
+    with serve(tmp_path, "--pace-ms", "0") as (process, port):
+        url = f"ws://127.0.0.1:{port}/ws"
+        answered = run(tmp_path, "ask", "What does the Standard plan cost per month?", "--url", url)
+        refused = run(tmp_path, "ask", "what is the capital of Mongolia", "--url", url)
+        assert end(process) == 0
+    assert (answered.returncode, answered.stderr) == (0, "")
+    assert "299" in answered.stdout
+    assert "kb/pricing.md" in answered.stdout
+    assert refused.returncode == 3
+    assert "I couldn't find any references to this in the knowledge base" in refused.stdout
+    alone = run(tmp_path, "ask", "anybody there?", "--url", url)
+    assert (alone.returncode, alone.stdout) == (1, "")
+    assert_one_line(alone.stderr, "cannot connect")
+
+
+def test_folder_without_a_knowledge_base(tmp_path: Path) -> None:
+    """Without `kb/` the server does not start: one line says how to point to one, exit 2."""
+    ended = run(tmp_path, "serve")
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert_one_line(ended.stderr, "--kb")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "variables", "named"),
+    [
+        (("--mock-hallucinate", "1.5"), {}, "mock-hallucinate"),
+        ((), {"AGENT_PORT": "70000"}, "port"),
+        (("--host", "0.0.0.0"), {}, "token"),
+    ],
+)
+def test_wrong_setting(
+    arguments: tuple[str, ...], variables: dict[str, str], named: str, tmp_path: Path
+) -> None:
+    """A setting that cannot work ends as one line that names it, exit 2, whatever it came from."""
+    ended = run(tmp_path, "serve", "--kb", str(KB), *arguments, **variables)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert_one_line(ended.stderr, named)
+
+
+def assert_one_line(text: str, holds: str) -> None:
+    """Check that a complaint is one line, holds some words and no traceback."""
+    assert text.endswith("\n")
+    assert text.count("\n") == 1, text
+    assert holds in text
