@@ -25,7 +25,7 @@ from .tables import generic_words, stop_words, synonyms
 FLOOR = 0.5
 """Least coverage of the best hit, 0..1: below it the search has found nothing (calibrated in tests/retrieval)."""
 
-LEAST = 0.25
+LEAST = 0.2
 """Floor of the floor, for the longest questions."""
 
 NEAR = 0.4
@@ -41,7 +41,7 @@ SYNONYM = 0.9
 """How surely a synonym stands for the word that was asked."""
 
 _SHORT = 3  # concepts of a question up to which the floor stands
-_EASING = 0.06  # and how much it sinks for each further one: a long question says more than it asks
+_EASING = 0.1  # and how much it sinks for each further one: a long question says more than it asks
 _SURE = 0.7  # of a misspelt word, to ask for the synonyms of what it may be
 _COMPOUNDED = 5  # letters of a stem that is also found as the beginning or end of a longer one
 _IN_COMPOUND = 0.8  # and how surely it is then
