@@ -20,6 +20,7 @@ COMMANDS = {
     "chat": "agent.commands.talk:chat",
     "ask": "agent.commands.talk:ask",
     "demo": "agent.testing.demo:demo",
+    "soak": "agent.testing.soak:soak",
     "verify": "agent.commands.verify:verify",
     "diagrams": "agent.commands.describe:diagrams",
     "schema": "agent.commands.describe:schema",

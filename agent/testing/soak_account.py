@@ -1,0 +1,298 @@
+"""What one connection was promised and what it got: the invariants, as a client can check them.
+
+Pure: the caller says what was sent and what came, and when. A rule that is broken is noted at the frame that breaks
+it; what is owed is checked by `settled`, once the client believes that nothing is in progress.
+
+Numbers are checked the hard way, by runs of digits: each must stand in a citation, leading zeros aside. The mock's and
+a script's drafts hold numbers as their sources write them; a model that rewrites `1 234` as `1234` would need the
+number rule itself, which is not asked here so that the check shares no code with what it checks.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from .soak_wire import Frame
+
+_RUN = re.compile(r"\d+")
+_EXPECTED_ERRORS = ("busy", "rate_limited", "shutting_down", "unknown_suggestion")
+
+
+@dataclass(slots=True)
+class Asked:
+    """A message. `cancelled_at`: when its cancel was sent, in seconds."""
+
+    at: float
+    said: str = ""
+    cancelled_at: float | None = None
+    ended: str | None = None  # the reason of its stream_end, or the code of its error
+    answered: bool = False
+
+
+@dataclass(slots=True)
+class Suggested:
+    """A suggestion: how often the client decided on it, and how often it was told of an end."""
+
+    confirms: int = 0
+    rejects: int = 0
+    answers: int = 0  # action_executed frames
+    closed: int = 0  # action_closed frames
+    ends: int = 0
+    live: bool = True
+
+
+@dataclass(slots=True)
+class Tally:
+    """The figures of a whole soak, shared by its accounts. `cancel_seconds`: from sending it to its stream_end."""
+
+    counts: dict[str, int] = field(default_factory=dict)
+    broken: dict[str, int] = field(default_factory=dict)
+    examples: list[str] = field(default_factory=list)
+    cancel_seconds: list[float] = field(default_factory=list)
+
+    def count(self, what: str) -> None:
+        """Add one to a count."""
+        self.counts[what] = self.counts.get(what, 0) + 1
+
+    def violation(self, invariant: str, what: str) -> None:
+        """Note a broken invariant; the first twenty are kept in words."""
+        self.broken[invariant] = self.broken.get(invariant, 0) + 1
+        if len(self.examples) < 20:
+            self.examples.append(f"{invariant}: {what}")
+
+
+class Account:
+    """One connection's messages and suggestions. `name` stands in what is noted."""
+
+    def __init__(self, name: str, tally: Tally) -> None:
+        self.messages: dict[str, Asked] = {}
+        self.suggestions: dict[str, Suggested] = {}
+        self.guesses = 0  # confirms of ids that were never issued to this client, not answered yet
+        self._name = name
+        self._tally = tally
+        self._came = 0
+        self._owed: str | None = None  # the message whose response must be the next frame
+
+    # --- what the client does
+
+    def asked(self, id: str, at: float) -> None:
+        """A message is about to be sent."""
+        self._tally.count("messages")
+        self.messages[id] = Asked(at)
+
+    def cancelled(self, at: float, id: str | None = None) -> None:
+        """A cancel, of everything or of one message, is about to be sent."""
+        self._tally.count("cancels")
+        for message in self.in_progress() if id is None else [id]:
+            asked = self.messages[message]
+            if asked.cancelled_at is None:
+                asked.cancelled_at = at
+
+    def confirmed(self, suggestion: str) -> None:
+        """A confirm is about to be sent; of an id that this client was never given, it is a guess."""
+        self._tally.count("confirms")
+        if suggestion in self.suggestions:
+            self.suggestions[suggestion].confirms += 1
+        else:
+            self.guesses += 1
+
+    def rejected(self, suggestion: str) -> None:
+        """A reject is about to be sent."""
+        self._tally.count("rejects")
+        self.suggestions[suggestion].rejects += 1
+
+    # --- what it knows
+
+    def in_progress(self) -> list[str]:
+        """Return the messages that have not ended, oldest first."""
+        return [id for id, asked in self.messages.items() if asked.ended is None]
+
+    def live(self) -> list[str]:
+        """Return the suggestions that can still be decided on, as far as the client knows."""
+        return [id for id, each in self.suggestions.items() if each.live and not each.confirms]
+
+    @property
+    def waiting(self) -> bool:
+        """Whether an end, a response or the answer to a confirm is still to come."""
+        return (
+            self._owed is not None
+            or self.guesses > 0
+            or any(asked.ended is None for asked in self.messages.values())
+            or any(each.answers < each.confirms for each in self.suggestions.values())
+        )
+
+    # --- what comes
+
+    def came(self, frame: Frame, at: float) -> None:
+        """Take note of a frame."""
+        kind = frame["type"]
+        self._tally.count(f"{kind} frames")
+        self._came += 1
+        if self._owed is not None and (kind, frame.get("id")) != ("response", self._owed):
+            self._broken("I1", f"{self._owed} is done, and instead of its response came {kind}")
+            self._owed = None
+        handler = self._FRAMES.get(kind)
+        if handler is None:
+            self._broken("I7", f"an unknown frame {kind}")
+        else:
+            handler(self, frame, at)
+
+    def settled(self) -> None:
+        """Nothing is in progress and the client has been quiet: check that everything has ended, exactly once."""
+        for id in self.in_progress():
+            self._broken("I1", f"{id} has not ended")
+        if self._owed is not None:
+            self._broken("I1", f"{self._owed} is done without a response")
+        for id, each in self.suggestions.items():
+            if each.ends != 1:
+                self._broken("I5", f"{id} ended {each.ends} times: {each}")
+            if each.answers < each.confirms:
+                self._broken("I5", f"{each.confirms - each.answers} confirms of {id} were not answered")
+            if each.answers > each.confirms + each.rejects:
+                self._broken("I4", f"{each.confirms} confirms of {id} were answered {each.answers} times")
+        if self.guesses:
+            self._broken("I5", f"{self.guesses} confirms of unknown ids were not answered")
+
+    def _broken(self, invariant: str, what: str) -> None:
+        self._tally.violation(invariant, f"{self._name}: {what}")
+
+    def _message(self, frame: Frame) -> Asked | None:
+        asked = self.messages.get(str(frame.get("id")))
+        if asked is None:
+            self._broken("I7", f"{frame['type']} for {frame.get('id')}, which was not asked here")
+        return asked
+
+    def _welcome(self, frame: Frame, at: float) -> None:
+        if self._came > 1:
+            self._broken("I7", "welcome is not the first frame")
+
+    def _stream(self, frame: Frame, at: float) -> None:
+        asked = self._message(frame)
+        if asked is None:
+            return
+        if asked.ended is not None:
+            self._broken("I2" if asked.ended == "cancelled" else "I1", f"a delta after {asked.ended}")
+        asked.said += frame["delta"]
+
+    def _stream_end(self, frame: Frame, at: float) -> None:
+        asked, reason = self._message(frame), frame["reason"]
+        if asked is None:
+            return
+        self._tally.count(f"ended {reason}")
+        if asked.ended is not None:
+            self._broken("I1", f"{frame['id']} ended {asked.ended} and then {reason}")
+        asked.ended = reason
+        if reason == "done":
+            self._owed = frame["id"]
+        elif asked.cancelled_at is not None:
+            self._tally.cancel_seconds.append(at - asked.cancelled_at)
+        if reason == "cancelled":
+            asked.said = ""
+
+    def _response(self, frame: Frame, at: float) -> None:
+        asked = self._message(frame)
+        if asked is None:
+            return
+        if self._owed != frame["id"]:
+            self._broken("I1", f"a response for {frame['id']}, which is {asked.ended}")
+        self._owed = None
+        asked.answered = True
+        self._tally.count(frame["blocked"]["code"] if "blocked" in frame else "answered")
+        if asked.said != frame["text"]:
+            self._broken("I3", f"{frame['id']}: the deltas are not the response")
+        for run in unsupported(frame):
+            self._broken("I3", f"{frame['id']}: {run} stands in no citation")
+        asked.said = ""
+
+    def _action_suggestion(self, frame: Frame, at: float) -> None:
+        asked, id = self._message(frame), frame["suggestionId"]
+        self._tally.count("suggestions")
+        if asked is not None and not asked.answered:
+            self._broken("I1", f"a suggestion before the response to {frame['id']}")
+        if id in self.suggestions:
+            self._broken("I5", f"{id} was suggested twice")
+        self.suggestions[id] = Suggested()
+
+    def _action_closed(self, frame: Frame, at: float) -> None:
+        each = self._suggestion(frame)
+        if each is None:
+            return
+        self._tally.count(f"closed {frame['reason']}")
+        each.closed += 1
+        each.live = False
+        if each.closed == 1:
+            self._end(frame["suggestionId"], each)
+        elif each.closed > 1 + each.rejects:
+            self._broken("I5", f"{frame['suggestionId']} was closed {each.closed} times")
+
+    def _action_executed(self, frame: Frame, at: float) -> None:
+        each = self._suggestion(frame)
+        if each is None:
+            return
+        id, result = frame["suggestionId"], frame["result"]
+        each.answers += 1
+        each.live = False
+        self._tally.count(f"executed {next(iter(result))}")
+        if not each.confirms:
+            self._broken("I4", f"{id} was never confirmed, and is {result}")
+        if "success" in result:
+            self._end(id, each)
+        elif result == {"cancelled": True}:
+            if not each.closed:  # of a closed one these are the words for a confirm that came too late
+                self._end(id, each)
+        elif result == {"ignored": True}:
+            if each.confirms + each.rejects < 2:
+                self._broken("I4", f"the only confirm of {id} was ignored")
+        elif result != {"expired": True} or not each.closed:
+            self._broken("I5", f"{id} is {result}")
+
+    def _error(self, frame: Frame, at: float) -> None:
+        code = frame["code"]
+        self._tally.count(f"error {code}")
+        if code == "unknown_suggestion" and self.guesses:
+            self.guesses -= 1
+        elif code not in _EXPECTED_ERRORS or code == "unknown_suggestion":
+            self._broken("I7", f"error {code}: {frame['message']}")
+        asked = self.messages.get(str(frame.get("id")))
+        if asked is not None and code in ("busy", "rate_limited", "shutting_down"):
+            if asked.ended is not None:
+                self._broken("I1", f"{frame['id']} ended {asked.ended} and then {code}")
+            asked.ended = code
+
+    def _suggestion(self, frame: Frame) -> Suggested | None:
+        each = self.suggestions.get(frame["suggestionId"])
+        if each is None:
+            self._broken("I7", f"{frame['type']} for a suggestion that was not made here")
+        return each
+
+    def _end(self, id: str, each: Suggested) -> None:
+        each.ends += 1
+        if each.ends > 1:
+            self._broken("I5", f"{id} has ended {each.ends} times: {each}")
+
+    _FRAMES: ClassVar[dict[str, Callable[["Account", Frame, float], None]]] = {
+        "welcome": _welcome,
+        "stream": _stream,
+        "stream_end": _stream_end,
+        "response": _response,
+        "action_suggestion": _action_suggestion,
+        "action_closed": _action_closed,
+        "action_executed": _action_executed,
+        "error": _error,
+    }
+
+
+def unsupported(response: Frame) -> Iterator[str]:
+    """Yield each run of digits of a response that stands in none of its citations."""
+    cited: set[str] = set()
+    for citation in _citations(response):
+        cited.update(run.lstrip("0") for run in _RUN.findall(citation["snippet"]))
+    for run in _RUN.findall(response["text"]):
+        if run.lstrip("0") not in cited:
+            yield run
+
+
+def _citations(response: Frame) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = response["citations"]
+    return found
