@@ -34,6 +34,9 @@ def choose(masks: Sequence[int], fill: int = FILL) -> tuple[int, ...]:
 
 def _cover(masks: Sequence[int], needed: int) -> tuple[int, ...]:
     """Return the smallest set whose masks cover `needed`."""
+    for index, mask in enumerate(masks):
+        if mask == needed:  # also when nothing is needed
+            return (index,) if needed else ()
     if not needed:
         return ()
     useful = [

@@ -10,7 +10,7 @@ What it cannot catch: a number that stands in a cited snippet but is said of the
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from agent.ports.brain import Confidence, VerifiedText
 from agent.ports.search import Hit, Snippet
@@ -27,8 +27,7 @@ LOW_COVERAGE: Final = 0.3
 """Thresholds of `confidence`: best hit's score and share of the draft's content words in its citations."""
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(NamedTuple):
     """One number of an answer. supported_by: index of the citation that holds it, or None.
 
     text, kind, value: as in `Token`. start, end: offsets in the verdict's `said`.
@@ -106,9 +105,17 @@ def check(answer: str, snippets: Sequence[Snippet], *, fill: int = FILL) -> Verd
 def _mask(evidence: Evidence, found: Sequence[Token]) -> int:
     """Return which tokens a snippet supports, as bits."""
     mask = 0
-    for index, token in enumerate(found):
-        if evidence.supports(token):
-            mask |= 1 << index
+    bit = 1
+    holds = evidence.keys.issuperset
+    for token in found:
+        for group in token.needs:
+            if holds(group):
+                mask |= bit
+                break
+        else:
+            if token.kind == "range" and evidence.supports(token):
+                mask |= bit
+        bit <<= 1
     return mask
 
 
@@ -117,11 +124,18 @@ def _verdict(
 ) -> Verdict:
     checks: list[Check] = []
     refused: list[Token] = []
-    for index, token in enumerate(found):
-        by = next((i for i, mask in enumerate(masks) if mask >> index & 1), None)
-        if by is None:
+    numbered = tuple(enumerate(masks))
+    bit = 1
+    for token in found:
+        by = None
+        for index, mask in numbered:
+            if mask & bit:
+                by = index
+                break
+        else:
             refused.append(token)
         checks.append(Check(token.text, token.kind, token.value, by, token.start, token.end))
+        bit <<= 1
     return Verdict(said, citations, tuple(checks), tuple(refused))
 
 

@@ -253,7 +253,7 @@ def _word(s: str, amount: Amount, word: str, gap: str, hyphen: str, end: int) ->
     if (follow.isalnum() or follow == "_") and power is None:
         return False
     lower = word.lower()
-    if lower in MULTIPLIERS or (word in LETTER_MULTIPLIERS and follow not in "/'-" + "+"):
+    if lower in MULTIPLIERS or (word in LETTER_MULTIPLIERS and follow not in ("/", "'", "-", "+")):
         if amount.sort not in "nm" or (amount.sort == "m" and not amount.prefixed):
             return False
         scale(amount, MULTIPLIERS.get(lower) or LETTER_MULTIPLIERS[word])

@@ -13,10 +13,12 @@ from .units import CODES, SIGNS, currency_of
 _ORDINAL = re.compile(r"(\d{1,9})(?:st|nd|rd|th|:e|:a)(?!\w)")
 _FACTOR = re.compile(r"(\d{1,6}(?:[.,]\d{1,3})?)(?:x|×|-fold|-faldiga?|-faldigt|-falt)(?!\w)")
 _DECADE = re.compile(r"\d{1,3}0(?:'?s|-tal(?:et|ets|s)?)(?!\w)")
-_HALF_DAY = re.compile(r" ?(?:[ap]\.?m\b|[fe]m\b)", re.I)
-_TIMES = re.compile(
-    r"\d{1,2}(?:[:.]\d\d)?(?: ?- ?| to | till | until | and | och )\d{1,2}(?:[:.]\d\d| ?[ap]\.?m)", re.I
+_TIMELY = re.compile(
+    r"\d{1,2}(?:[:.]\d\d| ?(?:[ap]\.?m|[fe]m)\b"
+    r"|(?: ?- ?| to | till | until | and | och )\d{1,2}(?:[:.]\d\d| ?[ap]\.?m))",
+    re.I,
 )
+_SIZED = re.compile(r"\d{1,6}(?:[.,]\d{1,4})?(?: ?[x×]| by |-f)")
 _CLOCK = re.compile(r"\d{1,2}[:.]\d\d(?!\d)")
 _ABBREVIATIONS = words("kl nr no s p pp ca art kap tel sid max min tfn pos fig vol st ch sec par nos")
 _MINUS = words("minus negative negativa negativt")
@@ -33,10 +35,19 @@ class DigitRows(RangeRows):
         """Read the token whose first digit run is `at` to `end`."""
         s, low = self.s, self.at
         before = s[at - 1] if at > low else ""
+        if self.source and before == "." and self.prev_end == at - 1 and self.prev_start >= low:
+            run = s[self.prev_start : identifiers.run_at(s, self.prev_start)]
+            self._digits(at, end, before)
+            last = self.found[-1]
+            self.found[-1] = last._replace(gives=(*last.gives, f"id {run.casefold()}"))
+        else:
+            self._digits(at, end, before)
+
+    def _digits(self, at: int, end: int, before: str) -> None:
         if before and before not in " \n(" and self._identifier(at, before):
             return
         start, sign, currency, point = self._prefix(at, before)
-        if before == "±" or (before == "^"):
+        if before in ("±", "^"):
             self.unread(at - 1, at)
             return
         if not point and not currency and not sign and self._fixed(start, at, end, before):
@@ -122,13 +133,13 @@ class DigitRows(RangeRows):
             date = dates.iso_at(s, at)
             if date is not None and self.dated((date,)):
                 return True
-        if size <= 2 and self.dated(dates.day_first_at(s, at)):
+        if size <= 2 and self.months and self.dated(dates.day_first_at(s, at)):
             return True
-        if (s[at] == "0" or (before and before in "+(") or follow in "-. ") and self._phone(
-            start, at, before
+        if (s[start] in "+(0" or s[at] == "0" or before == "(" or (follow in "-. " and size in (1, 3))) and (
+            self._phone(start, at, before)
         ):
             return True
-        if size <= 2 and self._time(at, follow):
+        if size <= 2 and self._time(at):
             return True
         if follow == ".":
             last = identifiers.dotted_at(s, at)
@@ -151,6 +162,8 @@ class DigitRows(RangeRows):
             if found is not None:
                 self.exact("identifier", at, found.end(), found.group().replace("'", ""))
                 return True
+        if not _SIZED.match(s, at):
+            return False
         sized = identifiers.dimension_at(s, at)
         if sized is not None and self.border(sized[0]):
             self.exact("identifier", at, sized[0], sized[1])
@@ -194,16 +207,10 @@ class DigitRows(RangeRows):
         self.put("phone", found[1], start, found[0], ((key,),), (key,), (found[1],))
         return True
 
-    def _time(self, at: int, follow: str) -> bool:
+    def _time(self, at: int) -> bool:
         s = self.s
         hint = self.prev.lower() in dates.OPENING and at - self.prev_end <= 2
-        if not (
-            hint
-            or follow in ":."
-            or _HALF_DAY.match(s, at + 1)
-            or _HALF_DAY.match(s, at + 2)
-            or _TIMES.match(s, at)
-        ):
+        if not hint and not _TIMELY.match(s, at):
             return False
         span = dates.time_range_at(s, at)
         if span is not None and self.border(span[0]) and not self._money_follows(span[0]):

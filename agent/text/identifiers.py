@@ -5,7 +5,7 @@ import re
 from .tables import words
 
 _PHONE = re.compile(
-    r"(?:\+\d{1,3}(?: ?\(0\))?[ -]?)?(?:\(\d{1,5}\)[ -]?)?\d{1,14}(?:(?:[ -]| - )\d{1,5}){0,7}(?!\d)"
+    r"(?:\+\d{1,3}(?: ?\(0\))?[ -]?)?(?:\(\d{1,5}\)[ -]?)?\d{1,14}(?:(?:[ -]| - )\d{1,8}){0,7}(?!\d)"
 )
 _US = re.compile(r"(?:1[-. ])?(?:\(\d{3}\) ?|\d{3}[-. ])\d{3}[-. ]\d{4}(?!\d)")
 _SHORT = re.compile(r"\d{3}-\d{4}(?!\d)")
@@ -24,12 +24,9 @@ def phone_at(s: str, at: int, called: bool) -> tuple[int, str] | None:
     """Read a phone number: (end, its digits with a leading "+" kept). `called`: a word before it says so."""
     found = _US.match(s, at) or (_SHORT.match(s, at) if called else None)
     if found is None:
-        found = _PHONE.match(s, at)
-        if (
-            found is None
-            or found.group()[0] not in "+(0"
-            or (found.group().startswith("(") and found.group()[1] != "0")
-        ):
+        first = s[at : at + 1]
+        found = _PHONE.match(s, at) if first in "+(0" else None
+        if found is None or (first == "(" and s[at + 1] != "0"):
             return None
     text = found.group()
     digits = "".join([c for c in text if c.isdigit()])

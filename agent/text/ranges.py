@@ -14,7 +14,8 @@ _CONNECTOR = re.compile(
     r"(?:(?P<dash>-)|(?P<spaced> - ?)|[ \n]"
     r"(?P<word>to|till|through|thru|t\.o\.m\.|upp till|up to|or|eller|and|och)[ \n])"
     r"(?:(?:about|around|approximately|approx\.?|roughly|circa|cirka|ca\.?|c:a|ungefär|omkring|runt|nearly|almost"
-    r"|nästan|up to|upp till)[ \n]|[~≈])?"
+    r"|nästan|up to|upp till)[ \n]|[~≈])?",
+    re.I,
 )
 _ABOUT = words(
     "about around approximately approx roughly circa cirka ca ungefär omkring runt nearly almost nästan"
@@ -65,22 +66,22 @@ class RangeRows(Reader):
         joint = _CONNECTOR.match(s, first.end)
         if joint is None:
             return False
-        word = joint["word"]
+        word = joint["word"] and joint["word"].lower()
         if word is not None and not self._ranging(word, start):
             return False
         last = self._operand(joint.end(), word is not None)
-        if (
-            last is None
-            or not self._same_unit(first, last, joint["spaced"] is not None)
-            or not self.border(last.end)
-        ):
+        if last is None or not self._same_unit(first, last) or not self.border(last.end):
             return False
+        self.span(first, last, start)
+        return True
+
+    def span(self, first: Amount, last: Amount, start: int) -> None:
+        """Add a range of two amounts of one unit."""
         low, high = "|".join(first.values), show(last)
         needs = () if self.source else range_needs(first, last)
         gives = range_gives(first, last) if self.source else ()
         self.put("range", f"{low}-{high}", start, last.end, needs, gives, (*first.values, *last.values))
         self.chain.clear()
-        return True
 
     def _ranging(self, word: str, start: int) -> bool:
         """Tell whether the word between two numbers makes a range of them."""
@@ -115,33 +116,18 @@ class RangeRows(Reader):
         return run.amount if run.what == "amount" else None
 
     @staticmethod
-    def _same_unit(first: Amount, last: Amount, spaced: bool) -> bool:
-        """Bring both ends of a range to one unit; False when they are no range."""
-        if (
-            first.sort == "n"
-            and (last.sort != "n" or last.shift)
-            and not spaced | (first.shift and last.shift)
-        ):
-            if last.shift and not first.shift:
-                scale(first, last.shift)
+    def _same_unit(first: Amount, last: Amount) -> bool:
+        """Bring both ends of a range to one unit, in place; False when they are no range."""
+        inherits = first.sort == "n" and (last.sort != "n" or bool(last.shift))
+        extends = first.sort == "m" and first.prefixed and last.sort == "n"
+        if (inherits or extends) and last.shift and not first.shift:
+            scale(first, last.shift)
+        if inherits:
             first.sort, first.unit = last.sort, last.unit
-            return True
-        if first.sort == "n" and last.sort != "n":
-            if last.shift and not first.shift:
-                scale(first, last.shift)
-            first.sort, first.unit = last.sort, last.unit
-            return True
-        if first.sort == "m" and first.prefixed and last.sort == "n":
-            if last.shift and not first.shift:
-                scale(first, last.shift)
+        elif extends:
             last.sort, last.unit = "m", first.unit
-            return True
-        if first.sort == "m" and first.prefixed and last.prefixed and last.shift and not first.shift:
-            return first.unit == last.unit
-        if {first.unit, last.unit} <= {"degree?", "degF", "degC"} and first.sort == last.sort == "q":
-            if first.unit == "degree?":
-                first.unit = last.unit
-            return first.unit == last.unit
+        elif first.sort == last.sort == "q" and first.unit == "degree?" and last.unit in ("degF", "degC"):
+            first.unit = last.unit
         return first.sort == last.sort and first.unit == last.unit
 
 

@@ -31,6 +31,7 @@ class Reader:
         "at",
         "chain",
         "found",
+        "months",
         "plain",
         "prev",
         "prev_end",
@@ -49,6 +50,7 @@ class Reader:
         self.found: list[Token] = []
         self.prev, self.prev_start, self.prev_end = "", -1, -1
         self.chain: list[tuple[int, Amount, int, int]] = []
+        self.months = True
         self._lines: Lines | None = None
 
     def look(self, at: int) -> None:
@@ -58,9 +60,10 @@ class Reader:
     def word_before(self, at: int) -> tuple[str, int, int]:
         """Return the word that ends at most two characters before `at` and its offsets, or ("", -1, -1)."""
         s = self.s
-        end, stop = at, max(at - 2, 0)
-        while end > stop and not s[end - 1].isalpha():
-            end -= 1
+        end = at
+        for _ in range(2):
+            if end and not s[end - 1].isalpha():
+                end -= 1
         start = end
         while start and s[start - 1].isalpha():
             start -= 1

@@ -10,11 +10,13 @@ from typing import Literal
 
 from .amounts import of_fraction, scaled, suffix
 from .number_words import Word, classify, value_of
+from .shortcuts import after
 from .tables import words
 from .tokens import Amount
 
-_JOINT = re.compile(r"(?:[ \n]|-|\ue000)(?:(and|och|&)[ \n-])?(?:(an?)[ \n-])?([^\W\d_]++)")
+_JOINT = re.compile(r"(?:[ \n]|-|\ue000)(?:((?i:and|och)|&)[ \n-])?(?:((?i:an?))[ \n-])?([^\W\d_]++)")
 _OF = re.compile(r"[ \n-](?:(?:of|av)[ \n])?(?:(?:an?|en|ett|the)[ \n])?")
+_ENDS = frozenset(("", ".", ",", ";", "!", "?", ")"))
 _NUMERIC = words("cardinal article ordinal third fraction")
 _POWERS = {1000: 3, 10**6: 6, 10**9: 9, 10**12: 12}
 
@@ -31,6 +33,14 @@ class Run:
 
 def run_at(s: str, word: Word, end: int, article: bool) -> Run:
     """Read the run whose first word ends at `end`; `article`: "a" stands before it."""
+    if word.unit is None and word.sort in ("article", "cardinal"):
+        found = _JOINT.match(s, end)
+        plain = found is None or (not found[1] and not found[2] and after(found[3]) == ("n", ""))
+        if plain and word.sort == "article":
+            return Run("exempt", end)
+        value = value_of(word.atoms) if plain else None
+        if plain and value is not None and (found is not None or s[end : end + 1] in _ENDS):
+            return Run("amount", end, Amount(end, (str(value),), words=True))
     words = [word]
     ends = [end]
     ands = [False]

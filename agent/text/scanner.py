@@ -11,6 +11,7 @@ from typing import Final
 from . import identifiers
 from .normalise import SYMBOLS
 from .number_words import classify
+from .shortcuts import count_at, span_at
 from .tokens import Token
 from .word_rows import WordRows
 
@@ -83,6 +84,7 @@ class Scanner(WordRows):
         known = _telling({*(_WORDS if "_" in s else _RUNS).findall(s)})
         if len(known) > _FEW:
             return (match.span() for match in _SCAN.finditer(s))
+        self.months = any(classify(word).sort == "month" for word in known)  # type: ignore[union-attr]
         places = [match.span() for match in _DIGITS.finditer(s)]
         if not s.isascii():
             places += (match.span() for match in _SYMBOLS.finditer(s))
@@ -105,6 +107,14 @@ class Scanner(WordRows):
             return
         text = self.s[start:end]
         if text[0].isdecimal():
+            count = count_at(self.s, start, self.at)
+            if count is not None:
+                self.amount(count, start)
+                return
+            span = None if self.months else span_at(self.s, start, self.at)
+            if span is not None:
+                self.span(*span, start)
+                return
             self.look(start)
             self.digits(start, end)
         elif text[0].isalpha() or text[0].isnumeric():

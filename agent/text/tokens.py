@@ -5,9 +5,9 @@ token needs them, as alternatives each of which is a group that one snippet must
 comparison of two texts is a few set look-ups.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import product
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 Kind = Literal[
     "number", "percent", "money", "quantity", "date", "time", "range", "phone", "identifier", "ordinal", "factor",
@@ -17,8 +17,7 @@ Key: TypeAlias = str
 Needs: TypeAlias = tuple[tuple[Key, ...], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     """A number as it stands in a text.
 
     text: the characters as written. kind: the row of the number rule that read it ("unread": none did).
@@ -33,9 +32,9 @@ class Token:
     value: str
     start: int
     end: int
-    needs: Needs = field(default=(), repr=False)
-    gives: tuple[Key, ...] = field(default=(), repr=False)
-    amounts: tuple[str, ...] = field(default=(), repr=False)
+    needs: Needs = ()
+    gives: tuple[Key, ...] = ()
+    amounts: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)

@@ -19,7 +19,7 @@ _WORDS: Final = {
     "week": "week weeks wk wks weekly vecka veckor veckan veckorna",
     "month": "month months mo mos monthly månad månader månaden månaderna mån",
     "quarter-year": "kvartal kvartalet",
-    "year": "year years yr yrs yearly år året åren åring åringar årig åriga årigt",
+    "year": "year years yr yrs yearly år års året åren åring åringar årig åriga årigt",
     "workday": "arbetsdag arbetsdagar arbetsdagarna bankdag bankdagar vardag vardagar workday workdays weekdays",
     "bit": "bit bits bitar",
     "byte": "byte bytes",

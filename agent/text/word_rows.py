@@ -51,6 +51,8 @@ class WordRows(DigitRows):
         elif sort == "roman" or (
             sort == "letter" and self.prev.lower() in _CHAPTERS and start - self.prev_end == 1
         ):
+            if self.s[end : end + 1] == "-" and self.s[end + 1 : end + 2].isdecimal():
+                return  # the digits take it with them
             self.put("roman", text, start, end, ((f"rom {text}",),), (f"rom {text}",), (text,))
         elif sort == "lookalike":
             probe = suffix(self.s, Amount(end, ("0",)))
