@@ -83,8 +83,17 @@ class Settings:
         mock_hallucinate: Share of the mock's drafts that hold an invented number, 0 to 1.
         mock_seed: Seed of the mock; the same seed gives the same run.
         mock_delay_ms: Milliseconds before each piece of the mock's draft.
+        mock_ask: The mock asks back when its best snippet scores below this, 0 to 1; 0 is never.
         pace_ms: Milliseconds between two words of a verified answer; 0 sends them at once.
         turn_timeout: Seconds that a draft may take.
+        verify: whole holds an answer back until all of it is verified; sentence says each sentence once it is.
+        answer: What the model is asked for: text, or claims (each with the snippets that hold it).
+        rewrite: Make a short query of a question before the search; off, its own words are the query.
+        evidence_tokens: Size of the snippets a model is given, in tokens (about 3 characters); 0 is no limit.
+        clarify: Let the model ask back when the snippets do not say.
+        redrafts: How often a draft that does not stand is made again, 0 or 1.
+        keep_standing: Keep the sentences that stand of a last draft that does not, instead of a refusal.
+        confidence: Say how sure an answer is; off, every answer says low.
         action_webhook: URL that a confirmed action is posted to; without it actions are only recorded.
         action_delay_ms: Milliseconds that a recorded action takes, BEFORE[,AFTER] the point of no return.
         data: Folder that remembers actions across restarts; several servers may share it. memory forgets at exit.
@@ -106,8 +115,17 @@ class Settings:
     mock_hallucinate: float = 0.0
     mock_seed: int = 0
     mock_delay_ms: float = 0.0
+    mock_ask: float = 0.0
     pace_ms: float = 20.0
     turn_timeout: float = 30.0
+    verify: Literal["whole", "sentence"] = "whole"
+    answer: Literal["text", "claims"] = "text"
+    rewrite: bool = True
+    evidence_tokens: int = 2000
+    clarify: bool = True
+    redrafts: int = 1
+    keep_standing: bool = False
+    confidence: bool = True
     action_webhook: str | None = None
     action_delay_ms: tuple[float, float] = (0.0, 0.0)
     data: str = MEMORY
@@ -151,8 +169,17 @@ class Settings:
             (self.lang not in ("en", "sv"), "lang must be en or sv"),
             (not 0 <= self.mock_hallucinate <= 1, "mock-hallucinate must be 0 to 1"),
             (self.mock_delay_ms < 0, "mock-delay-ms must not be negative"),
+            (not 0 <= self.mock_ask <= 1, "mock-ask must be 0 to 1"),
             (self.pace_ms < 0, "pace-ms must not be negative"),
             (self.turn_timeout <= 0, "turn-timeout must be positive"),
+            (self.verify not in ("whole", "sentence"), "verify must be whole or sentence"),
+            (self.answer not in ("text", "claims"), "answer must be text or claims"),
+            (
+                self.answer == "claims" and self.verify == "sentence",
+                "answer claims are verified whole: leave out --verify sentence",
+            ),
+            (self.evidence_tokens < 0, "evidence-tokens must not be negative"),
+            (self.redrafts not in (0, 1), "redrafts must be 0 or 1"),
             (min(self.action_delay_ms) < 0, "action-delay-ms must not be negative"),
             (self.rate_limit < 0, "rate-limit must not be negative"),
             (self.max_connections < 1, "max-connections must be at least 1"),

@@ -1,32 +1,33 @@
 """One turn from question to verified answer: rewrite, retrieve, draft, verify, once more if need be, or refuse.
 
-The evidence is fetched first, and a question without any is refused before a model is asked. A draft is held back
-whole and shown to nobody; only what `grounding.verify` makes of it, or a refusal, is emitted. The user's words choose
-the actions to propose and the evidence to look for, and are never a source.
+The evidence is fetched first, and a question without any is refused before a model is asked. A draft is shown to
+nobody; only what `grounding` makes of it, or a refusal, is emitted. The user's words choose the actions to propose
+and the evidence to look for, and are never a source.
+
+How a draft becomes an answer is one of three ways (`ways`): whole, sentence by sentence, or as claims. This module
+is what they have in common: the evidence, the redraft and the refusals.
 """
 
-from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Sequence
 
 import structlog
-import trio
 
-from ..actions.triggers import asked, proposals
-from ..config import DRAFT_MAX, UNWIND_TIMEOUT, Settings
+from ..actions.triggers import proposals
+from ..config import Settings
 from ..errors import ModelFailed
 from ..grounding import refusals
-from ..grounding.verify import verify
-from ..ports.brain import Drafted, Question, Redraft, Refused, TurnEvent, Verified
-from ..ports.model import ChatModel, Delta, Prompt
+from ..ports.brain import Confidence, Proposal, Question, Redraft, Refused, TurnEvent, Verified, VerifiedText
+from ..ports.model import ChatModel, Prompt
 from ..ports.search import Hit, Lang, Retriever
 from ..text.language import language
 from ..text.numbers import Token
-from .prompts import INSTRUCTIONS, again
+from .drafting import Drafting
+from .prompts import instructions, within
+from .ways import Failed, Way, by_claims, by_sentences, whole
 
 _log = structlog.get_logger("agent.answering")
 
-HITS = 8  # snippets that a model is given
-DRAFTS = 2  # the first and one redraft
+HITS = 8  # snippets that a model is given at most
 
 
 class GroundedBrain:
@@ -44,9 +45,15 @@ class GroundedBrain:
         rewrite: Callable[[str, Lang], str],
     ) -> None:
         self._retriever = retriever
-        self._model = model
         self._settings = settings
         self._rewrite = rewrite
+        self._drafting = Drafting(model, settings.turn_timeout)
+        self._confidence: Confidence | None = None if settings.confidence else "low"
+        self._way: Way = whole
+        if settings.answer == "claims":
+            self._way = by_claims
+        elif settings.verify == "sentence":
+            self._way = by_sentences
 
     async def answer(self, question: Question, emit: Callable[[TurnEvent], None]) -> None:
         """Answer one question; the last event, answer or refusal, carries the proposals.
@@ -54,63 +61,55 @@ class GroundedBrain:
         Cancelled, nothing more is emitted and the model's stream is closed before it returns (its closing is
         shielded for UNWIND_TIMEOUT seconds at most).
         """
-        lang = question.lang or language(question.text) or self._settings.lang
+        settings = self._settings
+        lang = question.lang or language(question.text) or settings.lang
         asked_for = proposals(question.text)
-        hits = await self._retriever.search(self._rewrite(asked(question.text), lang), lang, HITS)
+        query = self._rewrite(question.text, lang) if settings.rewrite else question.text
+        hits = within(await self._retriever.search(query, lang, HITS), settings.evidence_tokens)
         if not hits:
             emit(Refused(refusals.no_sources(lang), asked_for))
             return
-        instructions = INSTRUCTIONS[lang]
-        refused: list[Token] = []
-        for attempt in range(DRAFTS):
-            if attempt:
-                emit(Redraft())
-            try:
-                draft = await self._draft(Prompt(instructions, question.text, lang, attempt), hits)
-            except ModelFailed as error:
-                _log.warning("model failed", exc_info=error)
-                emit(Refused(refusals.model_failed(lang), asked_for))
-                return
-            emit(Drafted())
-            verdict = verify(draft, hits)
-            if verdict.text is not None:
-                emit(Verified(verdict.text, proposals=asked_for))
-                return
-            refused += verdict.refused
-            instructions = again(lang, verdict.said, verdict.refused)
-        emit(Refused(refusals.number_mismatch(lang, hits, refused), asked_for))
+        try:
+            result = await self._answer(question.text, lang, hits, emit)
+        except ModelFailed as error:
+            _log.warning("model failed", exc_info=error)
+            emit(Refused(refusals.model_failed(lang), asked_for))
+            return
+        emit(_last(result, lang, hits, asked_for))
 
-    async def _draft(self, prompt: Prompt, hits: Sequence[Hit]) -> str:
-        """Return the model's whole draft.
+    async def _answer(
+        self, question: str, lang: Lang, hits: Sequence[Hit], emit: Callable[[TurnEvent], None]
+    ) -> VerifiedText | Sequence[Token]:
+        """Return the text to say last, or the numbers for which every draft was refused.
 
-        Raises `ModelFailed` when it fails, takes longer than the settings' turn_timeout, is over DRAFT_MAX bytes,
-        is no text, or says nothing.
+        Raises `ModelFailed`, also when no draft could be read at all.
         """
-        pieces: list[str] = []
-        size = 0
-        with trio.move_on_after(self._settings.turn_timeout) as deadline:
-            async with _closed(self._model.stream(prompt, hits)) as deltas:
-                async for delta in deltas:
-                    try:
-                        size += len(delta.text.encode())
-                    except UnicodeEncodeError:
-                        raise ModelFailed("the draft is not text") from None
-                    if size > DRAFT_MAX:
-                        raise ModelFailed("the draft is too long")
-                    pieces.append(delta.text)
-        if deadline.cancelled_caught:
-            raise ModelFailed("the draft took too long")
-        draft = "".join(pieces)
-        if not draft.strip():
-            raise ModelFailed("the draft is empty")
-        return draft
+        settings = self._settings
+        form = settings.answer
+        told = instructions(lang, form, settings.clarify)
+        refused: list[Token] = []
+        failed: Failed | None = None
+        for attempt in range(1 + settings.redrafts):
+            if failed is not None:
+                emit(Redraft())
+                told = failed.again(instructions(lang, form, settings.clarify), lang)
+            prompt = Prompt(told, question, lang, attempt, form, settings.clarify and form == "text")
+            result = await self._way(self._drafting, prompt, hits, emit, self._confidence)
+            if isinstance(result, VerifiedText):
+                return result
+            failed = result
+            refused += failed.refused
+            if failed.partly_said:
+                return refused
+        if failed is not None and failed.unread:
+            raise ModelFailed("the draft is not what was asked for")
+        kept = failed.standing() if failed is not None and settings.keep_standing else None
+        return refused if kept is None else kept
 
 
-@asynccontextmanager
-async def _closed(deltas: AsyncGenerator[Delta, None]) -> AsyncGenerator[AsyncGenerator[Delta, None], None]:
-    """Close a model's stream when its reader leaves, also on cancel, in UNWIND_TIMEOUT seconds at most."""
-    try:
-        yield deltas
-    finally:
-        with trio.move_on_after(UNWIND_TIMEOUT, shield=True):
-            await deltas.aclose()
+def _last(
+    result: VerifiedText | Sequence[Token], lang: Lang, hits: Sequence[Hit], asked_for: tuple[Proposal, ...]
+) -> TurnEvent:
+    if isinstance(result, VerifiedText):
+        return Verified(result, proposals=asked_for)
+    return Refused(refusals.number_mismatch(lang, hits, result), asked_for)

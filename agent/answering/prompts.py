@@ -1,30 +1,61 @@
-"""What the model is told: to use the snippets only, and after a draft that did not stand, where it went wrong.
+"""What the model is told: to use the snippets only, in which form to answer, when to ask back; and after a draft that
+did not stand, where it went wrong.
 
-The second telling quotes the sentences that failed with every number in them taken out: a number that was refused
-must not come back as something the model was told.
+A model that misses something answers with one line that starts with `ASK:`; the mark is taken off and the rest is
+delivered like any draft, its numbers verified. The second telling quotes the sentences that failed with every number
+in them taken out: a number that was refused must not come back as something the model was told.
 """
 
 import re
 from collections.abc import Mapping, Sequence
 
-from ..ports.search import Lang
+from ..ports.model import Form
+from ..ports.search import Hit, Lang
 from ..text.numbers import Token, tokens
+
+CHARACTERS_PER_TOKEN = 3
+"""Estimate for the size of evidence: English has about 4 characters to a token, Swedish about 3; the lower is safe."""
 
 _SENTENCES = 3  # that are quoted
 _QUOTED = 300  # characters of each
 _BORDER = re.compile(r"[.!?]\s+|\n")
 _GAP = "[...]"
+_ASK = re.compile(r"(?<!\w)ASK:[ \t]*")
 
-INSTRUCTIONS: Mapping[Lang, str] = {
+_ONLY_SNIPPETS: Mapping[Lang, str] = {
     "en": (
         "Answer the question in English from the snippets only. Write each number exactly as a snippet writes it, "
-        "with its unit, and never work one out. The question is not a source. If the snippets do not say, say so "
-        "and ask for what is missing."
+        "with its unit, and never work one out. The question is not a source."
     ),
     "sv": (
         "Svara på frågan på svenska och bara utifrån utdragen. Skriv varje tal precis som det står i ett utdrag, med "
-        "sin enhet, och räkna aldrig ut något. Frågan är ingen källa. Om utdragen inte säger det, säg det och fråga "
-        "efter det som saknas."
+        "sin enhet, och räkna aldrig ut något. Frågan är ingen källa."
+    ),
+}
+_MISSING: Mapping[bool, Mapping[Lang, str]] = {
+    True: {
+        "en": (
+            "If the snippets do not say, do not guess: answer with a single line that starts with ASK: and asks for "
+            "what is missing."
+        ),
+        "sv": (
+            "Om utdragen inte säger det, gissa inte: svara med en enda rad som börjar med ASK: och frågar efter det "
+            "som saknas."
+        ),
+    },
+    False: {
+        "en": "If the snippets do not say, say so.",
+        "sv": "Om utdragen inte säger det, säg det.",
+    },
+}
+_CLAIMS: Mapping[Lang, str] = {
+    "en": (
+        'Answer with a JSON array and nothing else. Each element is {"text": one full sentence, "evidence": an array '
+        "of the numbers of the snippets that hold it, counted from one in the order given}."
+    ),
+    "sv": (
+        'Svara med en JSON-array och inget annat. Varje element är {"text": en hel mening, "evidence": en array med '
+        "numren på de utdrag som den står i, räknade från ett i den ordning de gavs}."
     ),
 }
 _AGAIN: Mapping[Lang, str] = {
@@ -37,23 +68,64 @@ _AGAIN: Mapping[Lang, str] = {
         "Läs utdragen igen och skriv ett nytt svar."
     ),
 }
+_UNREAD: Mapping[Lang, str] = {
+    "en": "Your last answer was refused: it was not the JSON that was asked for.",
+    "sv": "Ditt förra svar underkändes: det var inte den JSON som efterfrågades.",
+}
 
 
-def again(lang: Lang, draft: str, unsupported: Sequence[Token]) -> str:
-    """Return the instructions for a redraft: the first ones, and the sentences of `draft` that failed.
+def instructions(lang: Lang, form: Form = "text", clarify: bool = True) -> str:
+    """Return what a model is told first. clarify: let it ask back (a text only: claims state what is known)."""
+    lines = [_ONLY_SNIPPETS[lang], _MISSING[clarify and form == "text"][lang]]
+    return "\n".join([*lines, _CLAIMS[lang]] if form == "claims" else lines)
+
+
+def again(first: str, lang: Lang, draft: str, unsupported: Sequence[Token]) -> str:
+    """Return the instructions for a redraft: the `first` ones, and the sentences of `draft` that failed.
 
     unsupported: the draft's number tokens that no snippet holds, with their offsets in it.
     """
     numbers = tokens(draft)
     failed: list[str] = []
     for token in unsupported:
-        first, last = _sentence(draft, token)
-        quoted = _without(draft, first, last, numbers)[:_QUOTED].strip()
+        start, end = _sentence(draft, token)
+        quoted = _without(draft, start, end, numbers)[:_QUOTED].strip()
         if quoted not in failed:
             failed.append(quoted)
         if len(failed) == _SENTENCES:
             break
-    return "\n".join([INSTRUCTIONS[lang], _AGAIN[lang], *(f"- {each}" for each in failed)])
+    return "\n".join([first, _AGAIN[lang], *(f"- {each}" for each in failed)])
+
+
+def unread(first: str, lang: Lang) -> str:
+    """Return the instructions for a redraft after claims that could not be parsed."""
+    return f"{first}\n{_UNREAD[lang]}"
+
+
+def asks(draft: str) -> bool:
+    """Tell whether a draft asks back."""
+    return _ASK.search(draft) is not None
+
+
+def unmarked(draft: str) -> str:
+    """Return a draft, or a part of one cut after white space, without the mark of asking back."""
+    return _ASK.sub("", draft)
+
+
+def within(hits: Sequence[Hit], budget: int) -> tuple[Hit, ...]:
+    """Return the best hits whose snippets fit in `budget` tokens (0: all); the best one always stays.
+
+    Hits are given best first, so it is the lowest-ranked that are left out. The size of a snippet is estimated from
+    its characters (`CHARACTERS_PER_TOKEN`), rounded up.
+    """
+    kept: list[Hit] = []
+    spent = 0
+    for hit in hits:
+        spent += -(-len(hit.snippet.text) // CHARACTERS_PER_TOKEN)
+        if budget and kept and spent > budget:
+            break
+        kept.append(hit)
+    return tuple(kept)
 
 
 def _sentence(draft: str, token: Token) -> tuple[int, int]:

@@ -3,18 +3,21 @@
 Everything it does follows from the seed, the question and the attempt, so the same seed gives the same drafts in
 whatever order questions come. A draft states the best hit, and the best one of another passage where it is nearly as
 good, in words of its own (`wording`); every number in it stands so in a snippet. For the share `hallucinate` of drafts
-a number that does not is worked in (`inventions`). Drafts come in small pieces that cut through words and numbers.
+a number that does not is worked in (`inventions`). Asked for claims, it gives each of the two snippets' statement as
+one, and an invention is part of a claim or one of its own. Where it may ask back, it does so when the best snippet
+scores below a bound. Drafts come in small pieces that cut through words and numbers.
 """
 
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from random import Random
 
+import msgspec
 import trio
 
 from ..ports.model import Delta, Prompt
 from ..ports.search import Hit
 from .inventions import Ground, invent, phrases
-from .wording import compose
+from .wording import ASKING, compose
 
 _NEARLY_AS_GOOD = 0.7  # of the best hit's score
 _PIECE = (1, 7)  # characters of a delta
@@ -25,28 +28,58 @@ class MockModel:
 
     seed: of every draw. hallucinate: 0..1, the share of drafts that hold an invented number. delay: seconds before
     each delta. elsewhere: texts of the knowledge base, from which some inventions take numbers that are true of
-    something else.
+    something else. ask_below: 0..1, the best snippet's score below which it asks back, where the prompt lets it.
     """
 
     def __init__(
-        self, seed: int = 0, hallucinate: float = 0.0, delay: float = 0.0, elsewhere: Sequence[str] = ()
+        self,
+        seed: int = 0,
+        hallucinate: float = 0.0,
+        delay: float = 0.0,
+        elsewhere: Sequence[str] = (),
+        ask_below: float = 0.0,
     ) -> None:
         self._seed = seed
         self._hallucinate = hallucinate
         self._delay = delay
         self._elsewhere = phrases(elsewhere)
+        self._ask_below = ask_below
 
     async def stream(self, prompt: Prompt, evidence: Sequence[Hit]) -> AsyncGenerator[Delta, None]:
         """Yield a draft in pieces of a few characters; a number of several digits is always cut."""
         rng = Random(f"{self._seed}/{prompt.attempt}/{prompt.question}")
         made_up = rng.random() < self._hallucinate
-        draft = compose(_choose(evidence, prompt), prompt.lang, rng)
-        if made_up:
-            texts = "\n".join(hit.snippet.text for hit in evidence)
-            draft = invent(Ground(draft, texts, prompt.question, prompt.lang, self._elsewhere), rng)
+        if prompt.may_ask and max((hit.score for hit in evidence), default=0.0) < self._ask_below:
+            draft = ASKING[prompt.lang]
+        elif prompt.form == "claims":
+            draft = self._claims(prompt, evidence, made_up, rng)
+        else:
+            draft = compose(_choose(evidence, prompt), prompt.lang, rng)
+            if made_up:
+                draft = self._invent(draft, prompt, evidence, rng)
         for piece in _pieces(draft, rng):
             await trio.sleep(self._delay)
             yield Delta(piece)
+
+    def _invent(self, draft: str, prompt: Prompt, evidence: Sequence[Hit], rng: Random) -> str:
+        texts = "\n".join(hit.snippet.text for hit in evidence)
+        return invent(Ground(draft, texts, prompt.question, prompt.lang, self._elsewhere), rng)
+
+    def _claims(self, prompt: Prompt, evidence: Sequence[Hit], made_up: bool, rng: Random) -> str:
+        """Return claims as a JSON array; an invention names the evidence of the claim that it grew from."""
+        claims: list[tuple[str, int]] = []
+        for hit in _choose(evidence, prompt):
+            claims.append((compose([hit], prompt.lang, rng), evidence.index(hit) + 1))
+        if made_up:
+            at = rng.randrange(len(claims)) if claims else 0
+            text, number = claims[at] if claims else ("", 1)
+            invented = self._invent(text, prompt, evidence, rng)
+            if text and invented.startswith(text):
+                claims.append((invented.removeprefix(text).strip(), number))
+            else:
+                claims[at : at + 1] = [(invented, number)]
+        drafted = [{"text": text, "evidence": [number]} for text, number in claims]
+        return msgspec.json.encode(drafted).decode()
 
 
 def _choose(evidence: Sequence[Hit], prompt: Prompt) -> list[Hit]:

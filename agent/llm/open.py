@@ -19,5 +19,9 @@ def open_model(settings: Settings, elsewhere: Sequence[str] = ()) -> ChatModel:
     if kind == "script":
         return ScriptModel.load(Path(path))
     return MockModel(
-        settings.mock_seed, settings.mock_hallucinate, settings.mock_delay_ms / 1000, elsewhere=elsewhere
+        settings.mock_seed,
+        settings.mock_hallucinate,
+        settings.mock_delay_ms / 1000,
+        elsewhere=elsewhere,
+        ask_below=settings.mock_ask,
     )

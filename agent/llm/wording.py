@@ -35,6 +35,10 @@ NOTHING: Mapping[Lang, str] = {
     "en": "The pages I was given do not say.",
     "sv": "Sidorna jag fick säger inget om det.",
 }
+ASKING: Mapping[Lang, str] = {
+    "en": "ASK: I am not sure which of our pages you mean; what is it about?",
+    "sv": "ASK: Jag är inte säker på vilken av våra sidor du menar; vad gäller det?",
+}
 _ROW: Mapping[Lang, str] = {"en": "For {key} you find ", "sv": "För {key} finns "}
 _TAIL: Mapping[Lang, str] = {
     "en": ", says our page under {heading}.",

@@ -2,9 +2,11 @@
 
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol, TypeAlias
 
 from .search import Hit, Lang
+
+Form: TypeAlias = Literal["text", "claims"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,12 +17,17 @@ class Prompt:
     question: the user's own words; never a source.
     lang: the language to answer in.
     attempt: 0 for the first draft, 1 for the first redraft.
+    form: what the draft is to be: text, or claims, a JSON array (or one object a line) of
+    `{"text": a sentence, "evidence": [which hits of the evidence hold it, counted from 1]}`.
+    may_ask: the draft may be a question instead, marked by `ASK:` at its start.
     """
 
     instructions: str
     question: str
     lang: Lang
     attempt: int = 0
+    form: Form = "text"
+    may_ask: bool = False
 
 
 @dataclass(frozen=True, slots=True)

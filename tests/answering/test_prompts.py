@@ -2,15 +2,18 @@
 
 import pytest
 
-from agent.answering.prompts import INSTRUCTIONS, again
+from agent.answering.prompts import again, instructions
 from agent.ports.search import Lang
 from agent.text.numbers import tokens
 
 
 def added(draft: str, wrong: str, lang: Lang = "en") -> list[str]:
     """Return the sentences quoted, when every token whose text is in `wrong` was refused."""
-    text = again(lang, draft, [token for token in tokens(draft) if token.text in wrong.split("|")])
-    first, _, *quoted = text.removeprefix(INSTRUCTIONS[lang]).split("\n")
+    first_told = instructions(lang)
+    text = again(
+        first_told, lang, draft, [token for token in tokens(draft) if token.text in wrong.split("|")]
+    )
+    first, _, *quoted = text.removeprefix(first_told).split("\n")
     assert first == ""
     return [line.removeprefix("- ") for line in quoted]
 
@@ -41,4 +44,4 @@ def test_a_long_sentence_is_cut() -> None:
 @pytest.mark.parametrize("lang", ["en", "sv"])
 def test_the_instructions_hold_no_number(lang: Lang) -> None:
     """Nothing that the model is told could be repeated as a number."""
-    assert not tokens(again(lang, "It is 299 kr.", tokens("It is 299 kr.")))
+    assert not tokens(again(instructions(lang), lang, "It is 299 kr.", tokens("It is 299 kr.")))

@@ -1,0 +1,78 @@
+"""Reads a model's draft within its bounds, and closes the model's stream whatever happens."""
+
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+
+import trio
+
+from ..config import DRAFT_MAX, UNWIND_TIMEOUT
+from ..errors import ModelFailed
+from ..ports.model import ChatModel, Delta, Prompt
+from ..ports.search import Hit
+
+
+class Drafting:
+    """A model and the bounds of its drafts. timeout: seconds that a draft may take."""
+
+    def __init__(self, model: ChatModel, timeout: float) -> None:
+        self._model = model
+        self._timeout = timeout
+
+    async def whole(self, prompt: Prompt, hits: Sequence[Hit]) -> str:
+        """Return the whole draft; raises as `pieces` does."""
+        found: list[str] = []
+        async with self.pieces(prompt, hits) as pieces:
+            async for piece in pieces:
+                found.append(piece)
+        return "".join(found)
+
+    @asynccontextmanager
+    async def pieces(self, prompt: Prompt, hits: Sequence[Hit]) -> AsyncGenerator[AsyncIterator[str], None]:
+        """Give the draft piece by piece, for as long as the block lasts.
+
+        Raises `ModelFailed` when the model fails, takes longer than the timeout, is over DRAFT_MAX bytes, is no
+        text, or says nothing. Leaving the block, also by a cancel, closes the stream (UNWIND_TIMEOUT seconds at most).
+        """
+        with trio.move_on_after(self._timeout) as deadline:
+            async with _closed(self._model.stream(prompt, hits)) as deltas:
+                yield _Bounded(deltas)
+        if deadline.cancelled_caught:
+            raise ModelFailed("the draft took too long")
+
+
+class _Bounded:
+    """Iterates over the text of deltas; raises `ModelFailed` where they break a bound."""
+
+    def __init__(self, deltas: AsyncGenerator[Delta, None]) -> None:
+        self._deltas = deltas
+        self._size = 0
+        self._empty = True
+
+    def __aiter__(self) -> "_Bounded":
+        return self
+
+    async def __anext__(self) -> str:
+        try:
+            text = (await anext(self._deltas)).text
+        except StopAsyncIteration:
+            if self._empty:
+                raise ModelFailed("the draft is empty") from None
+            raise
+        try:
+            self._size += len(text.encode())
+        except UnicodeEncodeError:
+            raise ModelFailed("the draft is not text") from None
+        if self._size > DRAFT_MAX:
+            raise ModelFailed("the draft is too long")
+        self._empty = self._empty and not text.strip()
+        return text
+
+
+@asynccontextmanager
+async def _closed(deltas: AsyncGenerator[Delta, None]) -> AsyncGenerator[AsyncGenerator[Delta, None], None]:
+    """Close a model's stream when its reader leaves, also on cancel, in UNWIND_TIMEOUT seconds at most."""
+    try:
+        yield deltas
+    finally:
+        with trio.move_on_after(UNWIND_TIMEOUT, shield=True):
+            await deltas.aclose()

@@ -1,0 +1,128 @@
+"""The three ways from a draft to a text that may be said: whole, sentence by sentence, as claims.
+
+Each asks the model once and tells what happens through `emit`: `Drafted` when something is being verified, and in
+sentence mode each sentence but the last. It returns the last text, or how the draft failed.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from ..errors import ModelFailed
+from ..grounding.claims import parse, render
+from ..grounding.verify import Verdict, verify
+from ..ports.brain import Confidence, Drafted, TurnEvent, Verified, VerifiedText
+from ..ports.model import Prompt
+from ..ports.search import Hit, Lang
+from ..text.numbers import Token, tokens
+from . import prompts
+from .drafting import Drafting
+from .sentences import Sentences
+from .standing import standing
+
+Emit = Callable[[TurnEvent], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A draft that does not stand.
+
+    refused: its numbers that no citation holds. said, wrong: what the redraft is told about, and the numbers that
+    were wrong in it. partly_said: a part of the draft has reached the client, so there is no second one.
+    unread: it was not in the form that was asked for. keep: its sentences that stand, when asked for.
+    """
+
+    refused: Sequence[Token]
+    said: str = ""
+    wrong: Sequence[Token] = ()
+    partly_said: bool = False
+    unread: bool = False
+    keep: Callable[[], VerifiedText | None] | None = None
+
+    def again(self, first: str, lang: Lang) -> str:
+        """Return the instructions for the redraft; `first` were those of the first draft."""
+        return (
+            prompts.unread(first, lang) if self.unread else prompts.again(first, lang, self.said, self.wrong)
+        )
+
+    def standing(self) -> VerifiedText | None:
+        """Return what stands of the draft, when that is a claim at least."""
+        return self.keep() if self.keep is not None else None
+
+
+class Way(Protocol):
+    """Asks the model once, and makes what it can of the draft."""
+
+    async def __call__(
+        self,
+        drafting: Drafting,
+        prompt: Prompt,
+        hits: Sequence[Hit],
+        emit: Emit,
+        confidence: Confidence | None,
+    ) -> VerifiedText | Failed:
+        """Return the last text of the turn, or how the draft failed; raises `agent.errors.ModelFailed`.
+
+        hits: the evidence, best first. confidence: of the text; None works it out. A clarifying question is as sure
+        as can be told from a question: low.
+        """
+        ...
+
+
+async def whole(
+    drafting: Drafting, prompt: Prompt, hits: Sequence[Hit], emit: Emit, confidence: Confidence | None
+) -> VerifiedText | Failed:
+    """Verify a draft when all of it is here."""
+    draft = await drafting.whole(prompt, hits)
+    emit(Drafted())
+    sure: Confidence | None = "low" if prompts.asks(draft) else confidence
+    said = prompts.unmarked(draft)
+    if not said.strip():
+        raise ModelFailed("the draft is empty")
+    verdict = verify(said, hits, confidence=sure)
+    if verdict.text is not None:
+        return verdict.text
+    return Failed(
+        verdict.refused, verdict.said, verdict.refused, keep=lambda: standing(verdict, hits, confidence=sure)
+    )
+
+
+async def by_sentences(
+    drafting: Drafting, prompt: Prompt, hits: Sequence[Hit], emit: Emit, confidence: Confidence | None
+) -> VerifiedText | Failed:
+    """Say each sentence once it stands; the model goes on meanwhile."""
+    sentences = Sentences(hits, prompt.lang, confidence)
+    async with drafting.pieces(prompt, hits) as pieces:
+        async for piece in pieces:
+            for text in sentences.feed(piece):
+                emit(Drafted())
+                emit(Verified(text, last=False))
+            if sentences.failed is not None:
+                break
+    emit(Drafted())
+    last = sentences.finish()
+    if last is None:
+        return _failed(sentences.failed, bool(sentences.said))
+    if not sentences.said.strip():
+        raise ModelFailed("the draft is empty")
+    return last
+
+
+async def by_claims(
+    drafting: Drafting, prompt: Prompt, hits: Sequence[Hit], emit: Emit, confidence: Confidence | None
+) -> VerifiedText | Failed:
+    """Verify each claim on the evidence it names, and say those that stand."""
+    claims = parse(await drafting.whole(prompt, hits))
+    emit(Drafted())
+    if claims is None:
+        return Failed((), unread=True)
+    rendered = render(claims, hits, confidence=confidence)
+    if rendered.text is not None:
+        return rendered.text
+    said = "\n".join(rendered.dropped)
+    return Failed(rendered.refused, said, tokens(said))
+
+
+def _failed(verdict: Verdict | None, partly_said: bool) -> Failed:
+    assert verdict is not None
+    return Failed(verdict.refused, verdict.said, verdict.refused, partly_said)

@@ -1,0 +1,100 @@
+"""Claims: a draft as single sentences, each with the snippets that are said to hold it.
+
+The server renders text and citations from the claims that check out and drops the rest. A claim checks out when it
+names evidence, all that it names exists, and each of its numbers stands in what it names. The rendered text is then
+verified once more as a whole, on the evidence of its claims, so that no number arises where two of them meet.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Final
+
+import msgspec
+
+from agent.ports.brain import Confidence, VerifiedText
+from agent.ports.search import Hit
+from agent.text.numbers import Token
+
+from .verify import verify
+
+CLAIMS: Final = 32
+"""Claims of a draft."""
+CLAIM: Final = 2000
+"""Characters of a claim."""
+EVIDENCE: Final = 16
+"""Hits that a claim may name."""
+
+_FENCE = re.compile(r"\A```[a-z]*\n(.*)\n```\Z", re.DOTALL)
+_ENDED = re.compile(r"[.!?:…][\"'”’»)\]*_]*\Z")
+
+
+class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One sentence. evidence: which hits hold it, counted from 1."""
+
+    text: Annotated[str, msgspec.Meta(min_length=1, max_length=CLAIM)]
+    evidence: Annotated[tuple[Annotated[int, msgspec.Meta(ge=1)], ...], msgspec.Meta(max_length=EVIDENCE)]
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """What claims came to.
+
+    text: what may be sent, None when no claim checks out. dropped: the texts of the others.
+    refused: their numbers that the evidence they name does not hold.
+    """
+
+    text: VerifiedText | None
+    dropped: tuple[str, ...]
+    refused: tuple[Token, ...]
+
+
+def parse(draft: str) -> tuple[Claim, ...] | None:
+    """Return the claims of a draft: a JSON array of them, or one JSON object a line; None when it is neither.
+
+    Strict: a field too many, too few or of another type, over CLAIMS claims, or one over its own bounds spoils the
+    draft. A code fence around all of it is taken off.
+    """
+    text = draft.strip()
+    fenced = _FENCE.match(text)
+    if fenced is not None:
+        text = fenced[1].strip()
+    try:
+        if text.startswith("["):
+            claims = msgspec.json.decode(text, type=tuple[Claim, ...])
+        else:
+            lines = [line for line in text.split("\n") if line.strip()]
+            claims = tuple([msgspec.json.decode(line, type=Claim) for line in lines[: CLAIMS + 1]])
+    except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
+        return None
+    return claims if len(claims) <= CLAIMS else None
+
+
+def render(claims: Sequence[Claim], hits: Sequence[Hit], *, confidence: Confidence | None = None) -> Rendered:
+    """Return the text of the claims that check out, in their order, as sentences of one paragraph.
+
+    hits: the evidence as the model was given it, best first. confidence: of the text; None works it out.
+    White space within a claim becomes single spaces; a claim without an end gets a full stop.
+    """
+    said = ""
+    text: VerifiedText | None = None
+    named: set[int] = set()
+    dropped: list[str] = []
+    refused: list[Token] = []
+    for claim in claims:
+        sentence = " ".join(claim.text.split())
+        if sentence and not _ENDED.search(sentence):
+            sentence += "."
+        its = {number - 1 for number in claim.evidence}
+        if not sentence or not its or max(its) >= len(hits):
+            dropped.append(sentence)
+            continue
+        own = verify(sentence, [hits[index] for index in sorted(its)])
+        joined = f"{said} {sentence}" if said else sentence
+        verdict = verify(joined, [hits[index] for index in sorted(named | its)], confidence=confidence)
+        if own.text is None or verdict.text is None:
+            dropped.append(sentence)
+            refused += own.refused or verdict.refused
+            continue
+        said, text, named = joined, verdict.text, named | its
+    return Rendered(text, tuple(dropped), tuple(refused))
