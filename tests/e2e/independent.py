@@ -15,59 +15,34 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
 
+
+def _each(names: str, border: str = ";") -> list[str]:
+    return names.split(border)
+
+
 _MONTHS = {
     name: number
     for number, names in enumerate(
-        (
-            "january januari jan",
-            "february februari feb",
-            "march mars mar",
-            "april apr",
-            "may maj",
-            "june juni jun",
-            "july juli jul",
-            "august augusti aug",
-            "september sep sept",
-            "october oktober oct okt",
-            "november nov",
-            "december dec",
+        _each(
+            "january januari jan;february februari feb;march mars mar;april apr;may maj;june juni jun;july juli jul;"
+            "august augusti aug;september sep sept;october oktober oct okt;november nov;december dec"
         ),
         1,
     )
     for name in names.split()
 }
 _UNITS = {
-    name: names.split("/")[0]
-    for names in (
-        "business day/business days/working day/working days/arbetsdag/arbetsdagar/weekday/weekdays/vardag/vardagar",
-        "day/days/dag/dagar/dagars/dygn",
-        "week/weeks/vecka/veckor",
-        "month/months/månad/månader/månaders",
-        "year/years/år/års",
-        "hour/hours/timme/timmar/timmars",
-        "minute/minutes/min/minut/minuter/minuters",
-        "second/seconds/sekund/sekunder",
-        "percentage point/percentage points/procentenhet/procentenheter",
-        "kg",
-        "cm",
-        "mm",
-        "km",
-        "metre/metres/meter/meters/m",
-        "tonne/tonnes/ton",
-        "mb",
-        "gb",
-        "kb",
-        "mbit|s",
-        "ghz",
-        "°c",
-        "°f/f",
-        "degree/degrees/grader",
-        "decibel/decibels/db",
-        "thousand/tusen/k/tkr",
-        "million/miljon/miljoner/mn",
+    name: names.split(",")[0]
+    for names in _each(
+        "business day,business days,working day,working days,arbetsdag,arbetsdagar,weekday,weekdays,vardag,vardagar;"
+        "day,days,dag,dagar,dagars,dygn;week,weeks,vecka,veckor,veckors;month,months,månad,månader,månaders;"
+        "year,years,år,års;hour,hours,timme,timmar,timmars;minute,minutes,min,minut,minuter,minuters;"
+        "second,seconds,sekund,sekunder;percentage point,percentage points,procentenhet,procentenheter;"
+        "kg;cm;mm;km;metre,metres,meter,meters,m;tonne,tonnes,ton;mb;gb;kb;mbit/s;ghz;°c;°f,f;"
+        "degree,degrees,grader;decibel,decibels,db;thousand,tusen,k,tkr;million,miljon,miljoner,mn"
     )
-    for name in names.split("/")
-} | {"mbit/s": "mbit|s"}
+    for name in names.split(",")
+}
 _CURRENCIES = {
     name: code
     for code, names in {
@@ -91,10 +66,6 @@ _TENS_EN = "twenty thirty forty fifty sixty seventy eighty ninety"
 _TENS_SV = "tjugo trettio fyrtio femtio sextio sjuttio åttio nittio"
 
 
-def _each(names: str) -> list[str]:
-    return names.split()
-
-
 def _number_words() -> dict[str, int]:
     words = {"ett": 1, "en": 1, "one": 1}
     for few, tens, ones, joints in (
@@ -115,7 +86,8 @@ _AS_THEY_STAND = _each(
     "fortnight sekel halvår double doubled twice triple threefold fourfold dubbel dubbla dubbelt trippel tredubbla "
     "half halva hälften quarter kvart fourth fifth sixth seventh eighth ninth tenth eleventh twelfth "
     "fjärde femte sjätte sjunde åttonde nionde tionde elfte tolfte hundreds thousands hundratals tusentals thirds "
-    "two-thirds tredjedel tredjedelar fjärdedel fjärdedelar"
+    "two-thirds tredjedel tredjedelar fjärdedel fjärdedelar",
+    " ",
 )
 
 

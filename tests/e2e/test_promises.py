@@ -1,0 +1,177 @@
+"""The first promise over the wire: what no citation holds, no client gets, whatever the model makes up.
+
+The whole server runs in memory with the repository's knowledge base and the mock model; the checker in `independent`
+judges what arrives.
+"""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+import trio
+import trio.testing
+
+from agent.app import Adapters
+from agent.config import Settings
+from agent.llm.mock import MockModel
+from agent.ports.model import Prompt
+from agent.ports.search import Lang
+from agent.testing.network import network
+
+from .independent import unsupported
+from .plain import plain
+from .questions import OFF_TOPIC, Asked, questions
+from .shipped import KB, knowledge
+
+NO_SOURCES = {
+    "en": "I couldn't find any references to this in the knowledge base",
+    "sv": "Jag hittar inget stöd i kunskapsbasen.",
+}
+ANSWERING = ("stream", "stream_end", "response")  # "chat and text messages" has an action suggested too
+MISMATCH = {"en": "I cannot verify that", "sv": "Jag kan inte verifiera det."}
+
+
+@dataclass
+class Answer:
+    """What came for one question."""
+
+    asked: Asked
+    response: dict[str, Any]
+    joined: str
+
+    @property
+    def outcome(self) -> str:
+        """`answered`, or the code of the refusal."""
+        return str(self.response.get("blocked", {}).get("code", "answered"))
+
+    @property
+    def invented(self) -> list[str]:
+        """The numbers of the text that no citation holds."""
+        snippets = [citation["snippet"] for citation in self.response["citations"]]
+        return unsupported(self.response["text"], snippets) + unsupported(self.joined, snippets)
+
+
+@dataclass
+class Run:
+    """A number of questions and what came of them."""
+
+    answers: list[Answer] = field(default_factory=list)
+
+    def outcomes(self, on_topic: bool) -> Counter[str]:
+        """Count how the on-topic, or the off-topic, questions ended."""
+        return Counter(each.outcome for each in self.answers if each.asked.on_topic is on_topic)
+
+
+async def ask_all(asked: list[Asked], rate: float) -> Run:
+    """Ask each question over one plain connection, the next when the last is answered."""
+    run = Run()
+    settings = Settings(kb=KB, pace_ms=0, mock_hallucinate=rate, mock_seed=7)
+    async with network(settings, Adapters(knowledge=knowledge())) as server, plain(server.open()) as client:
+        for number, each in enumerate(asked):
+            await client.ask(each.text, id=str(number), lang=each.lang)
+            frames = [frame for frame in await client.until("response") if frame["type"] in ANSWERING]
+            deltas = [frame["delta"] for frame in frames if frame["type"] == "stream"]
+            assert [frame["type"] for frame in frames[len(deltas) :]] == ["stream_end", "response"]
+            assert {frame["id"] for frame in frames} == {str(number)}
+            assert frames[-2]["reason"] == "done"
+            run.answers.append(Answer(each, frames[-1], "".join(deltas)))
+            await trio.sleep(0.01)  # 200 frames a second are allowed
+    assert len(run.answers) == len(asked)
+    return run
+
+
+def check_every(run: Run) -> None:
+    """Check what holds of every response: its text, its citations and its numbers."""
+    for each in run.answers:
+        assert each.joined == each.response["text"], each
+        assert each.invented == [], each
+        for citation in each.response["citations"]:
+            check_citation(citation)
+
+
+def check_citation(citation: dict[str, Any]) -> None:
+    """Check that a snippet is one to three lines that stand so, there, in a file of the knowledge base."""
+    folder, _, name = citation["file"].partition("/")
+    assert folder == "kb"
+    first, last = citation["lines"]
+    assert 1 <= first <= last <= first + 2
+    lines = (KB / name).read_text(encoding="utf-8").splitlines()
+    assert "\n".join(lines[first - 1 : last]) == citation["snippet"]
+
+
+def check_refusals(run: Run) -> None:
+    """Check the words of the refusals, in the question's language, and that one without sources cites nothing."""
+    for each in run.answers:
+        if each.outcome == "no_sources":
+            assert (each.response["text"], each.response["citations"]) == (NO_SOURCES[each.asked.lang], [])
+        elif each.outcome == "number_mismatch":
+            assert each.response["text"] == MISMATCH[each.asked.lang]
+            assert each.response["blocked"]["message"] == "Verification failed: Number mismatch"
+        else:
+            assert each.outcome == "answered"
+            assert each.response["citations"]
+
+
+async def test_nothing_made_up_comes_through(autojump_clock: trio.testing.MockClock) -> None:
+    """Of 500 questions to a model that always makes a number up, no answer holds a number without its source."""
+    asked = questions(KB)
+    assert len(asked) == len({each.text for each in asked}) == 500
+    run = await ask_all(asked, 1.0)
+    check_every(run)
+    check_refusals(run)
+    outcomes = run.outcomes(on_topic=True)
+    assert outcomes["number_mismatch"] >= 0.9 * outcomes.total(), outcomes
+
+
+async def test_true_drafts_are_answered(autojump_clock: trio.testing.MockClock) -> None:
+    """A model that makes nothing up is let through: 95 % of the on-topic questions are answered, none off topic."""
+    run = await ask_all(questions(KB), 0.0)
+    check_every(run)
+    check_refusals(run)
+    outcomes = run.outcomes(on_topic=True)
+    assert outcomes["answered"] >= 0.95 * outcomes.total(), outcomes
+    assert run.outcomes(on_topic=False) == {"no_sources": len(OFF_TOPIC)}
+
+
+async def test_both_kinds_occur(autojump_clock: trio.testing.MockClock) -> None:
+    """A model that makes a number up in half of its drafts is answered by some refusals and some answers."""
+    run = await ask_all(questions(KB)[::4], 0.5)
+    check_every(run)
+    check_refusals(run)
+    outcomes = run.outcomes(on_topic=True)
+    assert min(outcomes["answered"], outcomes["number_mismatch"]) >= 0.1 * outcomes.total(), outcomes
+
+
+async def test_same_seed_is_the_same_run(autojump_clock: trio.testing.MockClock) -> None:
+    """Two servers with the same seed say the same, in whatever order they are asked."""
+    asked = questions(KB)[::25]
+    there, back = await ask_all(asked, 0.5), await ask_all(asked[::-1], 0.5)
+    assert [each.response["text"] for each in there.answers] == [
+        each.response["text"] for each in reversed(back.answers)
+    ]
+
+
+async def test_the_check_catches_every_draft_that_makes_a_number_up(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """Of the mock's own drafts, before the server judges them, each invented one is caught and no true one is."""
+    texts = [snippet.text for passage in knowledge().passages for snippet in passage.snippets]
+    for rate in (0.0, 1.0):
+        model = MockModel(7, rate, elsewhere=texts)
+        for asked in questions(KB)[:480:5]:
+            lang: Lang = "sv" if asked.lang == "sv" else "en"
+            hits = knowledge().find(knowledge().rewrite(asked.text, lang), lang, 8)
+            if hits:
+                pieces = [delta.text async for delta in model.stream(Prompt("", asked.text, lang), hits)]
+                caught = unsupported("".join(pieces), [hit.snippet.text for hit in hits])
+                assert bool(caught) is bool(rate), pieces
+
+
+def test_the_check_itself_can_fail() -> None:
+    """An answer with a number that its citations lack would be noticed here."""
+    cited = [{"file": "kb/pricing.md", "snippet": "| Basic | 149 kr |", "lines": [10, 10]}]
+    answer = Answer(Asked("?", "en", True), {"text": "It is 148 kr.", "citations": cited}, "It is 148 kr.")
+    assert answer.invented
+    with pytest.raises(AssertionError):
+        check_citation(cited[0])
