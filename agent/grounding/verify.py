@@ -139,7 +139,7 @@ def _verdict(
     return Verdict(said, citations, tuple(checks), tuple(refused))
 
 
-_BLANK: Final = re.compile(r"\n[^\S\n]*(?:\n[^\S\n]*)+")
+_BLANK: Final = re.compile(r"\n(?:[^\S\n]*+\n)++")
 
 
 def snippets_of(passages: str, file: str = "passages") -> tuple[Snippet, ...]:

@@ -104,7 +104,7 @@ def digits_at(s: str, at: int, swedish: "bool | None") -> Amount | None:
         return None
     if (
         follow in _SPECIAL_FOLLOW
-        or (follow == " " and s[end + 1 : end + 2].isdigit())
+        or (follow == " " and (s[end + 1 : end + 2].isdigit() or s[end + 1 : end + 2] in _TIMES_SIGNS))
         or "," in text
         or "." in text
     ):
@@ -114,6 +114,7 @@ def digits_at(s: str, at: int, swedish: "bool | None") -> Amount | None:
     return Amount(end, (text,))
 
 
+_TIMES_SIGNS = frozenset(("x", "×", "*", "·"))
 _SPECIAL_FOLLOW = words("' , . / ^ e E x × * ·")
 
 

@@ -19,6 +19,7 @@ _TIMELY = re.compile(
     re.I,
 )
 _SIZED = re.compile(r"\d{1,6}(?:[.,]\d{1,4})?(?: ?[x×]| by |-f)")
+_HOURS = re.compile(r"(\d{1,2}) ?- ?(\d{1,2})(?![\d:.])")
 _CLOCK = re.compile(r"\d{1,2}[:.]\d\d(?!\d)")
 _ABBREVIATIONS = words("kl nr no s p pp ca art kap tel sid max min tfn pos fig vol st ch sec par nos")
 _MINUS = words("minus negative negativa negativt")
@@ -36,10 +37,12 @@ class DigitRows(RangeRows):
         s, low = self.s, self.at
         before = s[at - 1] if at > low else ""
         if self.source and before == "." and self.prev_end == at - 1 and self.prev_start >= low:
-            run = s[self.prev_start : identifiers.run_at(s, self.prev_start)]
+            start = self.prev_start
             self._digits(at, end, before)
             last = self.found[-1]
-            self.found[-1] = last._replace(gives=(*last.gives, f"id {run.casefold()}"))
+            ends = {identifiers.run_at(s, start), self.at, self.cluster_end(identifiers.run_at(s, start))}
+            runs = [f"id {s[start:end].casefold()}" for end in sorted(ends)]
+            self.found[-1] = last._replace(gives=(*last.gives, *runs))
         else:
             self._digits(at, end, before)
 
@@ -127,7 +130,7 @@ class DigitRows(RangeRows):
         follow = s[end : end + 1]
         size = end - at
         alone = follow == "" or (follow in " \n" and size > 2 and not s[end + 1 : end + 2].isdigit())
-        if alone and s[at] != "0" and before not in tuple("+("):
+        if alone and s[at] != "0" and self.prev.lower() not in dates.OPENING and before not in tuple("+("):
             return False
         if size == 4 and follow in "-/":
             date = dates.iso_at(s, at)
@@ -197,14 +200,15 @@ class DigitRows(RangeRows):
 
     def _phone(self, start: int, at: int, before: str) -> bool:
         s = self.s
-        if before == "(":
-            start = at - 1
         called = self.prev.lower() in identifiers.CALLS and at - self.prev_end <= 2
-        found = identifiers.phone_at(s, start, called)
+        first = at - 1 if before == "(" else start
+        found = identifiers.phone_at(s, first, called)
+        if found is None and first != at:
+            first, found = at, identifiers.phone_at(s, at, called)
         if found is None or not self.border(found[0]):
             return False
         key = f"ph {found[1]}"
-        self.put("phone", found[1], start, found[0], ((key,),), (key,), (found[1],))
+        self.put("phone", found[1], first, found[0], ((key,),), (key,), (found[1],))
         return True
 
     def _time(self, at: int) -> bool:
@@ -226,6 +230,8 @@ class DigitRows(RangeRows):
                 (str(low), str(high)),
             )
             return True
+        if hint and self.prev.lower() in ("kl", "klockan") and self._hours(at):
+            return True
         time = dates.time_at(s, at)
         if time is None or not self.border(time.end):
             return False
@@ -240,6 +246,20 @@ class DigitRows(RangeRows):
             if amount is not None and amount.end == time.end:
                 needs, gives = (*needs, (f"n {amount.values[0]}",)), (*gives, f"n {amount.values[0]}")
         self.put("time", clock(str(time.seconds)), at, time.end, needs, gives, (str(time.seconds),))
+        return True
+
+    def _hours(self, at: int) -> bool:
+        """Read `9-17` after "kl": whole hours."""
+        found = _HOURS.match(self.s, at)
+        if found is None or not self.border(found.end()) or self._money_follows(found.end()):
+            return False
+        low, high = int(found[1]), int(found[2])
+        if high > 24 or low >= high:
+            return False
+        both = (f"r t {low * 3600} {high * 3600}", f"r n {low} {high}")
+        gives = (*both, f"t {low * 3600}", f"t {high * 3600}", f"n {low}", f"n {high}")
+        value = f"{clock(str(low * 3600))}-{clock(str(high * 3600))}"
+        self.put("range", value, at, found.end(), ((both[0],), (both[1],)), gives, (str(low), str(high)))
         return True
 
     def _money_follows(self, end: int) -> bool:

@@ -52,6 +52,7 @@ _CHARACTER = re.compile(
 )
 _MARKS_ABOVE = re.compile("[\u0300-\u036f]")
 _SUPER = re.compile(r"[⁰¹²³⁴-⁹⁺⁻]++")
+_PIECE = re.compile(r"[⁰¹²³⁴-⁹⁺⁻]++|[₀-₉]++|.", re.S)
 _SUB = re.compile(r"[₀-₉]++")
 _ALONE = (
     r"\](?:(?<=\])\([^()\n]{0,400}\)|(?<=\])\[[^\[\]\d\n]{0,100}\])"
@@ -181,8 +182,20 @@ def _characters(old: str, start: int, end: int, out: _Edits) -> None:
         new = _run(_MARKS_ABOVE.sub("", whole) if whole[0].isalpha() else whole, text[start - 1 : start])
     else:
         new = _run(old, text[start - 1 : start] if start else "")
+        if len(new) != len(old) > 1:
+            _pieces(old, start, out)
+            return
     if new != old or end - start != len(old):
         out.put(start, end, new)
+
+
+def _pieces(old: str, start: int, out: _Edits) -> None:
+    """Put the plain form of a run piece by piece, so that offsets stay exact."""
+    for found in _PIECE.finditer(old):
+        at = start + found.start()
+        new = _run(found.group(), out.text[at - 1 : at])
+        if new != found.group():
+            out.put(at, start + found.end(), new)
 
 
 class _Table(dict[int, str]):

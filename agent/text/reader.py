@@ -76,7 +76,12 @@ class Reader:
         amounts: tuple[str, ...] = (),
     ) -> None:  # fmt: skip
         """Add a token over plain offsets; an answer's keeps its needs, a source's what it gives."""
-        first, last = self.plain.origin(start, end) if self.plain.maps else (start, end)
+        first, last = start, end
+        if self.plain.maps:
+            first, last = self.plain.origin(start, end)
+            if self.found and first < self.found[-1].end:  # both lie in one repair
+                first = self.found[-1].end
+                last = max(first, last)
         if self.source:
             needs = ()
         else:

@@ -23,11 +23,12 @@ _POWERS = {1000: 3, 10**6: 6, 10**9: 9, 10**12: 12}
 
 @dataclass(slots=True)
 class Run:
-    """A run of number words. `what` it is: an amount, an ordinal (its value), or unread."""
+    """A run of number words. `what` it is: an amount, a range from `low`, an ordinal (its value), or unread."""
 
-    what: Literal["amount", "ordinal", "unread", "exempt"]
+    what: Literal["amount", "range", "ordinal", "unread", "exempt"]
     end: int
     amount: Amount | None = None
+    low: Amount | None = None
     ordinal: int = 0
 
 
@@ -71,10 +72,10 @@ def _may_join(before: Word, after: Word, s: str, end: int) -> bool:
     """Tell whether "and" between two number words may belong to one number."""
     if after.sort == "fraction":
         return before.sort in ("cardinal", "article")
-    if after.sort == "article" and before.sort in ("cardinal", "article"):
+    if after.sort in ("article", "cardinal") and before.sort in ("article", "cardinal"):
         follow = _JOINT.match(s, end)
-        half = classify(follow[3]) if follow is not None and not follow[1] else None
-        if half is not None and half.sort in ("fraction", "third"):
+        part = classify(follow[3]) if follow is not None and not follow[1] else None
+        if part is not None and part.sort in ("fraction", "third"):
             return True
     return (
         before.sort == "cardinal"
@@ -94,6 +95,9 @@ def _read(s: str, words: list[Word], ends: list[int], ands: list[bool], article:
             if article and last.atoms[0] > 3 and s.startswith(" of", ends[-1]):
                 return _amount(s, of_fraction(Fraction(1, last.atoms[0])), last, ends[-1])
             return Run("ordinal", ends[-1], ordinal=last.atoms[0])
+        if len(words) == 2 and words[0].sort == "article" and words[0].value != "one":  # en andra gång
+            value = value_of(last.atoms)
+            return Run("ordinal", ends[-1], ordinal=value) if value is not None else Run("unread", ends[-1])
         if len(words) == 2 and words[0].sort == "article" and last.atoms[0] > 3:  # one fifth
             return _amount(s, of_fraction(Fraction(1, last.atoms[0])), last, ends[-1])
         value = value_of(tuple([a for w in words for a in w.atoms]))
@@ -120,6 +124,11 @@ def _cardinal(s: str, words: list[Word], ends: list[int]) -> Run:
             value = value_of(last.atoms)
             return _amount(s, str(value), last, ends[-1]) if value is not None else Run("unread", ends[-1])
     value = value_of(tuple([a for w in words for a in w.atoms]))
+    if value is None and len(words) == 2 and s[ends[0] : ends[0] + 1] == "-":  # två-tre veckor
+        low, high = value_of(words[0].atoms), value_of(last.atoms)
+        if low is not None and high is not None and low < high:
+            run = _amount(s, str(high), last, ends[-1])
+            return Run("range", run.end, run.amount, low=Amount(ends[0], (str(low),), words=True))
     if value is None:
         return Run("unread", ends[-1])
     if len(words) == 1 and last.sort == "article":

@@ -81,7 +81,7 @@ _WORDS: Final = {
     "dpi": "dpi ppi",
     "ppm": "ppm",
     "rpm": "rpm",
-    "times": "times gånger ggr gång",
+    "times": "times gånger ggr",
     "century": "",
 }  # fmt: skip
 _EXACT: Final = {

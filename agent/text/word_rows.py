@@ -108,6 +108,11 @@ class WordRows(DigitRows):
             return
         if run.what == "unread":
             self.exact("unread", start, run.end)
+        elif run.low is not None and run.amount is not None:
+            if self._same_unit(run.low, run.amount):
+                self.span(run.low, run.amount, start)
+            else:
+                self.exact("unread", start, run.end)
         elif run.what == "ordinal":
             if run.ordinal > 3 or self.source:
                 self.ordinal(str(run.ordinal), start, run.end)

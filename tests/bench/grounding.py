@@ -77,7 +77,7 @@ def cases() -> list[dict[str, str]]:
 _MUTABLE = re.compile(r"(?<![\w.,:/-])\d+(?:[.,]\d+)?(?![\w:/-]|[.,]\d)")
 
 
-def mutants(rows: Iterable[Row], seed: int = 7, each: int = 3) -> list[tuple[str, str]]:
+def mutants(rows: Iterable[Row], seed: int = 7, each: int = 5) -> list[tuple[str, str]]:
     """Return (answer, passages) in which one number of a good answer became a value that no passage holds.
 
     Only answers that pass unchanged are used; list markers are left alone. The new value keeps the number of

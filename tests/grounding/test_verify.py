@@ -1,0 +1,117 @@
+"""The verdict on a draft: citations first, then every number against them alone."""
+
+import pytest
+
+from agent.grounding.evidence import evidence_of
+from agent.grounding.verify import check, confidence_of, snippets_of, verify
+from agent.ports.search import Hit, Passage, Snippet
+
+
+def hit(text: str, score: float = 0.8, first: int = 1, file: str = "kb/a.md") -> Hit:
+    """Return a hit on a snippet of one or more lines."""
+    snippet = Snippet(file, text, first, first + text.count("\n"))
+    return Hit(snippet, Passage(file, ("A",), "en", (snippet,)), score)
+
+
+def test_passes_with_citations() -> None:
+    """A supported draft becomes a text that cites the snippet which holds its number."""
+    hits = [
+        hit("Shipping is free.", 0.9),
+        hit("Basic costs 149 kr.", 0.7, 2),
+        hit("x", 0.3, 3),
+        hit("y", 0.2, 4),
+    ]
+    verdict = verify("Basic costs 149 kr.", hits)
+    assert verdict.text is not None
+    assert verdict.text.text == "Basic costs 149 kr."
+    assert [c.first for c in verdict.text.citations] == [1, 2, 3]
+    assert [(c.text, c.kind, c.value, c.supported_by) for c in verdict.checks] == [
+        ("149 kr", "money", "149 SEK", 1)
+    ]
+    assert verdict.text.blocked is None
+
+
+def test_blocks_and_says_where() -> None:
+    """A draft with an unsupported number has no text, and tells which number and where."""
+    draft = "Basic costs 149 kr. Premium costs 999 kr."
+    verdict = verify(draft, [hit("Basic costs 149 kr.")])
+    assert verdict.text is None
+    assert not verdict.passed
+    assert [draft[c.start : c.end] for c in verdict.unsupported] == ["999 kr"]
+    assert [t.value for t in verdict.refused] == ["999 SEK"]
+
+
+def test_no_hits_support_nothing() -> None:
+    """Without hits a draft without numbers passes and one with a number does not."""
+    assert verify("Hello.", []).text is not None
+    assert verify("Hello 5.", []).text is None
+
+
+def test_duplicates_are_cited_once() -> None:
+    """The same snippet found twice is one citation."""
+    verdict = verify("149 kr", [hit("149 kr"), hit("149 kr"), hit("x", first=9)])
+    assert [c.first for c in verdict.citations] == [1, 9]
+
+
+def test_two_numbers_in_two_snippets() -> None:
+    """Each number may stand in a citation of its own; no number is put together from two."""
+    hits = [hit("9 dagar"), hit("99 kr", first=2)]
+    assert [c.supported_by for c in verify("9 dagar, 99 kr", hits).checks] == [0, 1]
+    assert verify("999 kr", hits).text is None
+
+
+def test_a_range_needs_one_snippet() -> None:
+    """Two lone numbers make a range only within one snippet."""
+    assert verify("149–299 kr", [hit("149 kr. 299 kr.")]).text is not None
+    assert verify("149–299 kr", [hit("149 kr."), hit("299 kr.", first=2)]).text is None
+
+
+def test_markers_become_bullets() -> None:
+    """List markers are rendered as bullets, a heading of a step too, and a mention loses its number."""
+    draft = "Do this:\n1. Open.\n2. Pay 149 kr.\n\nStep 1: Rest\n**Step 2:** Repeat step 1, steps 1 and 2.\n"
+    verdict = verify(draft, [hit("149 kr")])
+    expected = "Do this:\n- Open.\n- Pay 149 kr.\n\n- Rest\n- Repeat that step, those steps.\n"
+    assert verdict.text is not None
+    assert verdict.text.text == expected
+
+
+@pytest.mark.parametrize(
+    ("draft", "said"),
+    [
+        ("**1.** Bas\n**2.** Mer", "- Bas\n- Mer"),
+        ("**1. Bas**\n**2. Mer**", "- **Bas**\n- **Mer**"),
+        ("1) Bas\n  1) Mindre\n2) Mer", "- Bas\n  - Mindre\n- Mer"),
+        ("## Steg 1\nÖppna", "## \nÖppna"),
+        ("Gör om steg 1.\nSteg 1: Öppna", "Gör om det steget.\n- Öppna"),
+        ("- 1. Bas", "- Bas"),
+        ("7. Bas", "7. Bas"),
+        ("1.5 kg\n12. december", "1.5 kg\n12. december"),
+    ],
+)
+def test_layout(draft: str, said: str) -> None:
+    """Only markers that count up from 1 are layout."""
+    assert check(draft, ()).said == said
+
+
+def test_confidence() -> None:
+    """Confidence is high on a good score with words that the citations hold, low on either being poor."""
+    cited = [Snippet("kb/a.md", "The standard plan costs 149 kr each month", 1, 1)]
+    said = "The standard plan costs 149 kr"
+    assert confidence_of(said, cited, 0.9) == "high"
+    assert confidence_of(said, cited, 0.3) == "med"
+    assert confidence_of(said, cited, 0.1) == "low"
+    assert confidence_of("Something entirely different altogether", cited, 0.9) == "low"
+    assert confidence_of("149", cited, 0.9) == "high"
+    assert verify(said, [hit(cited[0].text)], confidence="low").text is not None
+
+
+def test_passages_are_blocks() -> None:
+    """Each block between blank lines is a snippet, with its lines."""
+    found = snippets_of("a 1\nb\n\n\n c 2 \r\n\r\nd\n", "p")
+    assert [(s.text, s.first, s.last) for s in found] == [("a 1\nb", 1, 2), (" c 2 ", 5, 5), ("d", 7, 7)]
+    assert snippets_of(" \n\n ") == ()
+
+
+def test_evidence_is_kept() -> None:
+    """A snippet that was read before is not read again."""
+    assert evidence_of("kept 42 kr") is evidence_of("kept 42 kr")
