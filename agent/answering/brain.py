@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 import structlog
 
-from ..actions.triggers import proposals
+from ..actions.triggers import asked, proposals
 from ..config import Settings
 from ..errors import ModelFailed
 from ..grounding import refusals
@@ -64,7 +64,9 @@ class GroundedBrain:
         settings = self._settings
         lang = question.lang or language(question.text) or settings.lang
         asked_for = proposals(question.text)
-        query = self._rewrite(question.text, lang) if settings.rewrite else question.text
+        query = asked(question.text)
+        if settings.rewrite:
+            query = self._rewrite(query, lang)
         hits = within(await self._retriever.search(query, lang, HITS), settings.evidence_tokens)
         if not hits:
             emit(Refused(refusals.no_sources(lang), asked_for))

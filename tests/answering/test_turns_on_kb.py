@@ -4,12 +4,13 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+import trio.testing
 
 from agent.answering.brain import GroundedBrain
 from agent.config import Settings
 from agent.grounding.verify import verify
 from agent.llm.mock import MockModel
-from agent.ports.brain import Question, Refused, TurnEvent
+from agent.ports.brain import Question, Refused, TurnEvent, Verified
 from agent.ports.model import Prompt
 from agent.ports.search import Hit
 from agent.retrieval.load import load
@@ -69,3 +70,18 @@ async def test_the_share_of_answers_follows_the_rate(
     asked = ended["answered"] + ended["number_mismatch"]
     assert asked > 0.9 * len(knowledge.passages)
     assert least <= ended["answered"] / asked <= most
+
+
+async def test_the_words_about_an_action_are_no_words_of_the_question(
+    knowledge: KnowledgeBase, autojump_clock: trio.testing.MockClock
+) -> None:
+    """A phone number and "call me" beside a question do not hide what the question is about."""
+    brain = GroundedBrain(knowledge, MockModel(), Settings(), knowledge.rewrite)
+    events: list[TurnEvent] = []
+    await brain.answer(
+        Question("m", "what does the standard plan cost? call me at 070-123 45 67", None, 0.0), events.append
+    )
+    last = events[-1]
+    assert isinstance(last, Verified)
+    assert "299" in last.text.text
+    assert [proposal.payload for proposal in last.proposals] == [{"phone": "070-123 45 67"}]
