@@ -22,6 +22,8 @@ COMMANDS = {
     "demo": "agent.testing.demo:demo",
     "soak": "agent.testing.soak:soak",
     "verify": "agent.commands.verify:verify",
+    "search": "agent.commands.search:search",
+    "kb": "agent.commands.kb:command",
     "diagrams": "agent.commands.describe:diagrams",
     "schema": "agent.commands.describe:schema",
 }

@@ -4,9 +4,6 @@ Strategy: one line in, one line out, flushed at once, so it serves a pipe as wel
 imported, nothing of the server. The first line that cannot be read ends the run; what came before it is already out.
 """
 
-import sys
-from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
 from pathlib import Path
 
 import msgspec
@@ -14,6 +11,7 @@ import msgspec
 from ..errors import UsageError
 from ..grounding.verify import check, snippets_of
 from ..ports.search import Snippet
+from .lines import read_lines
 from .output import OK, REFUSED, write_line
 
 
@@ -74,35 +72,16 @@ def verify(*files: Path) -> int:
         Files of JSON lines; without any, standard input is read.
     """
     status = OK
-    for place, line in _lines(files):
-        report = _report(place, line)
+    for place, given in read_lines(files, _Line, _WANTED):
+        report = _report(place, given)
         write_line(msgspec.json.encode(report))
         if report.verdict != "pass":
             status = REFUSED
     return status
 
 
-def _lines(files: Sequence[Path]) -> Iterator[tuple[str, bytes]]:
-    """Yield each line that is not blank, and where it stands."""
-    for file in files or (None,):
-        name = "standard input" if file is None else str(file)
-        try:
-            with nullcontext(sys.stdin.buffer) if file is None else open(file, "rb") as source:
-                for number, line in enumerate(source, 1):
-                    if number == 1:
-                        line = line.removeprefix(b"\xef\xbb\xbf")
-                    if line.strip():
-                        yield f"{name}, line {number}", line
-        except OSError as error:
-            raise UsageError(f"{name} cannot be read: {error.strerror or error}") from None
-
-
-def _report(place: str, line: bytes) -> _Report:
+def _report(place: str, given: _Line) -> _Report:
     """Return what the rule says of one line; `place` is where it stands."""
-    try:
-        given = _DECODER.decode(line)
-    except (msgspec.DecodeError, RecursionError) as error:
-        raise UsageError(f"{place}: {error or 'nested too deeply'}; {_WANTED}") from None
     if (given.snippets is None) == (given.passages is None):
         raise UsageError(f"{place}: one of snippets and passages is needed; {_WANTED}")
     if given.snippets is not None:
@@ -127,5 +106,4 @@ def _report(place: str, line: bytes) -> _Report:
     )
 
 
-_DECODER = msgspec.json.Decoder(_Line)
 _WANTED = 'write {"answer": "...", "snippets": [{"file": "...", "snippet": "..."}]} or "passages": "..." on one line'

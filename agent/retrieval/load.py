@@ -47,24 +47,51 @@ def load(folder: Path, limit: int = FILE_MAX) -> Loaded:
     Raises `agent.errors.UsageError`, one line that names the folder, when it is not there or holds no markdown
     that can be read. Blocks; it cannot be cancelled.
     """
-    if not folder.is_dir():
-        what = "is not a folder" if folder.exists() else "does not exist"
-        raise UsageError(f"the knowledge base {folder} {what}; point to a folder of markdown files with --kb")
-    documents: list[Document] = []
-    skipped: list[Skipped] = []
-    for path in _markdown(folder):
-        name = _utf8("kb/" + path.relative_to(folder).as_posix())
-        read = _read(path, limit)
-        if read.reason:
-            skipped.append(Skipped(name, read.reason))
-        else:
-            documents.append(Document(name, read.text))
-    if not documents:
-        left_out = f" ({len(skipped)} could not be read)" if skipped else ""
+    loaded = read_folder(folder, limit)
+    if not loaded.documents:
+        left_out = f" ({len(loaded.skipped)} could not be read)" if loaded.skipped else ""
         raise UsageError(
             f"the knowledge base {folder} holds no markdown files{left_out}; put *.md files there or use --kb"
         )
+    return loaded
+
+
+def read_folder(folder: Path, limit: int = FILE_MAX) -> Loaded:
+    """Do what `load` does, also for a folder without anything that can be read.
+
+    Raises `agent.errors.UsageError` when it is not there.
+    """
+    documents: list[Document] = []
+    skipped: list[Skipped] = []
+    for path in markdown_files(folder):
+        read = read_file(folder, path, limit)
+        if isinstance(read, Skipped):
+            skipped.append(read)
+        else:
+            documents.append(read)
     return Loaded(tuple(documents), tuple(skipped))
+
+
+def markdown_files(folder: Path) -> Iterator[Path]:
+    """Yield the paths of the markdown files, sorted; hidden folders and links to folders are not entered.
+
+    Raises `agent.errors.UsageError` when `folder` is not there.
+    """
+    if not folder.is_dir():
+        what = "is not a folder" if folder.exists() else "does not exist"
+        raise UsageError(f"the knowledge base {folder} {what}; point to a folder of markdown files with --kb")
+    for root, folders, files in os.walk(folder, followlinks=False):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(files):
+            if name.lower().endswith(".md"):
+                yield Path(root, name)
+
+
+def read_file(folder: Path, path: Path, limit: int = FILE_MAX) -> Document | Skipped:
+    """Read one file of the knowledge base in `folder`, or say why not."""
+    name = _utf8("kb/" + path.relative_to(folder).as_posix())
+    read = _read(path, limit)
+    return Skipped(name, read.reason) if read.reason else Document(name, read.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,15 +100,6 @@ class _Read:
 
     text: str = ""
     reason: str = ""
-
-
-def _markdown(folder: Path) -> Iterator[Path]:
-    """Yield the paths of the markdown files, sorted; hidden folders and links to folders are not entered."""
-    for root, folders, files in os.walk(folder, followlinks=False):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(files):
-            if name.lower().endswith(".md"):
-                yield Path(root, name)
 
 
 def _read(path: Path, limit: int) -> _Read:

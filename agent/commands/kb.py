@@ -1,0 +1,34 @@
+"""`agent kb`: looking after a knowledge base."""
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import App, Parameter
+
+from ..retrieval.check import check as look_over
+from .output import OK, REFUSED, write
+
+command = App(name="kb", help="Look after the knowledge base.\n\nExample: agent kb check --kb docs")
+
+Folder = Annotated[Path, Parameter(env_var="AGENT_KB", help="Folder of the knowledge base's markdown files.")]
+
+
+@command.command
+def check(*, kb: Folder = Path("kb")) -> int:
+    """Report files that cannot be read, are empty, too large or the same as
+    another, and numbers on which two files contradict each other.
+
+    Two files contradict each other when a row, list item or sentence of one and
+    of the other have the same words and the same kinds of numbers, and one
+    number differs. Files in different languages are not compared.
+
+    Each finding is one line: its kind, the files (with the line where it is
+    about one), and what is wrong. Exit status: 0 nothing found, 3 findings,
+    2 there is no such folder.
+
+    Example: agent kb check --kb docs
+    """
+    findings = look_over(kb)
+    for finding in findings:
+        write(f"{finding.kind}: {', '.join(finding.files)}: {finding.words}\n")
+    return REFUSED if findings else OK

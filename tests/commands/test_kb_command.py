@@ -1,0 +1,43 @@
+"""The check of a knowledge base from the command line."""
+
+from pathlib import Path
+
+import pytest
+
+from agent import cli
+
+Out = pytest.CaptureFixture[str]
+
+
+def test_the_shipped_knowledge_base_is_clean(folder: Path, capsys: Out) -> None:
+    """Its two languages say the same numbers in other words, and no file contradicts another."""
+    assert cli.main(["kb", "check", "--kb", str(folder)]) == 0
+    assert capsys.readouterr().out == ""
+
+
+@pytest.fixture
+def folder() -> Path:
+    """The folder of the shipped knowledge base."""
+    return Path(__file__).parents[2] / "kb"
+
+
+def test_each_finding_is_a_line_and_status_3(tmp_path: Path, capsys: Out) -> None:
+    """Kind, files, words: for a person, and for grep."""
+    (tmp_path / "a.md").write_text("The return period is 30 days.\n")
+    (tmp_path / "b.md").write_text("# FAQ\n\nThe return period is 14 days.\n")
+    (tmp_path / "c.md").write_text(" \n")
+    assert cli.main(["kb", "check", "--kb", str(tmp_path)]) == 3
+    assert capsys.readouterr().out.splitlines() == [
+        "empty: kb/c.md: has nothing in it that can be cited",
+        "contradiction: kb/a.md:1, kb/b.md:3: 30 day or 14 day? "
+        "“The return period is 30 days.” and “The return period is 14 days.”",
+    ]
+
+
+def test_no_such_folder_is_one_line(capsys: Out, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Status 2; the folder comes from the environment too."""
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["kb", "check"]) == 2
+    monkeypatch.setenv("AGENT_KB", "elsewhere")
+    assert cli.main(["kb", "check"]) == 2
+    assert "elsewhere does not exist" in capsys.readouterr().err

@@ -1,0 +1,171 @@
+"""What a look over a knowledge base finds: files first, then numbers that do not agree."""
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from agent.errors import UsageError
+from agent.retrieval import load as loading
+from agent.retrieval.check import Finding, check, contradictions
+from agent.retrieval.chunk import chunk
+
+
+def found(*texts: str, folder: str = "") -> list[Finding]:
+    """Return what is found in files of these texts."""
+    return list(
+        contradictions(piece for at, text in enumerate(texts) for piece in chunk(f"kb/{folder}{at}.md", text))
+    )
+
+
+def values(findings: Iterable[Finding]) -> list[str]:
+    """Return the values that do not agree."""
+    return [finding.words.split("?")[0] for finding in findings]
+
+
+TABLE = """# {0}
+
+| {1} | Price per month | Devices |
+| --- | --- | --- |
+| Basic | 149 kr | 10 |
+| Standard | {2} | 30 |
+"""
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        (
+            "The return period is 30 days.",
+            "# FAQ\n\nYou may. The return period is 14 days.",
+            "14 day or 30 day",
+        ),
+        ("- Returns: within 30 days", "# Returns\n\n* returns within 20 days", "20 day or 30 day"),
+        (
+            TABLE.format("Plans", "Plan", "299 kr"),
+            TABLE.format("News", "Plan", "349 kr"),
+            "349 SEK or 299 SEK",
+        ),
+        (
+            TABLE.format("Plans", "Plan", "299 kr"),
+            "# FAQ\n\nThe Standard plan costs 349 kr per month.",
+            "349 SEK or 299 SEK",
+        ),
+        (
+            "The siren sounds at 105 dB for 3 minutes.",
+            "The siren sounds at 105 dB for 5 minutes.",
+            "5 minute or 3 minute",
+        ),
+        ("Call support on 08-123 45 67.", "Call support on 08-123 45 68.", "081234568 or 081234567"),
+        ("Support is open 08:00-18:00.", "Support is open 8 am to 5 pm.", "08:00-17:00 or 08:00-18:00"),
+        (
+            "Interest on late payments is 12.5 %.",
+            "Interest on late payments is 12 percent.",
+            "12 % or 12.5 %",
+        ),
+        ("## Standard\n\n- Price: 299 kr", "## Standard\n\n- Price: 399 kr", "399 SEK or 299 SEK"),
+        ("Founded in Solna on 3 May 2012.", "Founded in Solna on 4 May 2012.", "2012-05-04 or 2012-05-03"),
+    ],
+)
+def test_one_statement_with_two_values_is_found(one: str, other: str, expected: str) -> None:
+    """Sentence, list item, row, and a row against a sentence, whatever headings they stand under."""
+    assert values(found(other, one)) == [expected] or values(found(other, one)) == [
+        " or ".join(reversed(expected.split(" or ")))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("The return period is 30 days.", "The return period is thirty days."),
+        ("The return period is 30 days.", "The warranty period is 14 days."),
+        ("The return period is 30 days.", "The return period is 10 %."),
+        ("The return period is 30 days.", "The return period is 1 month."),
+        ("Founded in Solna in May 2012.", "Founded in Solna on 3 May 2012."),
+        ("In 2024 the staff were 200.", "In 2025 the staff were 240."),
+        ("Parcels up to 2 kg cost 49 kr.", "Parcels up to 5 kg cost 69 kr."),
+        ("Basic costs 149 kr and Premium 599 kr.", "Premium costs 599 kr and Basic 149 kr."),
+        ("## Standard\n\n- Price: 299 kr", "## Premium\n\n- Price: 599 kr"),
+        ("## Standard\n\n### Monthly\n\n- Fee: 299 kr", "## Premium\n\n### Monthly\n\n- Fee: 599 kr"),
+        ("## Plans\n\nIt takes 3 days.", "## Parcels\n\nIt takes 5 days."),
+        ("Yes, 3.", "No, 5."),
+        (TABLE.format("Plans", "Plan", "299 kr"), TABLE.format("Delivery", "Delivery method", "49 kr")),
+        (
+            "## Service\n\n| Day | Opens |\n| --- | --- |\n| Monday | 08:00 |",
+            "## Shop\n\n| Day | Opens |\n| --- | --- |\n| Monday | 10:00 |",
+        ),
+        (
+            "| Weight | Price |\n| --- | --- |\n| up to 2 kg | 49 kr |",
+            "| Weight | Price |\n| --- | --- |\n| up to 5 kg | 69 kr |",
+        ),
+        ("Use a CR123A battery with 3 volts.", "Use a CR2032 battery with 5 volts."),
+        ("1. Open the app and wait.", "2. Open the app and wait."),
+    ],
+)
+def test_two_statements_that_may_both_be_true_are_left_alone(one: str, other: str) -> None:
+    """Another form of the value, another thing, another case, or two things that only their headings tell apart."""
+    assert found(one, other) == []
+
+
+def test_one_file_may_say_what_it_likes() -> None:
+    """Two files are needed to contradict each other."""
+    assert found("The return period is 30 days.\n\nThe return period is 14 days.") == []
+
+
+def test_languages_are_compared_each_by_itself() -> None:
+    """Swedish statements against Swedish ones; the same name in another language is another statement."""
+    assert values(
+        found("Returtiden för paket är 30 dagar.", "Returtiden för paket är 14 dagar.", folder="sv/")
+    )
+    pieces = [
+        *chunk("kb/en/a.md", "- Standard Premium: 30 kr"),
+        *chunk("kb/sv/a.md", "- Standard Premium: 14 kr"),
+    ]
+    assert list(contradictions(pieces)) == []
+
+
+def test_each_further_file_is_told_once() -> None:
+    """Three files with three values are two findings; one that repeats a value is none."""
+    texts = [f"The return period is {days} days." for days in (30, 14, 30, 7)]
+    findings = found(*texts)
+    assert [finding.files for finding in findings] == [
+        ("kb/0.md:1", "kb/1.md:1"), ("kb/1.md:1", "kb/2.md:1"), ("kb/0.md:1", "kb/3.md:1"),
+    ]  # fmt: skip
+
+
+def test_files_that_cannot_be_used_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not UTF-8, a link, too large, empty, the same as another: each with its kind."""
+    (tmp_path / "binary.md").write_bytes(b"\xff\xfe")
+    (tmp_path / "link.md").symlink_to(tmp_path / "a.md")
+    (tmp_path / "large.md").write_bytes(b"x" * (loading.FILE_MAX + 1))
+    (tmp_path / "empty.md").write_bytes(b"")
+    (tmp_path / "comment.md").write_text("<!-- nothing -->\n")
+    (tmp_path / "a.md").write_text("# A\n\nText.\n")
+    (tmp_path / "b.md").write_text("# A  \r\n\r\nText.")
+    (tmp_path / "c.txt").write_text("# A\n\nText.\n")
+    assert [(finding.kind, *finding.files) for finding in check(tmp_path)] == [
+        ("unreadable", "kb/binary.md"),
+        ("oversized", "kb/large.md"),
+        ("unreadable", "kb/link.md"),
+        ("empty", "kb/comment.md"),
+        ("empty", "kb/empty.md"),
+        ("duplicate", "kb/a.md", "kb/b.md"),
+    ]
+
+
+def test_a_folder_without_any_usable_file_is_still_looked_over(tmp_path: Path) -> None:
+    """There is nothing to serve, but something to tell; no folder at all is an error."""
+    assert check(tmp_path) == ()
+    (tmp_path / "binary.md").write_bytes(b"\xff\xfe")
+    assert [finding.kind for finding in check(tmp_path)] == ["unreadable"]
+    with pytest.raises(UsageError, match="does not exist"):
+        check(tmp_path / "none")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root reads every file")
+def test_a_file_without_permission_is_unreadable(tmp_path: Path) -> None:
+    """The system's own words are the reason."""
+    (tmp_path / "secret.md").write_text("x")
+    (tmp_path / "secret.md").chmod(0)
+    assert [finding.words for finding in check(tmp_path)] == ["cannot be read: permission denied"]
