@@ -292,7 +292,9 @@ def _shows_number(text: str) -> bool:
 def _markup(
     text: str, start: int, end: int, out: _Edits, hidden: list[tuple[int, int, str]], pattern: re.Pattern[str]
 ) -> None:
-    for found in pattern.finditer(text, start, end):
+    for count, found in enumerate(pattern.finditer(text, start, end)):
+        if count > 2 * REPAIRS:
+            raise _TooMany
         old = found.group()
         new = _mark(old, text, found)
         if new is None:

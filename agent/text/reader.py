@@ -19,6 +19,7 @@ _TOUCH = re.compile(_BETWEEN)
 _CLUSTER = re.compile(rf"\w*+(?:{_BETWEEN}\w++)*+")
 _GLUED = re.compile(r"\w|-[A-Z]|[@^#]\w")
 _LABEL = re.compile(r"[^\W\d_]{3,20} \d{1,3}")
+_LETTER = re.compile(r"[^\W\d_]")
 _LISTED = re.compile(r"(, )|,? (?:and|or|och|eller|&) ")
 _LONE = re.compile(r"\d{1,3}[.,]\d{3}(?!\d)")
 
@@ -102,7 +103,7 @@ class Reader:
         end = max(found.end() if found is not None else at + 1, at + 1)
         run = identifiers.run_at(self.s, at)
         kind: Kind = "unread"
-        if run >= end and any(c.isalpha() for c in self.s[start:run]):
+        if run >= end and _LETTER.search(self.s, start, run):
             end, kind = run, "identifier"
         self.exact(kind, start, end)
 

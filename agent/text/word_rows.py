@@ -72,7 +72,11 @@ class WordRows(DigitRows):
     def _magnitude(self, word: Word, start: int, end: int) -> None:
         """Read `several thousand`, `hundreds of thousands`, `a decade`, `a dozen`, `ett par dagar`."""
         s = self.s
-        many = _MANY.match(s, start) if word.sort == "vague" or word.value == "2" else None
+        many = (
+            _MANY.match(s, start)
+            if word.sort == "vague" or (word.sort, word.value) == ("quantity", "2")
+            else None
+        )
         if many is not None:
             power, end = _POWER[many[1].lower()], many.end()
         elif word.sort == "magnitude":
