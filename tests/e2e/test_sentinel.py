@@ -1,14 +1,12 @@
 """A number that only a draft holds is seen nowhere: not on the wire, not in the log, not in the figures."""
 
 import io
-import logging
 import re
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from typing import Literal
 
 import pytest
-import structlog
 import trio
 import trio.testing
 
@@ -59,16 +57,6 @@ REFUSED = ("whole", "split", "grouped", "code")
 FAILED = ("failing", "huge", "slow", "bug")
 
 
-@pytest.fixture
-def _restored_log() -> Iterator[None]:
-    """Leave logging as it was found."""
-    root = logging.getLogger()
-    before = root.handlers[:], root.level
-    yield
-    root.handlers, root.level = before
-    structlog.reset_defaults()
-
-
 async def metrics(server: Network) -> str:
     """Return what /metrics says."""
     stream = server.open()
@@ -93,7 +81,6 @@ async def ask_each(client: Plain) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("format", ["console", "json"])
-@pytest.mark.usefixtures("_restored_log")
 async def test_sentinel_is_seen_nowhere(
     format: Literal["console", "json"],
     autojump_clock: trio.testing.MockClock,
