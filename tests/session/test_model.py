@@ -270,6 +270,14 @@ class SessionMachine(RuleBasedStateMachine):
             if tell and deadline <= self.now < deadline + 60:
                 self.step(Expired(id, self.now), f"expire {id}", lambda id=id: self.model.expired(id))  # type: ignore[misc]
 
+    @rule(early=st.sampled_from((0.0, 0.5)))
+    @precondition(lambda self: self.model.live)
+    def confirm_at_the_deadline(self, early: float) -> None:
+        """A confirm in the last moment, or in the first one after it."""
+        id = self.model.live[0]
+        self.now = max(self.now, self.deadlines[id] - early)
+        self.frame(inbound.ConfirmAction(id), f"confirm {id}", lambda: self.model.confirm(id, self.now))
+
     @rule(how=st.sampled_from(("drain", "drain", "kill", "drop", *("nothing",) * 30)))
     def go_down(self, how: str) -> None:
         if how == "drain":
