@@ -20,6 +20,7 @@ _CLUSTER = re.compile(rf"\w*+(?:{_BETWEEN}\w++)*+")
 _GLUED = re.compile(r"\w|-[A-Z]|[@^#]\w")
 _LABEL = re.compile(r"[^\W\d_]{3,20} \d{1,3}")
 _LETTER = re.compile(r"[^\W\d_]")
+_HOURLY = re.compile(r"(?:[01]?\d|2[0-4])\.(?:00|15|30|45)")
 _LISTED = re.compile(r"(, )|,? (?:and|or|och|eller|&) ")
 _LONE = re.compile(r"\d{1,3}[.,]\d{3}(?!\d)")
 
@@ -139,6 +140,8 @@ class Reader:
         """Add an amount; a unit is also given to the bare numbers listed before it."""
         needs = () if self.source else amount_needs(amount)
         gives = amount_gives(amount) if self.source else ()
+        if gives and amount.sort == "n" and _HOURLY.fullmatch(self.s, start, amount.end):
+            gives = tuple([key for key in gives if key[:2] != "b "])  # perhaps an hour: no count of anything
         self.put(KIND[amount.sort], show(amount), start, amount.end, needs, gives, amount.values)
         self._inherit(amount, start)
 
