@@ -15,6 +15,7 @@ from .errors import UsageError
 
 # --- the wire
 MAX_FRAME = 64 * 1024
+MAX_FRAGMENTS = 1024  # pieces of one message
 MAX_TEXT = 8000  # characters of a message
 MAX_ID = 128  # characters of a message id
 MAX_NESTING = 32
@@ -57,7 +58,7 @@ WEBHOOK_ANSWER_MAX = 16 * 1024
 RECORD_TIMEOUT = 2.0  # claim and record, shielded
 TOMBSTONE_SECONDS = 24 * 3600.0
 LEDGER_ROWS = 100_000
-MEMORY = "memory"  # the value of `data` that names no folder
+MEMORY, USER_DATA = "memory", "user"  # values of `data` that name no folder: none, and the user's own
 
 
 def is_loopback(host: str) -> bool:
@@ -96,7 +97,8 @@ class Settings:
         confidence: Say how sure an answer is; off, every answer says low.
         action_webhook: URL that a confirmed action is posted to; without it actions are only recorded.
         action_delay_ms: Milliseconds that a recorded action takes, BEFORE[,AFTER] the point of no return.
-        data: Folder that remembers actions across restarts; several servers may share it. memory forgets at exit.
+        data: Folder that remembers actions across restarts; several servers may share it. user is this user's
+            folder for programs' data, memory forgets at exit.
         token: Secret that clients must bring. Better given as AGENT_TOKEN: other users see flags.
         insecure: Serve other machines without a token.
         allow_host: Further Host header that is ours, such as a proxy's name.
@@ -164,7 +166,7 @@ class Settings:
                 and not self.action_webhook.startswith(("http://", "https://")),
                 "action-webhook must be a URL that begins with http:// or https://",
             ),
-            (not self.data.strip(), "data must be a folder, or memory"),
+            (not self.data.strip(), "data must be a folder, user or memory"),
             (not 0 <= self.port <= 65535, "port must be 0 to 65535"),
             (self.lang not in ("en", "sv"), "lang must be en or sv"),
             (not 0 <= self.mock_hallucinate <= 1, "mock-hallucinate must be 0 to 1"),

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
-from ..config import MEMORY, Settings
+from ..config import MEMORY, USER_DATA, Settings
 from ..errors import UsageError
 from ..ports.clock import Clock
 from ..ports.ledger import Ledger
@@ -39,7 +39,7 @@ async def opened_ledger(settings: Settings, run_sync: RunSync, clock: Clock) -> 
 
 def _folder(data: str) -> Path:
     """Return a folder as written in agent.toml or the environment, where no shell has read the `~`."""
-    return Path(data).expanduser()
+    return user_data_folder() if data == USER_DATA else Path(data).expanduser()
 
 
 def user_data_folder(environment: Mapping[str, str] = os.environ, platform: str = sys.platform) -> Path:

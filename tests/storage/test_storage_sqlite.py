@@ -218,6 +218,20 @@ async def test_two_ledgers_open_at_once_on_a_new_folder(tmp_path: Path) -> None:
     assert sorted(won) == [False] * 7 + [True]
 
 
+async def test_the_users_folder_is_found_when_it_is_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`user` stands for the user's data folder as the environment has it then; `~` is read too."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setattr("sys.platform", "linux")
+    for data in ("user", "~/kept"):
+        async with opened_ledger(Settings(data=data), inline, FixedClock()):
+            pass
+    assert user_data_folder() / FILE in (tmp_path / "agent-server").iterdir()
+    assert (tmp_path / "home" / "kept" / FILE).is_file()
+
+
 @pytest.mark.parametrize(
     ("environment", "platform", "expected"),
     [
