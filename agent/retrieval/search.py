@@ -123,7 +123,7 @@ class KnowledgeBase:
     @property
     def snippets(self) -> int:
         """How many snippets can be found."""
-        return len(self._index.pieces)
+        return self._index.live
 
     def rewrite(self, question: str, lang: Lang) -> str:
         """Return the query for a question, spelt with the words of this knowledge base (see `rewrite.rewrite`)."""
@@ -176,7 +176,7 @@ class KnowledgeBase:
             asked = (word, *(variant.word for variant in variants if variant.weight >= _SURE))
             group = next((found for form in asked if (found := table.group(form)) is not None), None)
             known = of_group.get(group) if group is not None else None
-            concept = known or _Concept(word in generic)
+            concept = known or _Concept(word in generic or word.isdigit())
             sure = SYNONYM if known else 1.0
             for form in (word, *(variant.word for variant in variants[:2])):
                 forms.setdefault(form, _SYNONYM_GRAMS if known else 1.0)

@@ -196,3 +196,14 @@ async def test_a_missing_folder_is_a_usage_error(tmp_path: Path, inline: RunSync
     """Loading says which folder is not there."""
     with pytest.raises(UsageError, match="does not exist"):
         await load_knowledge_base(tmp_path / "nowhere", inline)
+
+
+@pytest.mark.parametrize(
+    ("question", "found"), [("Tell me about discounts, 4321?", True), ("How much is 12345", False)]
+)
+async def test_an_unknown_number_hides_no_subject_and_is_none(
+    kb: KnowledgeBase, question: str, found: bool
+) -> None:
+    """A number that is nowhere weighs little against the words that it stands beside, and finds nothing alone."""
+    hits = await kb.search(kb.rewrite(question, "en"), "en", 5)
+    assert bool(hits) is found
