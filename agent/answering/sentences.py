@@ -31,6 +31,7 @@ LINE = 4000
 
 _SPACE = re.compile(r"[ \t\r\n]+")
 _OPENING = re.compile(r"(?:[-+>#|*]{1,6}[ \t]+)*[\"'“”«(\[*_|]*")
+_BULLET_BEGUN = re.compile(r"[-+>#|*]{0,6}\Z")
 _CLOSING = "\"'”’»)]*_"
 _BULLET = re.compile(r"[-+>#|*]{1,6}[ \t]")
 _ABBREVIATION = re.compile(r"(?:^|[^\w.])(?:[^\W\d_]|(?:[^\W\d_]{1,3}\.)+[^\W\d_]{1,3})\Z")
@@ -116,7 +117,7 @@ class Sentences:
             opening = _OPENING.match(rest, space.end())
             first = opening.end() if opening is not None else space.end()
             word = rest[first : first + 6].lower()
-            if first == len(rest) or any(len(word) < len(step) and step.startswith(word) for step in _STEPS):
+            if _begins_more(rest, first, word):
                 self._at = space.start()
                 return None  # what follows is not here yet
             self._at = space.end()
@@ -211,3 +212,10 @@ class Sentences:
         while len(self._pieces) > 1 and len(self.said) - self._pieces[1] >= LOOK_BACK:
             del self._pieces[0]
         return self.said[self._pieces[0] :]
+
+
+def _begins_more(rest: str, first: int, word: str) -> bool:
+    """Tell whether what begins at `first` may still become a bullet or a step: more of it must be here."""
+    return _BULLET_BEGUN.match(rest, first) is not None or any(
+        len(word) < len(step) and step.startswith(word) for step in _STEPS
+    )

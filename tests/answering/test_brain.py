@@ -1,6 +1,8 @@
 """A turn's paths, its bounds, and that a cancel at any point leaves nothing behind."""
 
+import json
 from collections.abc import AsyncGenerator, Sequence
+from typing import Literal
 
 import pytest
 import trio
@@ -340,3 +342,166 @@ async def test_turns_at_once_do_not_mix() -> None:
         for _ in range(20):
             nursery.start_soon(turn)
     assert results == [["Drafted", "Redraft", "Drafted", "Verified"]] * 20
+
+
+# --- the methods, each by its setting
+
+
+async def test_without_rewriting_the_question_is_the_query() -> None:
+    """The user's words go to the search as they are."""
+    retriever = FakeRetriever()
+    await told(brain(FakeModel(TRUE), retriever, Settings(rewrite=False)), ask("price?"))
+    assert retriever.asked == [("price?", "en", HITS)]
+
+
+async def test_the_evidence_is_kept_to_its_budget() -> None:
+    """What is left out reaches neither the model nor the citations, and its numbers are not supported."""
+    other = Snippet("kb/b.md", "The fee is 349 kr, whatever you have bought from us.", 1, 1)
+    hits = (HIT, Hit(other, Passage("kb/b.md", (), "en", (other,)), 0.5))
+    for budget, expected in [(0, "Verified"), (20, "number_mismatch")]:
+        model = FakeModel(FALSE, FALSE)
+        events = await told(brain(model, FakeRetriever(hits), Settings(evidence_tokens=budget)))
+        assert shape(events)[-1] == expected
+        assert len(model.evidence[0]) == (2 if expected == "Verified" else 1)
+
+
+@pytest.mark.parametrize("verify", ["whole", "sentence"])
+async def test_a_question_back_is_an_answer(verify: Literal["whole", "sentence"]) -> None:
+    """A draft that asks is delivered without its mark, not blocked, not sure; its numbers are verified too."""
+    of = Settings(verify=verify)
+    model = FakeModel("ASK: Is it about the 299 kr plan?")
+    last = (await told(brain(model, settings=of)))[-1]
+    assert isinstance(last, Verified)
+    assert last.text.text.strip() == "Is it about the 299 kr plan?"
+    assert (last.text.blocked, last.text.confidence) == (None, "low")
+    assert model.prompts[0].may_ask
+    wrong = "ASK: Is it about the 349 kr plan?"
+    assert shape(await told(brain(FakeModel(wrong, wrong), settings=of)))[-1] == "number_mismatch"
+    assert shape(await told(brain(FakeModel("ASK: "), settings=of))) == ["Drafted", "model_failed"]
+
+
+async def test_a_model_that_may_not_ask_is_not_told_to() -> None:
+    """Off, neither the instructions nor the prompt let it."""
+    model = FakeModel(TRUE)
+    await told(brain(model, settings=Settings(clarify=False)))
+    assert not model.prompts[0].may_ask
+    assert "ASK:" not in model.prompts[0].instructions
+
+
+async def test_no_redraft_is_made_when_none_is_allowed() -> None:
+    """The first mismatch is the refusal."""
+    model = FakeModel(FALSE)
+    assert shape(await told(brain(model, settings=Settings(redrafts=0)))) == ["Drafted", "number_mismatch"]
+
+
+async def test_what_stands_of_the_last_draft_is_kept_when_asked_for() -> None:
+    """Only then, only after the redraft, and only when it claims something."""
+    good, bad = TRUE + " " + FALSE, "Hi! " + FALSE
+    keeping = Settings(keep_standing=True)
+    events = await told(brain(FakeModel(good, good), settings=keeping))
+    assert shape(events) == ["Drafted", "Redraft", "Drafted", "Verified"]
+    assert isinstance(events[-1], Verified)
+    assert events[-1].text.text == TRUE
+    assert shape(await told(brain(FakeModel(good, good))))[-1] == "number_mismatch"
+    assert shape(await told(brain(FakeModel(good, bad), settings=keeping)))[-1] == "number_mismatch"
+
+
+async def test_without_confidence_every_answer_says_low() -> None:
+    """Off, no answer claims to be sure."""
+    sure = {}
+    for on in (True, False):
+        last = (
+            await told(brain(FakeModel("Standard costs 299 kr per month."), settings=Settings(confidence=on)))
+        )[-1]
+        assert isinstance(last, Verified)
+        sure[on] = last.text.confidence
+    assert sure == {True: "high", False: "low"}
+
+
+def claims(*texts: str) -> str:
+    return json.dumps([{"text": text, "evidence": [1]} for text in texts])
+
+
+CLAIMS = Settings(answer="claims")
+
+
+async def test_claims_that_check_out_are_the_answer() -> None:
+    """The rest is dropped, without a redraft; the model was asked for claims."""
+    model = FakeModel(claims(TRUE, FALSE, "Thank you."))
+    events = await told(brain(model, settings=CLAIMS))
+    assert shape(events) == ["Drafted", "Verified"]
+    assert isinstance(events[-1], Verified)
+    assert events[-1].text.text == f"{TRUE} Thank you."
+    assert model.prompts[0].form == "claims"
+    assert "JSON" in model.prompts[0].instructions
+
+
+async def test_claims_of_which_none_checks_out_are_drafted_once_more() -> None:
+    """The redraft is told which failed, without their numbers; then it is a refusal."""
+    model = FakeModel(claims(FALSE), claims(FALSE))
+    events = await told(brain(model, settings=CLAIMS))
+    assert shape(events) == ["Drafted", "Redraft", "Drafted", "number_mismatch"]
+    added = model.prompts[1].instructions.removeprefix(model.prompts[0].instructions)
+    assert "- It is [...] per month." in added
+    assert "349" not in added
+
+
+async def test_claims_that_cannot_be_read_are_drafted_once_more() -> None:
+    """The redraft is told so; a model that does not do it has failed."""
+    model = FakeModel(TRUE, claims(TRUE))
+    assert shape(await told(brain(model, settings=CLAIMS))) == ["Drafted", "Redraft", "Drafted", "Verified"]
+    assert "JSON" in model.prompts[1].instructions.removeprefix(model.prompts[0].instructions)
+    assert shape(await told(brain(FakeModel(TRUE, TRUE), settings=CLAIMS)))[-1] == "model_failed"
+
+
+# --- sentence by sentence
+
+SENTENCE = Settings(verify="sentence")
+LONG = "The plan is 299 kr per month with us. "
+
+
+async def test_each_sentence_is_said_when_it_stands() -> None:
+    """All but the last are not last; proposals come with the last."""
+    events = await told(brain(FakeModel(LONG * 3), settings=SENTENCE), ask("Cost? Call me on 08-123 45 67"))
+    assert shape(events) == ["Drafted", "Verified"] * 3
+    verified = [event for event in events if isinstance(event, Verified)]
+    assert [event.last for event in verified] == [False, False, True]
+    assert [len(event.proposals) for event in verified] == [0, 0, 1]
+    assert "".join(event.text.text for event in verified) == LONG * 3 + " "
+
+
+async def test_a_sentence_that_fails_is_not_drafted_again() -> None:
+    """What was said cannot be taken back, so the refusal follows it; a first sentence that fails can be."""
+    failing = LONG + "It is 349 kr in Norway. " + LONG
+    model = FakeModel(failing, LONG)
+    assert shape(await told(brain(model, settings=SENTENCE))) == [
+        *["Drafted", "Verified"],
+        "Drafted",
+        "number_mismatch",
+    ]
+    assert model.open == 0
+    first = FakeModel("It is 349 kr in Norway. " + LONG, LONG)
+    assert shape(await told(brain(first, settings=SENTENCE))) == ["Drafted", "Redraft", "Drafted", "Verified"]
+
+
+async def test_a_model_that_fails_in_the_middle_is_told_after_what_was_said(
+    autojump_clock: MockClock,
+) -> None:
+    """The sentences that stood stay said."""
+    model = FakeModel(LONG * 2, wait=1.0)
+    events = await told(brain(model, settings=Settings(verify="sentence", turn_timeout=10.5)))
+    assert shape(events) == ["Drafted", "Verified", "model_failed"]
+    assert model.open == 0
+
+
+async def test_a_cancel_ends_sentences_silently(autojump_clock: MockClock) -> None:
+    """Wherever it lands, nothing is emitted after it and the model is closed."""
+    for at in range(20):
+        model = FakeModel(LONG * 2, wait=1.0)
+        start = trio.current_time()
+        events: list[tuple[float, str]] = []
+        with trio.move_on_after(at + 0.5):
+            await brain(model, settings=SENTENCE).answer(ask(), Log(events).append)
+        await trio.sleep(60.0)
+        assert all(time <= start + at + 0.5 for time, _ in events)
+        assert model.open == 0

@@ -2,8 +2,9 @@
 
 import pytest
 
-from agent.answering.prompts import again, instructions
-from agent.ports.search import Lang
+from agent.answering.prompts import CHARACTERS_PER_TOKEN, again, asks, instructions, unmarked, unread, within
+from agent.ports.model import Form
+from agent.ports.search import Hit, Lang, Passage, Snippet
 from agent.text.numbers import tokens
 
 
@@ -42,6 +43,54 @@ def test_a_long_sentence_is_cut() -> None:
 
 
 @pytest.mark.parametrize("lang", ["en", "sv"])
-def test_the_instructions_hold_no_number(lang: Lang) -> None:
+@pytest.mark.parametrize("form", ["text", "claims"])
+@pytest.mark.parametrize("clarify", [True, False])
+def test_the_instructions_hold_no_number(lang: Lang, form: Form, clarify: bool) -> None:
     """Nothing that the model is told could be repeated as a number."""
-    assert not tokens(again(instructions(lang), lang, "It is 299 kr.", tokens("It is 299 kr.")))
+    first = instructions(lang, form, clarify)
+    assert not tokens(again(first, lang, "It is 299 kr.", tokens("It is 299 kr.")))
+    assert not tokens(unread(first, lang))
+    assert unread(first, lang) != first
+
+
+def test_the_model_is_told_to_ask_back_when_it_may() -> None:
+    """Not when that is turned off, and not when claims are asked for, which state what is known."""
+    assert "ASK:" in instructions("en") and "ASK:" in instructions("sv")  # noqa: PT018
+    assert "ASK:" not in instructions("en", clarify=False)
+    assert "ASK:" not in instructions("sv", "claims")
+    assert "JSON" in instructions("sv", "claims")
+
+
+@pytest.mark.parametrize(
+    ("draft", "without"),
+    [
+        ("ASK: Which plan?", "Which plan?"),
+        ("\nASK:Which plan?", "\nWhich plan?"),
+        ("I am not sure. ASK: Which plan?", "I am not sure. Which plan?"),
+        ("TASK: no", "TASK: no"),
+        ("You may ask: no", "You may ask: no"),
+    ],
+)
+def test_the_mark_of_a_question_back_is_taken_off(draft: str, without: str) -> None:
+    """Wherever it stands as a word of its own."""
+    assert unmarked(draft) == without
+    assert asks(draft) is (draft != without)
+
+
+def test_the_evidence_keeps_to_its_budget() -> None:
+    """The lowest-ranked snippets are left out first; the best one stays, and no budget is no limit."""
+    snippets = [Snippet("kb/a.md", "x" * CHARACTERS_PER_TOKEN * size, 1, 1) for size in (4, 3, 2, 1)]
+    hits = [Hit(each, Passage("kb/a.md", (), "en", tuple(snippets)), 0.9) for each in snippets]
+    assert [len(within(hits, budget)) for budget in (0, 1, 4, 6, 7, 8, 9, 10, 99)] == [
+        4,
+        1,
+        1,
+        1,
+        2,
+        2,
+        3,
+        4,
+        4,
+    ]
+    assert within(hits, 7) == tuple(hits[:2])
+    assert within((), 7) == ()

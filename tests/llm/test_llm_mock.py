@@ -8,6 +8,7 @@ import trio
 from trio.testing import MockClock
 
 from agent.config import Settings
+from agent.grounding.claims import parse, render
 from agent.llm.mock import MockModel
 from agent.llm.open import open_model
 from agent.llm.wording import ALSO, NOTHING, OTHER_LANGUAGE
@@ -168,3 +169,41 @@ async def test_the_settings_choose_rate_and_seed() -> None:
     assert [await draft(opened, q, evidence) for q in "abcd"] == [
         await draft(own, q, evidence) for q in "abcd"
     ]
+
+
+async def test_it_gives_claims_when_asked_for_them() -> None:
+    """Each snippet's statement is a claim that names it; one that is made up is refused, the others stand."""
+    evidence = [hit(PLANS, 2), hit(RETURNS)]
+    for question in map(str, range(40)):
+        prompt = Prompt("", question, "en", form="claims")
+        texts = []
+        for rate in (0.0, 1.0):
+            stream = MockModel(0, rate).stream(prompt, evidence)
+            texts.append("".join([delta.text async for delta in stream]))
+        true, made_up = map(parse, texts)
+        assert true is not None
+        assert made_up is not None
+        assert [claim.evidence for claim in true] == [(1,), (2,)]
+        assert render(true, evidence).dropped == ()
+        assert len(render(made_up, evidence).dropped) == 1
+
+
+async def test_claims_without_evidence_are_made_up_or_say_nothing() -> None:
+    """Also then it keeps to the form."""
+    for rate, expected in [(0.0, 0), (1.0, 1)]:
+        model = MockModel(0, rate)
+        text = "".join([delta.text async for delta in model.stream(Prompt("", "q", "en", form="claims"), [])])
+        claims = parse(text)
+        assert claims is not None
+        assert len(claims) == expected
+
+
+@pytest.mark.parametrize(
+    ("bound", "may_ask", "expected"), [(0.95, True, True), (0.95, False, False), (0.85, True, False)]
+)
+async def test_it_asks_back_when_its_evidence_is_weak(bound: float, may_ask: bool, expected: bool) -> None:
+    """Below the bound it was given (scores are 0.9 here), and only where the prompt lets it."""
+    model = open_model(Settings(mock_ask=bound))
+    prompt = Prompt("", "q", "sv", may_ask=may_ask)
+    text = "".join([delta.text async for delta in model.stream(prompt, [hit(RETURNS)])])
+    assert text.startswith("ASK: Jag") is expected
