@@ -126,7 +126,7 @@ def _cardinal(s: str, words: list[Word], ends: list[int]) -> Run:
     value = value_of(tuple([a for w in words for a in w.atoms]))
     if value is None and len(words) == 2 and s[ends[0] : ends[0] + 1] == "-":  # två-tre veckor
         low, high = value_of(words[0].atoms), value_of(last.atoms)
-        if low is not None and high is not None and low < high:
+        if low is not None and high is not None and low <= high:
             run = _amount(s, str(high), last, ends[-1])
             return Run("range", run.end, run.amount, low=Amount(ends[0], (str(low),), words=True))
     if value is None:

@@ -1,7 +1,7 @@
 """The common number, read at once: a plain count between two ordinary words.
 
 Nothing is read here that the rows would read otherwise; whatever might begin a date, time, range, phone number
-or a longer amount is left to them. `test_shortcuts` holds both ways to the same tokens.
+or a longer amount is left to them. A test holds both ways to the same tokens.
 """
 
 import re
@@ -30,7 +30,7 @@ _COUNT: Final = re.compile(
     r"(?: ([^\W\d_]++)(?![\w^/°'-])| ?(%)(?=[ ][^\W\d_]|[.,;:!?)]++(?:[ \n]|$)|$)|(?=[.,;:!?)]++(?:[ \n]|$)|$))"
 )
 _SPAN: Final = re.compile(
-    r"([1-9]\d{0,3})-([1-9]\d{0,3})(?: ([^\W\d_]++)(?![\w^/°'-])|(?=[.,;:!?)]++(?:[ \n]|$)|$))"
+    r"([1-9]\d{0,3})-([1-9]\d{0,3})(?: ((?:business |working )?[^\W\d_]++)(?![\w^/°'-])|(?=[.,;:!?)]++(?:[ \n]|$)|$))"
 )
 _TELLING: Final = (
     OPENING
@@ -71,7 +71,15 @@ _FILLERS: Final = tuple(
 def after(word: str) -> tuple[str, str] | None:
     """Return (sort, unit) of a count with `word` after it, or None when the rows must look."""
     lower = word.lower()
-    if lower in _SLOW or classify(word) is not None or lower in PERCENT or lower.startswith("procent"):
+    if lower in ("business days", "working days"):
+        return "q", "workday"
+    if (
+        " " in lower
+        or lower in _SLOW
+        or classify(word) is not None
+        or lower in PERCENT
+        or lower.startswith("procent")
+    ):
         return None
     if lower in MULTIPLIERS or lower in SCALED or word in LETTER_MULTIPLIERS or lower in POINTS:
         return None

@@ -9,7 +9,6 @@ import json
 import os
 import random
 import re
-import statistics
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -131,9 +130,16 @@ def blocked(rule: Rule, rows: Iterable[tuple[str, str]]) -> tuple[int, int]:
 
 
 ANSWER = (
-    "The Standard plan costs 299 kr a month and has 24 months of binding, or 349 kr without. Delivery takes 3-5 "
-    "business days within Sweden, and you can return goods within 30 days. "
-    "Kundtjänst svarar vardagar 09:00-17:00 på 08-123 45 67, och svarstiden är oftast under två timmar. "
+    "The Standard plan costs 299 kr a month and has 24 months of binding; without binding the same plan costs 349 "
+    "kr, and you can change between the two at any time by writing to us or calling. Everything that is in the "
+    "plan stays the same when you change, and there is no fee for it. Delivery takes 3-5 business days within "
+    "Sweden, counted from the day after the order was placed, and goods that you do not want can be sent back "
+    "within 30 days as long as they are unused and in the box that they came in. Kundtjänst svarar på telefon "
+    "alla vardagar 09:00-17:00 på numret 08-123 45 67, och den som hellre skriver får oftast ett svar samma dag, "
+    "men räkna med upp till 24 timmar när många hör av sig på en gång. Under helgdagarna, och hela dagen den 12 "
+    "december 2025, är det stängt; då går det bra att skriva, och ni får svar nästa vardag. Frakten för en retur "
+    "kostar 49 kr, vilket dras från det belopp som betalas tillbaka. Hör gärna av er om något är oklart, så "
+    "hjälper vi till att räkna på vad som passar er bäst just nu."
 )
 SNIPPETS = tuple(
     Snippet("kb/bench.md", text, 1, 3)
@@ -154,19 +160,19 @@ ADVERSARIAL = {
 }  # fmt: skip
 
 
-def best(run: Callable[[], object], repeats: int = 30) -> float:
-    """Return the median wall-clock seconds of a call."""
+def best(run: Callable[[], object], repeats: int = 50) -> float:
+    """Return the wall-clock seconds of the fastest of some calls: what the work takes when nothing else runs."""
     taken = []
     for _ in range(repeats):
         began = time.perf_counter()
         run()
         taken.append(time.perf_counter() - began)
-    return statistics.median(taken)
+    return min(taken)
 
 
 def timings() -> dict[str, float]:
     """Return seconds by what was timed."""
-    answer = (ANSWER * 4)[:1024]
+    answer = ANSWER[:1024]
 
     def cold() -> None:
         evidence.evidence_of.cache_clear()
@@ -204,7 +210,7 @@ def main() -> None:
         out.append("labelled data is absent: set AGENT_SHARED")
     out.append("")
     out += [f"{name:<44}{seconds * 1000:>10.3f} ms" for name, seconds in timings().items()]
-    out.append(f"{'tokens in the 1 KB answer':<44}{len(tokens((ANSWER * 4)[:1024])):>10}")
+    out.append(f"{'tokens in the 1 KB answer':<44}{len(tokens(ANSWER[:1024])):>10}")
     print("\n".join(out))  # noqa: T201
 
 
