@@ -81,13 +81,15 @@ class Plain:
     """A text in plain form.
 
     maps: per pass, last first, the edits that lead back to the original's offsets. hidden: digits in markup.
-    spoilt: it needed more than `REPAIRS` edits, and nothing of it was read.
+    spoilt: it needed more than `REPAIRS` edits, and nothing of it was read. ordinary: it needed a look at none
+    of its characters, so it holds no symbol.
     """
 
     text: str
     maps: tuple[tuple[list[int], list[tuple[int, int, int]]], ...]
     hidden: tuple[Hidden, ...] = ()
     spoilt: bool = False
+    ordinary: bool = False
 
     def origin(self, start: int, end: int) -> tuple[int, int]:
         """Return the offsets in the original text of the plain text's `start` to `end`."""
@@ -145,7 +147,7 @@ def plain(text: str) -> Plain:
     """Return `text` in plain form; linear in its length."""
     spaced = _SPACED.search(text) is not None
     if not spaced and _PLAIN.fullmatch(text):
-        return Plain(text, ())
+        return Plain(text, (), ordinary=True)
     try:
         return _repaired(text)
     except _TooMany:

@@ -20,7 +20,7 @@ TOO_MANY: Final = 10_000
 
 _WORDS: Final = re.compile(r"[^\W\d_]++")
 _RUNS: Final = re.compile(r"\w++")
-_DIGITS: Final = re.compile(r"\d++")
+_DIGITS: Final = re.compile(r"[0-9]++")
 _SYMBOLS: Final = re.compile(rf"[{SYMBOLS}\u20e3]++")
 _SCAN: Final = re.compile(rf"[^\W\d_]++|\d++|[{SYMBOLS}\u20e3]++")
 _FEW: Final = 24
@@ -86,7 +86,7 @@ class Scanner(WordRows):
             return (match.span() for match in _SCAN.finditer(s))
         self.months = any(classify(word).sort == "month" for word in known)  # type: ignore[union-attr]
         places = [match.span() for match in _DIGITS.finditer(s)]
-        if not s.isascii():
+        if not self.plain.ordinary:
             places += (match.span() for match in _SYMBOLS.finditer(s))
         for word in known:
             size = len(word)
