@@ -3,13 +3,17 @@
 Strategy: each searchable piece is one document of tantivy (BM25), with its context before it, so that a table row is
 found by its heading and header. It has the stems of its words in the field of its language, and all its words in
 one field of 4-grams, which finds compounds and inflections that stemming misses. Queries are built from terms, never
-parsed, so no character of a question can be an operator. An index is never changed after it is built: a reload
-builds another. The rarest terms of a query are taken first and the rest dropped when the posting lists together get
-long: that bounds the time of a search on a large index, and leaves out only what tells least.
+parsed, so no character of a question can be an operator. The rarest terms of a query are taken first and the rest
+dropped when the posting lists together get long: that bounds the time of a search on a large index, and leaves out
+only what tells least.
+
+An index is never changed after it is built: when files change, the next one is built beside it. It takes over
+tantivy's segments (a searcher keeps those it began with) and copies the tables in Python, which takes milliseconds.
+A number is never given to a second piece. BM25's counts still know what is gone, until tantivy merges it away.
 """
 
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import tantivy
@@ -43,29 +47,57 @@ class Found:
 
 
 class Index:
-    """An immutable index over `pieces`; building it blocks."""
+    """An immutable index over `pieces`; building it blocks.
 
-    def __init__(self, pieces: Iterable[Piece]) -> None:
-        self.pieces = tuple(piece for piece in pieces if piece.searchable)
+    pieces: by number; those of files that are gone are still among them, and never found. live: how many are not gone.
+    """
+
+    def __init__(
+        self, pieces: Iterable[Piece], *, after: "Index | None" = None, gone: Collection[str] = frozenset()
+    ) -> None:
+        """Index `pieces`; with `after`, what that index holds too, without the pieces of the files `gone`.
+
+        `after` can be searched on as before, but there can be no second index after it.
+        """
+        self._schema: tantivy.Schema = after._schema if after else _schema()
+        self._tantivy: tantivy.Index = after._tantivy if after else _tantivy(self._schema)
+        self.pieces: tuple[Piece, ...] = after.pieces if after else ()
+        # Per piece: its stems and those of its own context, each between spaces; "" when it is gone.
+        self.stems: list[str] = list(after.stems) if after else []
+        # And those of what its file or chapter is about.
+        self.stems_above: list[str] = list(after.stems_above) if after else []
         self.vocabularies: dict[Lang, Vocabulary] = {
-            lang: Vocabulary(lang, known_words(lang)) for lang in LANGS
+            lang: after.vocabularies[lang].copy() if after else Vocabulary(lang, known_words(lang))
+            for lang in LANGS
         }
-        self.stems: list[str] = []  # per piece: its stems and those of its own context, each between spaces
-        self.stems_above: list[str] = []  # per piece: those of what its file or chapter is about
-        self._schema = _schema()
-        index = tantivy.Index(self._schema)
-        gram = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.ngram(GRAM, GRAM)).build()
-        index.register_tokenizer("gram", gram)
-        self._fill(index)
-        index.reload()
-        self._searcher = index.searcher()
+        self.live: int = after.live if after else 0
+        added = [piece for piece in pieces if piece.searchable]
+        writer = self._tantivy.writer(_HEAP_LARGE if len(added) > _LARGE else _HEAP_SMALL, 1)
+        self._forget(gone, writer)
+        self._fill(added, writer)
+        writer.commit()
+        writer.wait_merging_threads()
+        self._tantivy.reload()
+        self._searcher = self._tantivy.searcher()
         self._numbers = self._number()
 
-    def _fill(self, index: tantivy.Index) -> None:
-        """Write every piece, with one thread and a bounded heap."""
-        writer = index.writer(_HEAP_LARGE if len(self.pieces) > _LARGE else _HEAP_SMALL, 1)
+    def _forget(self, gone: Collection[str], writer: tantivy.IndexWriter) -> None:
+        """Take the pieces of files out of the index and of what is known of words."""
+        lost: dict[Lang, list[list[str]]] = {lang: [] for lang in LANGS}
+        for number, piece in enumerate(self.pieces if gone else ()):
+            if piece.snippet.file in gone and self.stems[number]:
+                lost[piece.passage.lang].append((self.stems[number] + self.stems_above[number]).split())
+                self.stems[number] = self.stems_above[number] = ""
+                self.live -= 1
+        for lang, stems in lost.items():
+            self.vocabularies[lang].remove(stems)
+        for file in gone:
+            writer.delete_documents_by_term("file", file)
+
+    def _fill(self, added: Sequence[Piece], writer: tantivy.IndexWriter) -> None:
+        """Write pieces, with one thread and a bounded heap."""
         known: dict[str, list[str]] = {}
-        for number, piece in enumerate(self.pieces):
+        for number, piece in enumerate(added, len(self.pieces)):
             lang = piece.passage.lang
             for text in (piece.above, piece.context):
                 if text not in known:
@@ -76,23 +108,30 @@ class Index:
             self.stems_above.append(f" {' '.join(stems[len(own) :])} ")
             document = tantivy.Document()
             document.add_unsigned("number", number)
+            document.add_text("file", piece.snippet.file)
             document.add_text(lang, " ".join(stems[: len(own)] * _OWN + stems[len(own) :]))
             document.add_text(_GRAM_FIELD, f" {' '.join(own + above)} ")
             writer.add_document(document)
-        writer.commit()
-        writer.wait_merging_threads()
+        self.pieces += tuple(added)
+        self.live += len(added)
 
     def _number(self) -> "list[array[int]]":
         """Return the number of the piece at each address: one array per segment."""
-        count = len(self.pieces)
-        if not count:
-            return []
+        numbers = [array("L") for _ in range(self._searcher.num_segments)]
+        if not self.live:
+            return numbers
         hits = self._searcher.search(
-            tantivy.Query.all_query(), count, count=False, order_by_field="number", order=tantivy.Order.Asc
+            tantivy.Query.all_query(),
+            self.live,
+            count=False,
+            order_by_field="number",
+            order=tantivy.Order.Asc,
         ).hits
-        numbers = [array("L", bytes(8 * count)) for _ in range(self._searcher.num_segments)]
-        for number, (_, address) in enumerate(hits):
-            numbers[address.segment_ord][address.doc] = number
+        for number, address in hits:
+            of = numbers[address.segment_ord]
+            if address.doc >= len(of):
+                of.extend(bytes(max(len(of), address.doc + 1 - len(of))))
+            of[address.doc] = number
         return numbers
 
     def by_stems(self, concepts: Sequence[Mapping[tuple[Lang, str], float]], limit: int) -> list[Found]:
@@ -157,11 +196,19 @@ def grams_of(word: str) -> list[str]:
     return [padded[at : at + GRAM] for at in range(max(1, len(padded) - GRAM + 1))]
 
 
+def _tantivy(schema: tantivy.Schema) -> tantivy.Index:
+    """Return an empty index in memory."""
+    index = tantivy.Index(schema)
+    index.register_tokenizer("gram", tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.ngram(GRAM, GRAM)).build())
+    return index
+
+
 def _schema() -> tantivy.Schema:
-    """Return the fields: one for the stems of each language, one for 4-grams, and the piece's number."""
+    """Return the fields: the stems of each language, the 4-grams, and the piece's file and number."""
     builder = tantivy.SchemaBuilder()
     for lang in LANGS:
         builder.add_text_field(lang, tokenizer_name="whitespace", index_option="freq")
     builder.add_text_field(_GRAM_FIELD, tokenizer_name="gram", index_option="freq")
+    builder.add_text_field("file", tokenizer_name="raw", index_option="basic")
     builder.add_unsigned_field("number", fast=True)
     return builder.build()

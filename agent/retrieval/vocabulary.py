@@ -51,7 +51,7 @@ class Variant:
 
 
 class Vocabulary:
-    """The words and stems of one language. Filled with `add`, then only read."""
+    """The words and stems of one language. Filled with `add` and `remove`, then only read."""
 
     def __init__(self, lang: Lang, ordinary: frozenset[str] = frozenset()) -> None:
         """Start empty; `ordinary` words are real ones, never taken for another one misspelt."""
@@ -69,6 +69,36 @@ class Vocabulary:
         self._df.update(set(stems))
         self._documents += 1
         return stems
+
+    def remove(self, snippets: Iterable[Iterable[str]]) -> None:
+        """Take out snippets, each given by the stems that `add` returned for it; a stem in none is forgotten.
+
+        What is forgotten of a word that had other forms is its stem only when the last of them has gone.
+        """
+        touched: set[str] = set()
+        for stems in snippets:
+            found = set(stems)
+            self._df.subtract(found)
+            self._documents -= 1
+            touched |= found
+        gone = {stem for stem in touched if self._df[stem] <= 0}
+        if not gone:
+            return
+        for stem in gone:
+            del self._df[stem]
+        for word in [word for word, stem in self._stems.items() if stem in gone]:
+            del self._stems[word]
+            if word in (start := self._by_start.get(word[:2], [])):
+                start.remove(word)
+
+    def copy(self) -> "Vocabulary":
+        """Return another one with the same words; the two can be used by two threads."""
+        other = Vocabulary(self.lang, self._ordinary)
+        other._stems = dict(self._stems)
+        other._df = Counter(self._df)
+        other._by_start = {start: list(words) for start, words in self._by_start.items()}
+        other._documents = self._documents
+        return other
 
     def _learn(self, word: str) -> str:
         """Note a word that was not met before."""
