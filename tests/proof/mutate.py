@@ -1,0 +1,189 @@
+"""Mutations of the safety code: each is applied to a copy of the tree, and what stands beside it must notice.
+
+    python -m tests.proof.mutate            all of mutants.toml
+    python -m tests.proof.mutate NAME...    some
+
+Prints a table; exit status 1 when one survives, or cannot be applied or examined any more. A mutation counts as
+killed only by a test that fails, or by an invariant that breaks: not by a copy that cannot be imported, and not by
+tests that fail on the untouched copy too, which is examined in the same run.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import tomllib
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .in_copy import NOTICED, WELL
+
+ROOT = Path(__file__).resolve().parents[2]
+LIST = Path(__file__).with_name("mutants.toml")
+COPIED = ("agent", "tests", "kb", "diagrams", "pyproject.toml", "README.md")
+TESTS, STRIKES = "tests.proof.copied_tests", "tests.proof.copied_strikes"
+AT_ONCE = 2
+HANGS = 60.0  # seconds; what takes longer hangs, and a mutant that hangs is noticed
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """A mutation: in `file` (below agent/) the text `old`, which occurs once, becomes `new`. See mutants.toml."""
+
+    name: str
+    file: str
+    why: str
+    old: str
+    new: str
+    tests: tuple[str, ...] = ()
+    strike: tuple[str, ...] = ()
+    planted: bool = False
+
+    def applied(self, text: str) -> str:
+        """Return a module's text with the mutation; raises ValueError when its place is not there exactly once."""
+        if text.count(self.old) != 1:
+            raise ValueError(
+                f"{self.name}: its text occurs {text.count(self.old)} times in agent/{self.file}"
+            )
+        return text.replace(self.old, self.new)
+
+    @property
+    def examination(self) -> tuple[str, ...]:
+        """The command, run in the copy, that must notice."""
+        return (STRIKES, *self.strike) if self.strike else (TESTS, *self.tests)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What became of a mutant: killed, survived or broken (it could not be examined), and what noticed it."""
+
+    mutant: Mutant
+    outcome: str
+    by: str
+    seconds: float
+
+    def __str__(self) -> str:
+        where = " ".join(self.mutant.strike)
+        by = f"{where} {self.by}" if where else self.by
+        mark = "*" if self.mutant.planted else " "
+        return (
+            f"{self.outcome:9}{mark} {self.mutant.name:38} {self.mutant.file:24} {self.seconds:5.1f} s  {by}"
+        )
+
+
+def mutants(names: Sequence[str] = ()) -> tuple[Mutant, ...]:
+    """Return the mutants of the list, or those of these names; raises KeyError for one that is not there."""
+    rows: list[dict[str, Any]] = tomllib.loads(LIST.read_text(encoding="utf-8"))["mutant"]
+    by_name = {mutant.name: mutant for mutant in map(_mutant, rows)}
+    return tuple(by_name[name] for name in names or by_name)
+
+
+def _mutant(row: dict[str, Any]) -> Mutant:
+    return Mutant(**row | {key: tuple(row.get(key, ())) for key in ("tests", "strike")})
+
+
+def copy_tree(to: Path) -> None:
+    """Copy what tests need, compiled modules too; a module's compiled form goes by its time, which is kept."""
+    for name in COPIED:
+        source = ROOT / name
+        if source.is_dir():
+            shutil.copytree(source, to / name, ignore=shutil.ignore_patterns(".hypothesis", "*.tmp"))
+        elif source.exists():
+            shutil.copy2(source, to / name)
+
+
+def examine(copy: Path, module: str, *arguments: str) -> tuple[int | None, str]:
+    """Run one of the two examinations in a copy; return its exit status (None: it hangs) and its last line."""
+    environment = os.environ | {
+        "PYTHONPATH": str(copy),
+        "PYTHONHASHSEED": "0",
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+    }
+    command = [sys.executable, "-m", module, *arguments]
+    try:
+        done = subprocess.run(
+            command, cwd=copy, env=environment, capture_output=True, text=True, timeout=HANGS, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return None, f"hangs for {HANGS:g} s"
+    lines = (
+        done.stdout.strip()
+        if done.returncode in (WELL, NOTICED)
+        else done.stderr.strip() or done.stdout.strip()
+    )
+    return done.returncode, lines.rpartition("\n")[2].replace(f"{copy}/", "")
+
+
+def judge(mutant: Mutant, clean: Path, room: Path) -> Verdict:
+    """Apply a mutant to a copy of `clean` in `room`, examine it, and remove the copy."""
+    began = time.perf_counter()
+    copy = room / mutant.name
+    shutil.copytree(clean, copy)
+    try:
+        module = copy / "agent" / mutant.file
+        try:
+            module.write_text(mutant.applied(module.read_text(encoding="utf-8")), encoding="utf-8")
+        except (ValueError, OSError) as error:
+            return Verdict(mutant, "broken", str(error), 0.0)
+        for compiled in module.parent.glob(f"__pycache__/{module.stem}.*"):
+            compiled.unlink()
+        status, said = examine(copy, *mutant.examination)
+    finally:
+        shutil.rmtree(copy)
+    outcome = {WELL: "survived", NOTICED: "killed", None: "killed"}.get(status, "broken")
+    return Verdict(mutant, outcome, said, time.perf_counter() - began)
+
+
+def check_clean(clean: Path, verdicts: Sequence[Verdict]) -> str:
+    """Return what fails on the untouched copy, of all that killed a mutant; "" when nothing does."""
+    nodes = sorted({node for verdict in verdicts for node in verdict.mutant.tests})
+    struck = [verdict for verdict in verdicts if verdict.mutant.strike and verdict.by.startswith("k=")]
+    points = [word for each in struck for word in (*each.mutant.strike, each.by[2:].split()[0])]
+    for module, arguments in ((TESTS, nodes), (STRIKES, points)):
+        if arguments:
+            status, said = examine(clean, module, *arguments)
+            if status != WELL:
+                return said or f"{module} ended with {status}"
+    return ""
+
+
+def run(chosen: Sequence[Mutant]) -> tuple[list[Verdict], str]:
+    """Judge these mutants, two at a time; return the verdicts, and what fails without any mutation ("": nothing)."""
+    with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
+        clean = Path(folder) / "clean"
+        clean.mkdir()
+        copy_tree(clean)
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            verdicts = list(pool.map(lambda mutant: judge(mutant, clean, Path(folder)), chosen))
+        return verdicts, check_clean(clean, verdicts)
+
+
+def report(verdicts: Sequence[Verdict], unclean: str) -> str:
+    """Return the table, the planted bugs with the first step that shows them, and the sum."""
+    lines = [str(verdict) for verdict in verdicts]
+    planted = [each for each in verdicts if each.mutant.planted]
+    killed = sum(each.outcome == "killed" for each in verdicts)
+    found = sum(each.outcome == "killed" for each in planted)
+    lines.append(
+        f"{killed} of {len(verdicts)} mutants killed; of {len(planted)} planted bugs (*) {found} found"
+    )
+    if unclean:
+        lines.append(f"without any mutation this fails too, so it proves nothing: {unclean}")
+    return "\n".join(lines)
+
+
+def main(names: Sequence[str]) -> int:
+    """Judge the named mutants, or all, print the table and return the exit status."""
+    began = time.perf_counter()
+    verdicts, unclean = run(mutants(names))
+    sys.stdout.write(f"{report(verdicts, unclean)}\n{time.perf_counter() - began:.1f} s\n")
+    return bool(unclean) or any(each.outcome != "killed" for each in verdicts)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

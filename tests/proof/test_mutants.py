@@ -1,0 +1,81 @@
+"""Every mutation of the safety code is noticed, and the machine that says so can say otherwise."""
+
+from pathlib import Path
+
+import pytest
+
+from . import mutate
+from .mutate import Mutant, Verdict, mutants
+
+MUTANTS, PLANTED = 25, 10
+TABLE = pytest.StashKey[str]()
+
+
+@pytest.mark.proof
+def test_every_mutant_is_killed(request: pytest.FixtureRequest) -> None:
+    """What stands beside each mutation fails with it, and only with it."""
+    verdicts, unclean = mutate.run(mutants())
+    request.config.stash[TABLE] = mutate.report(verdicts, unclean)
+    assert unclean == ""
+    assert [str(each) for each in verdicts if each.outcome != "killed"] == []
+    assert all(each.by.startswith("k=") for each in verdicts if each.mutant.planted)
+
+
+def test_there_are_enough_and_each_still_has_its_place() -> None:
+    """A mutation that no longer applies shows as soon as its module changes."""
+    every = mutants()
+    assert len(every) >= MUTANTS
+    assert sum(each.planted for each in every) >= PLANTED
+    for each in every:
+        assert each.applied((mutate.ROOT / "agent" / each.file).read_text(encoding="utf-8"))
+        assert bool(each.tests) != bool(each.strike)
+        assert all((mutate.ROOT / node.partition("::")[0]).is_file() for node in each.tests)
+
+
+def made(new: str, tests: tuple[str, ...] = (), strike: tuple[str, ...] = (), old: str = "") -> Mutant:
+    """A mutation of the writer, made for a test."""
+    return Mutant("made", "session/writer.py", "", old or "while (chunk := await", new, tests, strike)
+
+
+HARMLESS = "while  (chunk := await"
+WRITER = "tests/session/test_writer.py::test_a_write_that_stalls_aborts"
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize(
+    ("mutant", "outcome", "said"),
+    [
+        (made(HARMLESS, (WRITER,)), "survived", ""),
+        (made(HARMLESS, strike=("reject", "eof")), "survived", "nothing broke in"),
+        (made("while not (chunk := await", (WRITER,)), "killed", WRITER),
+        (made("while not (chunk := await", strike=("reject", "eof")), "broken", "breaks without a strike"),
+        (made("while while", (WRITER,)), "broken", ""),
+        (made("x", (WRITER,), old="not there"), "broken", "occurs 0 times"),
+        (made(HARMLESS, ("tests/session/test_writer.py::test_none",)), "broken", ""),
+    ],
+)
+def test_only_what_is_noticed_counts_as_killed(mutant: Mutant, outcome: str, said: str) -> None:
+    """A harmless mutation survives, and one that cannot be examined is not killed but broken."""
+    (verdict,), unclean = mutate.run([mutant])
+    assert (verdict.outcome, said in verdict.by) == (outcome, True), verdict
+    assert bool(unclean) == ("test_none" in "".join(mutant.tests))
+
+
+@pytest.mark.proof
+def test_what_fails_without_a_mutation_kills_nothing(tmp_path: Path) -> None:
+    """A test that is red anyway is told."""
+    mutate.copy_tree(tmp_path)
+    writer = tmp_path / "agent/session/writer.py"
+    writer.write_text(writer.read_text().replace("while (chunk", "while not (chunk"))
+    verdict = Verdict(made(HARMLESS, (WRITER,)), "killed", WRITER, 0.0)
+    assert mutate.check_clean(tmp_path, [verdict]) == WRITER
+
+
+def test_the_report_names_what_found_a_planted_bug() -> None:
+    """A line says which mutation, where, and what noticed; a planted bug has its scenario, strike and step."""
+    mutant = Mutant("m", "session/core.py", "why", "a", "b", strike=("plain_answer", "cancel"), planted=True)
+    text = mutate.report([Verdict(mutant, "killed", "k=21 of 40: I2: late", 1.0)], "x")
+    assert "* m " in text
+    assert "plain_answer cancel k=21 of 40: I2: late" in text
+    assert "1 of 1 mutants killed; of 1 planted bugs (*) 1 found" in text
+    assert text.endswith("so it proves nothing: x")

@@ -1,0 +1,104 @@
+"""Rules of the session that only an unlucky order shows: what the dead still say, and events inside events."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import trio
+import trio.testing
+
+from agent.ports.brain import Drafted
+from agent.protocol.inbound import Cancel
+from agent.session.events import Faulted, Received, Told
+from agent.testing.wires import MemoryWire
+
+from .driver import REFUSAL, Driver
+from .harness import Counts, World, ask, hang, saying, world
+
+
+def preempted() -> Driver:
+    """A core whose first turn was ended by a second question."""
+    driver = Driver()
+    driver.message("a")
+    driver.message("b")
+    assert (driver.turn, driver.state) == (2, "buffering")
+    return driver
+
+
+def test_what_a_dead_turn_says_is_not_heard() -> None:
+    """A Brain that still drafts after its turn was ended moves nothing."""
+    driver = preempted()
+    assert driver.post(Told(1, Drafted(), (), driver.now)) == []
+    assert (driver.state, driver.effects) == ("buffering", [])
+    driver.drafted()
+    assert driver.state == "verifying"
+
+
+def test_a_dead_turns_fault_is_not_the_next_ones() -> None:
+    """A Brain that breaks after its turn was ended is no fault of the next question."""
+    driver = preempted()
+    assert driver.post(Faulted(1, "f", REFUSAL, driver.now)) == []
+    assert (driver.state, driver.effects) == ("buffering", [])
+
+
+class Meddler(Counts):
+    """An observer that posts an event in the middle of another, once."""
+
+    def __init__(self, label: str) -> None:
+        super().__init__()
+        self.label = label
+        self.act: Callable[[], None] | None = None
+
+    def count(self, metric: str, label: str = "") -> None:
+        super().count(metric, label)
+        if label == self.label and self.act is not None:
+            act, self.act = self.act, None
+            act()
+
+
+async def meddled(w: World, meddler: Meddler) -> MemoryWire:
+    """Connect a session whose observer meddles."""
+    w.parts = replace(w.parts, observer=meddler)
+    return await w.connect()
+
+
+async def test_an_event_waits_for_the_one_being_handled(autojump_clock: trio.testing.MockClock) -> None:
+    """A cancel that comes while a question pre-empts another finds that question's turn begun, and ends it."""
+    async with world() as w:
+        w.brain.script = hang
+        meddler = Meddler("cancelled")
+        wire = await meddled(w, meddler)
+        (session,) = w.registry
+        meddler.act = lambda: session.post(Received(Cancel(), trio.current_time()))
+        wire.push(ask("a"))
+        await trio.testing.wait_all_tasks_blocked()
+        wire.push(ask("b"))
+        await trio.testing.wait_all_tasks_blocked()
+        assert [frame["id"] for frame in wire.sent("stream_end")] == ["a", "b"]
+        assert (w.states, w.brain.alive) == (["idle"], 0)
+
+
+async def test_a_session_that_breaks_lets_go_of_everything(autojump_clock: trio.testing.MockClock) -> None:
+    """A fault in the session itself stops an action that has not begun, and leaves nothing."""
+
+    def broken() -> None:
+        raise ValueError("31337")
+
+    async with world() as w:
+        w.brain.script = saying("word", proposals=2)
+        w.executor.before = 5.0
+        meddler = Meddler("bad_json")
+        meddler.act = broken
+        wire = await meddled(w, meddler)
+        wire.push(ask())
+        sid = (await wire.until("action_suggestion"))["suggestionId"]
+        wire.push({"type": "confirm_action", "suggestionId": sid})
+        await trio.sleep(1)
+        assert w.states == ["executing"]
+        wire.push("{")
+        await trio.sleep(1)
+        assert wire.raw == [b"CLOSE 1011"]
+        w.nothing_is_left()
+        await w.runner.wait_idle()
+        row = await w.ledger.get(sid)
+        assert row is not None
+        assert (row.status, w.executor.begun) == ("cancelled", [])
