@@ -1,9 +1,14 @@
-"""Sentence mode over the wire: the first word comes early, and what was said stays when a later sentence fails."""
+"""Sentence mode over the wire: the first word comes early, and what was said stays when a later sentence fails.
+
+And every other way to an answer keeps the first promise as the default one does, judged by the checker in
+`independent`.
+"""
 
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import pytest
 import trio
 import trio.testing
 
@@ -16,6 +21,9 @@ from agent.testing.client import Client
 from agent.testing.network import network
 
 from .independent import unsupported
+from .questions import questions
+from .shipped import KB as SHIPPED
+from .shipped import knowledge
 
 KB = (
     Document(
@@ -163,3 +171,36 @@ async def test_a_number_cut_over_sentences_is_never_half_said(autojump_clock: tr
     for tail in ("299. 5 of it. Now", "14\n149 of it. Now", "14 | 99 of it. Now", "299.\n5 of it. Now"):
         heard = await answer(Slow(f"{GOOD}It is about {tail}"), redrafts=0)
         assert heard.text in (GOOD + MISMATCH, MISMATCH), tail
+
+
+@pytest.mark.parametrize("rate", [0.0, 1.0])
+@pytest.mark.parametrize(
+    "way",
+    [{"verify": "sentence"}, {"answer": "claims"}, {"keep_standing": True}, {"redrafts": 0, "mock_ask": 0.9}],
+    ids=str,
+)
+async def test_every_way_keeps_the_promise(
+    way: dict[str, Any], rate: float, autojump_clock: trio.testing.MockClock
+) -> None:
+    """Whatever the mock makes up, no frame holds a number that the citations do not; true drafts are answered."""
+    settings = Settings(pace_ms=0, mock_hallucinate=rate, mock_seed=3, **way)
+    ended: list[str] = []
+    async with network(settings, Adapters(knowledge=knowledge())) as server, server.connect() as client:
+        await client.next_frame()
+        for each in (each for each in questions(SHIPPED)[::10] if each.on_topic):
+            await client.ask(each.text, lang=each.lang)
+            frames = await client.frames_until("response")
+            deltas = [frame["delta"] for frame in frames if frame["type"] == "stream"]
+            response = frames[-1]
+            assert "".join(deltas) == response["text"]
+            assert "ASK:" not in response["text"]
+            assert unsupported(response["text"], [each["snippet"] for each in response["citations"]]) == []
+            ended.append(response["blocked"]["code"] if "blocked" in response else "answered")
+            await trio.sleep(0.1)
+    answered = ended.count("answered") / len(ended)
+    if rate == 0.0:
+        assert answered >= 0.95
+    elif "answer" in way or "keep_standing" in way:
+        assert answered >= 0.75
+    else:
+        assert answered <= 0.3
