@@ -25,12 +25,14 @@ from ..config import CLOSE_TIMEOUT, FLUSH_TIMEOUT, HANDSHAKE_TIMEOUT, MAX_FRAME
 from ..errors import WireClosed
 from ..session.outbox import Outbox
 from .admission import SUBPROTOCOL
+from .frames import POLICY, TOO_BIG, FrameMeter
 from .sniff import Head, hang_up
 
 TEXT, BINARY, CLOSE, PING = 0x81, 0x82, 0x88, 0x89  # first byte of an unfragmented frame
-ABNORMAL, PROTOCOL_ERROR, INVALID_TEXT, TOO_BIG = 1006, 1002, 1007, 1009
+ABNORMAL, PROTOCOL_ERROR, INVALID_TEXT = 1006, 1002, 1007
 _REASON_MAX = 123  # bytes of a close frame's reason: a control frame's 125 less the code
 _FAULTS = {PROTOCOL_ERROR: "protocol error", INVALID_TEXT: "invalid UTF-8"}
+_EXCESS = {POLICY: "too many frames per second", TOO_BIG: "message in too many pieces"}
 _RESET = struct.pack(
     "ii", 1, 0
 )  # SO_LINGER on, 0 seconds: closing resets and frees what the kernel still holds
@@ -257,10 +259,11 @@ class _Carrier(trio.abc.Stream):
         self._raw = raw
         self._head = head.raw
         self._held = head.rest  # came with the upgrade; the library would lose it before it has accepted
+        self._meter = FrameMeter()
         self._closed = False
 
     async def receive_some(self, max_bytes: int | None = None) -> bytes | bytearray:
-        """Return the upgrade's head, then what came with it, then what the socket brings."""
+        """Return the upgrade's head, then what came with it, then what the socket brings, up to too many frames."""
         if self._closed:
             await trio.lowlevel.checkpoint()
             raise trio.ClosedResourceError
@@ -269,13 +272,20 @@ class _Carrier(trio.abc.Stream):
             data, self._head = self._head[:max_bytes], self._head[len(self._head[:max_bytes]) :]
             return data
         await self.accepted.wait()
+        received: bytes | bytearray
         if self._held:
-            data, self._held = self._held[:max_bytes], self._held[len(self._held[:max_bytes]) :]
-            return data
-        received = await self._raw.receive_some(max_bytes)
+            received, self._held = self._held[:max_bytes], self._held[len(self._held[:max_bytes]) :]
+        else:
+            received = await self._raw.receive_some(max_bytes)
         if received:
             self.heard_at = trio.current_time()
-        return received
+        excess = self._meter.excess(received, self.heard_at)
+        if excess is None:
+            return received
+        self._connection.put_close(excess, _EXCESS[excess])
+        while await self._raw.receive_some(max_bytes):
+            pass  # the session is leaving; what still comes is dropped here
+        return b""
 
     async def send_all(self, data: bytes | bytearray | memoryview) -> None:
         """Queue whole frames; cancelled, they are queued all the same.

@@ -11,7 +11,7 @@ import trio
 import trio.testing
 from trio_websocket import ConnectionClosed, ConnectionRejected, WebSocketConnection, wrap_client_stream
 
-from agent.config import CLOSE_TIMEOUT, FLUSH_TIMEOUT, OUTBOX_FRAMES
+from agent.config import CLOSE_TIMEOUT, FLUSH_TIMEOUT, FRAMES_PER_SECOND, OUTBOX_FRAMES
 from agent.errors import WireClosed
 from agent.ports.wire import Wire
 from agent.server.sniff import Head, read_head
@@ -198,7 +198,9 @@ async def test_the_limit_counts_bytes_not_characters(autojump_clock: trio.testin
     assert close_code(frames) == 1009
 
 
-async def test_ten_thousand_fragments_over_the_limit_close_with_1009() -> None:
+async def test_ten_thousand_fragments_over_the_limit_close_with_1009(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
     """Fragments are counted together."""
     fragments = masked(0x01, b"x") + masked(0x00, b"x" * 8) * 10_000
     assert close_code(await converse(HANDSHAKE + fragments)) == 1009
@@ -448,13 +450,16 @@ async def test_an_outbox_that_overflows_aborts_the_connection() -> None:
     async def handler(connection: Connection) -> None:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(write_all, connection)
+            await connection.receive()
+            for _ in range(OUTBOX_FRAMES - FRAMES_PER_SECOND + 1):
+                connection.outbox.put(connection.frame(b"answer"))
             with pytest.raises(WireClosed):
                 await connection.receive()
         ended.append(connection.aborted)
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(serve_one, server, handler)
-        await client.send_all(HANDSHAKE + masked(0x89, b"") * (OUTBOX_FRAMES + 2))
+        await client.send_all(HANDSHAKE + masked(0x81, b"ask") + masked(0x89, b"") * FRAMES_PER_SECOND)
     assert ended == [True]
     assert server.closed
 

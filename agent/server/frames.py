@@ -1,0 +1,68 @@
+"""Counts a client's frames while their bytes pass, and says when they are too many.
+
+The session's own limit counts whole messages. What never becomes one does not reach it: the library answers every
+PING, and keeps every fragment of a message that has not ended, also those without content, which no limit on a
+message's size can stop. So the headers are read here (RFC 6455, section 5.2), and nothing is kept of the rest.
+"""
+
+from ..config import FRAMES_PER_SECOND, MAX_FRAGMENTS
+from ..session.bucket import Bucket
+
+POLICY, TOO_BIG = 1008, 1009
+_FINAL, _CONTROL, _CLOSE = 0x80, 0x08, 0x08
+_OPCODE = 0x0F
+_MASKED, _SIZE = 0x80, 0x7F
+_LONGER = {126: 2, 127: 8}  # bytes of a size that does not fit
+
+
+class FrameMeter:
+    """Follows one client's frames. Bytes that are no frames are the library's to refuse."""
+
+    __slots__ = ("_controls", "_fragments", "_header", "_skip")
+
+    def __init__(self) -> None:
+        self._controls = Bucket(FRAMES_PER_SECOND, FRAMES_PER_SECOND)
+        self._fragments = 0  # of the message that has not ended
+        self._header = bytearray()  # as far as it has come
+        self._skip = 0  # bytes of the payload that are still to come
+
+    def excess(self, data: bytes | bytearray, now: float) -> int | None:
+        """Take what has come at `now` (seconds); return the close code when it is too much.
+
+        1008 for more than FRAMES_PER_SECOND PINGs and PONGs a second, 1009 for a message in more than MAX_FRAGMENTS
+        pieces.
+        """
+        at = 0
+        header = self._header
+        while at < len(data):
+            if self._skip:
+                step = min(self._skip, len(data) - at)
+                self._skip -= step
+                at += step
+                continue
+            missing = _size(header) - len(header)
+            header += data[at : at + missing]
+            at += missing
+            if len(header) < _size(header):
+                continue
+            first, short = header[0], header[1] & _SIZE
+            self._skip = int.from_bytes(header[2 : 2 + _LONGER[short]], "big") if short in _LONGER else short
+            header.clear()
+            code = self._count(first, now)
+            if code is not None:
+                return code
+        return None
+
+    def _count(self, first: int, now: float) -> int | None:
+        opcode = first & _OPCODE
+        if opcode & _CONTROL:
+            return POLICY if opcode != _CLOSE and not self._controls.take(now) else None
+        self._fragments = 0 if first & _FINAL else self._fragments + 1
+        return TOO_BIG if self._fragments > MAX_FRAGMENTS else None
+
+
+def _size(header: bytearray) -> int:
+    """Return how long a header is, as far as its bytes tell."""
+    if len(header) < 2:
+        return 2
+    return 2 + _LONGER.get(header[1] & _SIZE, 0) + (4 if header[1] & _MASKED else 0)

@@ -1,0 +1,334 @@
+"""The attacks, each with what it gets for its pains.
+
+An attack returns what its attacker was told, in the words of `enemy.words`; the table says what that must be. One
+that is not answered (it left, or was cut off) returns nothing.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+
+import trio
+
+from .enemy import BINARY, CLOSE, PING, PONG, Enemy, frame, message, text
+
+ASK = message(id="1", text="What does the standard plan cost per month?")
+LONG = message(id="1", text="What does the standard plan cost per month? Tell it as a long story.")
+BUSY = message(id="1", text="What does the standard plan cost per month? Think about it for ever.")
+BYE = frame(CLOSE, b"\x03\xe8")
+CLIENT_HELLO = bytes.fromhex("16030100c8010000c40303") + bytes(range(200))
+Run = Callable[[Enemy], Awaitable[list[str]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Attack:
+    """What is done, and what the attacker must be told."""
+
+    run: Run
+    told: tuple[str, ...]
+
+
+# --- at the door
+
+
+def request(data: Callable[[Enemy], bytes], then: str = "") -> Run:
+    """Return the attack that sends one thing and reads the answer."""
+
+    async def run(enemy: Enemy) -> list[str]:
+        return await enemy.converse(data(enemy), then=then)
+
+    return run
+
+
+async def half_an_upgrade(enemy: Enemy) -> list[str]:
+    """Begin an upgrade and say nothing more."""
+    return await enemy.converse(enemy.upgrade()[:-20])
+
+
+async def byte_per_second(enemy: Enemy) -> list[str]:
+    """Send a head one byte a second."""
+    return await enemy.converse(*(bytes((each,)) for each in enemy.upgrade()), every=1.0)
+
+
+async def reset_before_upgrade(enemy: Enemy) -> list[str]:
+    """Break off at once, after half a head, and after a whole one."""
+    for data in (b"", b"GET /ws HT", enemy.upgrade(), enemy.get("/")):
+        stream = await enemy.open()
+        if data:
+            await stream.send_all(data)
+        await enemy.reset(stream)
+    return []
+
+
+async def reset_after_upgrade(enemy: Enemy) -> list[str]:
+    """Break off a WebSocket that is idle, in the middle of a frame, and one with a question open."""
+    for data in (b"", ASK[:10], ASK, ASK + frame(PING) * 3):
+        stream = await enemy.upgraded()
+        if data:
+            await stream.send_all(data)
+        await enemy.reset(stream)
+    return []
+
+
+async def slow_body(enemy: Enemy) -> list[str]:
+    """Announce a large body and send it a byte at a time."""
+    post = enemy.get("/", "Content-Length: 1000000000\r\n", method="POST")
+    return await enemy.converse(post, *(b"x" for _ in range(60)), every=0.5)
+
+
+async def unread_page(enemy: Enemy) -> list[str]:
+    """Ask for the page and never read it."""
+    stream = await enemy.open(256)
+    await stream.send_all(enemy.get("/"))
+    await trio.sleep(12)
+    await trio.aclose_forcefully(stream)
+    return []
+
+
+# --- frames
+
+
+def frames(*data: bytes, then: str = "") -> Run:
+    """Return the attack that sends frames after an upgrade and reads to the end."""
+
+    async def run(enemy: Enemy) -> list[str]:
+        return await enemy.say(*data, then=then)
+
+    return run
+
+
+async def endless_fragments(enemy: Enemy) -> list[str]:
+    """Begin a message and never end it: fragments without content, which no limit on its size can stop."""
+    return await enemy.say(frame(0x01), *[frame(0x00) * 1000 for _ in range(40)])
+
+
+async def ping_flood(enemy: Enemy) -> list[str]:
+    """Send PINGs as fast as they go, and read every PONG."""
+    told = await enemy.say(*[frame(PING, b"x" * 125) * 100 for _ in range(50)])
+    return [word for word in told if word != "pong"]
+
+
+async def pong_flood(enemy: Enemy) -> list[str]:
+    """Send PONGs that nobody asked for."""
+    return await enemy.say(*[frame(PONG) * 100 for _ in range(50)])
+
+
+async def close_without_waiting(enemy: Enemy) -> list[str]:
+    """Say goodbye with a question open, and be gone before the answer."""
+    for data in (BYE, ASK + BYE, BUSY + BYE):
+        stream = await enemy.upgraded()
+        await stream.send_all(data)
+        await trio.aclose_forcefully(stream)
+    return []
+
+
+async def ping_and_drop(enemy: Enemy) -> list[str]:
+    """While the handler is busy: messages, then a PING, then gone, which once brought a whole server down."""
+    for leave in (enemy.reset, trio.aclose_forcefully):
+        stream = await enemy.upgraded()
+        await stream.send_all(BUSY + b"".join(message(id=f"{n}", text="And?") for n in range(20)))
+        await stream.send_all(frame(PING, b"there?") * 3)
+        await leave(stream)
+    return []
+
+
+# --- readers
+
+
+async def never_reads(enemy: Enemy) -> list[str]:
+    """Ask for a long story and read none of it."""
+    stream = await enemy.upgraded(2048)
+    try:
+        for _ in range(60):
+            await stream.send_all(LONG)
+            await trio.sleep(0.5)
+    except trio.BrokenResourceError:
+        return ["cut off"]
+    finally:
+        await trio.aclose_forcefully(stream)
+    return ["goes on"]
+
+
+async def never_reads_its_pongs(enemy: Enemy) -> list[str]:
+    """Fill the outbox with answers to PINGs, at a rate that is allowed."""
+    stream = await enemy.upgraded(2048)
+    try:
+        for _ in range(20):
+            await stream.send_all(frame(PING, b"x" * 125) * 90)
+            await trio.sleep(0.5)
+    except trio.BrokenResourceError:
+        return ["cut off"]
+    finally:
+        await trio.aclose_forcefully(stream)
+    return ["goes on"]
+
+
+async def reads_a_byte_per_second(enemy: Enemy) -> list[str]:
+    """Ask for a long story and read it a byte a second."""
+    stream = await enemy.upgraded(2048)
+    await stream.send_all(LONG)
+    try:
+        for _ in range(30):
+            await stream.receive_some(1)
+            await trio.sleep(1)
+        await stream.send_all(frame(PING))
+    except trio.BrokenResourceError:
+        return ["cut off"]
+    finally:
+        await trio.aclose_forcefully(stream)
+    return ["goes on"]
+
+
+# --- messages
+
+
+async def message_flood(enemy: Enemy) -> list[str]:
+    """Ask two thousand times at once."""
+    told = await enemy.say(*[ASK * 100 for _ in range(20)])
+    return list(dict.fromkeys(word for word in told if word not in ("stream", "stream_end cancelled")))
+
+
+async def cancel_flood(enemy: Enemy) -> list[str]:
+    """Cancel nothing, two thousand times."""
+    return await enemy.say(*[message("cancel") * 100 for _ in range(20)])
+
+
+async def guesses(enemy: Enemy) -> list[str]:
+    """Confirm and reject ids that were guessed, and one that was issued to somebody else."""
+    ids = ("", "x" * 5000, "../../etc/passwd", "0" * 22, enemy.secret)
+    asked = [message(kind, suggestionId=id) for id in ids for kind in ("confirm_action", "reject_action")]
+    told = await enemy.say(*asked, BYE)
+    return [f"{len(told) - 1} times {' and '.join(dict.fromkeys(told[:-1]))}", *told[-1:]]
+
+
+def bad_json(*contents: str | bytes) -> Run:
+    """Return the attack that sends texts that are no frames of ours, one per connection."""
+
+    async def run(enemy: Enemy) -> list[str]:
+        told: dict[str, None] = {}
+        for content in contents:
+            told |= dict.fromkeys(await enemy.say(text(content), BYE))
+        return sorted(told)
+
+    return run
+
+
+_DEEP = '{"type":"message","id":"1","text":' + "[" * 30_000 + "]" * 30_000 + "}"
+_OBJECTS = '{"a":' * 10_000 + "1" + "}" * 10_000
+_DUPLICATES = '{"type":"cancel","type":"message","id":"1","id":2,"text":"x"}'
+_NUMBERS = [
+    f'{{"type":"cancel","n":{number}}}'
+    for number in ("1e999999", "9" * 60_000, "-" + "1" * 5000 + "e-5000", "NaN", "Infinity", "0" * 1000)
+]
+_NUMERIC_ID = '{"type":"message","id":' + "9" * 60_000 + ',"text":"x"}'
+_SURROGATES = [
+    r'{"type":"message","id":"1","text":"\ud800"}',
+    r'{"type":"message","id":"\udfff\ud800","text":"x"}',
+    r'{"type":"confirm_action","suggestionId":"\ud800"}',
+]
+
+
+async def crowd(enemy: Enemy, size: int = 40) -> list[str]:
+    """Take every connection there is, and more."""
+    told: list[str] = []
+    held: list[trio.abc.HalfCloseableStream] = []
+    for _ in range(size):
+        stream = await enemy.open()
+        held.append(stream)
+        try:
+            await stream.send_all(enemy.upgrade())
+            told.append((await stream.receive_some(13)).decode()[9:12])
+        except trio.BrokenResourceError:
+            told.append("reset")
+    for stream in held:
+        await trio.aclose_forcefully(stream)
+    return sorted(set(told))
+
+
+ATTACKS: Mapping[str, Attack] = {
+    name: Attack(run, told)
+    for name, run, told in (
+        ("half an upgrade", half_an_upgrade, ("408",)),
+        ("one header byte per second", byte_per_second, ("408",)),
+        ("a head over 16 KiB", request(lambda e: e.get("/", f"X: {'x' * 20_000}\r\n")), ("431",)),
+        ("many headers", request(lambda e: e.get("/", "A: b\r\n" * 5000)), ("431",)),
+        ("plain GET", request(lambda e: e.get("/")), ("200",)),
+        ("POST", request(lambda e: e.get("/ws", "Content-Length: 4\r\n", method="POST") + b"body"), ("404",)),
+        ("garbage", request(lambda _: bytes(range(256)) * 8), ("400",)),
+        ("a TLS handshake", request(lambda _: CLIENT_HELLO), ("400",)),
+        ("a method of its own", request(lambda e: e.get("/", method="BREW")), ("405",)),
+        ("wrong Origin", request(lambda e: e.upgrade("Origin: http://evil.example\r\n")), ("403",)),
+        ("null Origin", request(lambda e: e.upgrade("Origin: null\r\n")), ("403",)),
+        ("DNS rebinding", request(lambda e: e.upgrade(host="evil.example:8787")), ("421",)),
+        ("rebinding of the page", request(lambda e: e.get("/", host="evil.example")), ("421",)),
+        ("two Hosts", request(lambda e: e.upgrade("Host: evil.example\r\n")), ("400",)),
+        (
+            "a second request",
+            request(lambda e: e.get("/", "Connection: keep-alive\r\n") + e.upgrade("Origin: http://x\r\n")),
+            ("200",),
+        ),
+        (
+            "a request in a body",
+            request(
+                lambda e: e.get("/healthz", f"Content-Length: {len(e.upgrade())}\r\n") + e.upgrade(),
+            ),
+            ("200",),
+        ),
+        (
+            "h2c",
+            request(
+                lambda e: e.get(
+                    "/healthz",
+                    "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n",
+                )
+            ),
+            ("200",),
+        ),
+        ("an HTTP/2 preface", request(lambda _: b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), ("505",)),
+        ("a slow body", slow_body, ("405",)),
+        ("an unread page", unread_page, ()),
+        ("reset before the upgrade", reset_before_upgrade, ()),
+        ("reset after the upgrade", reset_after_upgrade, ()),
+        ("a 70 KB frame", frames(text("x" * 70_000), BYE), ("close 1009",)),
+        (
+            "a frame of 2^62 bytes",
+            frames(b"\x81\xff" + (1 << 62).to_bytes(8, "big") + bytes(4) + b"x" * 70_000),
+            ("close 1009",),
+        ),
+        (
+            "10,000 fragments",
+            frames(frame(0x01, b"x"), frame(0x00, b"x") * 9_998, frame(0x80, b"x"), BYE),
+            ("close 1009",),
+        ),
+        ("fragments without end", endless_fragments, ("close 1009",)),
+        ("invalid UTF-8", frames(text(b"\xff\xfe\xfd")), ("close 1007",)),
+        ("an unmasked frame", frames(b"\x81\x02{}"), ("close 1002",)),
+        ("a reserved bit", frames(frame(0xC1, b"{}")), ("close 1002",)),
+        ("a reserved opcode", frames(frame(0x83, b"{}")), ("close 1002",)),
+        ("a fragmented PING", frames(frame(0x09, b"x")), ("close 1002",)),
+        ("binary frames", frames(frame(BINARY, b"{}") * 3), ("error bad_message",) * 3 + ("close 1008",)),
+        ("ping flood", ping_flood, ("close 1008",)),
+        ("pong flood", pong_flood, ("close 1008",)),
+        ("close without waiting", close_without_waiting, ()),
+        ("messages, PING and drop while busy", ping_and_drop, ()),
+        ("never reads", never_reads, ("cut off",)),
+        ("never reads its pongs", never_reads_its_pongs, ("cut off",)),
+        ("reads a byte a second", reads_a_byte_per_second, ("cut off",)),
+        ("message flood", message_flood, ("error rate_limited", "close 1008")),
+        ("cancel flood", cancel_flood, ("close 1008",)),
+        ("guessed and foreign ids", guesses, ("10 times error unknown_suggestion", "close 1000")),
+        ("deep JSON", bad_json(_DEEP, _OBJECTS), ("close 1000", "error bad_message")),
+        ("duplicate keys", bad_json(_DUPLICATES), ("close 1000", "error bad_message")),
+        (
+            "huge numbers",
+            bad_json(*_NUMBERS, _NUMERIC_ID),
+            ("close 1000", "error bad_json", "error bad_message"),
+        ),
+        ("lone surrogates", bad_json(*_SURROGATES), ("close 1000", "error bad_message")),
+        (
+            "nothing but brackets",
+            bad_json("[" * 60_000, '"', ""),
+            ("close 1000", "error bad_json", "error bad_message"),
+        ),
+        ("more connections than there are", crowd, ("101", "503")),
+    )
+}

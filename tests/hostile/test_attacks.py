@@ -1,0 +1,160 @@
+"""Each attack, over memory streams in virtual time: the attacker is told what it must be, and nobody else notices.
+
+An innocent client is connected before and asks all through the attack; its answers are whole and as quick as ever.
+Another gets in afterwards. Nothing reaches the log's error level, and what waits for a client stays within bounds.
+"""
+
+import gc
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from functools import cache
+from typing import Any
+
+import pytest
+import trio
+import trio.testing
+from structlog.testing import capture_logs
+
+from agent.app import Adapters
+from agent.config import CONFIRM_SECONDS, MAX_FRAME, OUTBOX_BYTES, OUTBOX_DELTAS, OUTBOX_FRAMES, Settings
+from agent.llm.script import Entry, ScriptModel
+from agent.retrieval.load import Document
+from agent.retrieval.search import KnowledgeBase
+from agent.server.websocket import Connection
+from agent.session.outbox import Chunk, Outbox
+from agent.testing.client import Client
+from agent.testing.demo import CALL, KNOWLEDGE, PRICE
+from agent.testing.network import Network, network
+
+from .attacks import ATTACKS
+from .enemy import MemoryEnemy
+
+STORY = "Once upon a time there was a plan that everybody liked. " * 400
+SCRIPT = (
+    Entry(match="for ever", hang=True),
+    Entry(match="long story", text=STORY),
+    Entry(match=PRICE, text="The Standard plan costs 299 kr per month."),
+    Entry(match="", text="Customer service answers on weekdays."),
+)
+SETTINGS = Settings(max_connections=20)
+CLEAN_UP = 60.0  # virtual seconds after which nothing of an attack may be left
+
+
+@cache
+def knowledge() -> KnowledgeBase:
+    """A small knowledge base, indexed once."""
+    return KnowledgeBase.build([Document(f"kb/{name}", text) for name, text in KNOWLEDGE.items()])
+
+
+class Watch:
+    """The most that has ever waited in an outbox."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self.frames = self.bytes = 0
+        append = Outbox._append
+
+        def watched(outbox: Outbox, chunk: Chunk) -> None:
+            append(outbox, chunk)
+            self.frames = max(self.frames, len(outbox))
+            self.bytes = max(self.bytes, outbox.waiting_bytes)
+
+        patch.setattr(Outbox, "_append", watched)
+
+
+class Innocent:
+    """A client who asks for a price, again and again."""
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+
+    async def ask(self) -> float:
+        """Ask, check the answer, and return the seconds to its first frame."""
+        asked = trio.current_time()
+        await self.client.ask(PRICE)
+        frame = await self.client.next_frame()
+        if frame["type"] == "action_closed":  # its suggestion has expired meanwhile
+            frame = await self.client.next_frame()
+        first = trio.current_time() - asked
+        said = ""
+        while frame["type"] == "stream":
+            said += frame["delta"]
+            frame = await self.client.next_frame()
+        response = await self.client.next_frame()
+        assert (frame["type"], frame["reason"], response["type"]) == ("stream_end", "done", "response")
+        assert said == response["text"] == "The Standard plan costs 299 kr per month."
+        return first
+
+    async def suggestion(self) -> dict[str, Any]:
+        """Ask for something that an action is suggested for, and return the suggestion."""
+        await self.client.ask(CALL)
+        return (await self.client.frames_until("action_suggestion"))[-1]
+
+    async def confirm(self, suggestion: dict[str, Any]) -> None:
+        """Confirm a suggestion, and see it carried out."""
+        await self.client.confirm(suggestion["suggestionId"])
+        executed = (await self.client.frames_until("action_executed"))[-1]
+        assert executed["suggestionId"] == suggestion["suggestionId"]
+        assert executed["result"]["success"] is True
+
+
+@asynccontextmanager
+async def innocent(server: Network) -> AsyncGenerator[Innocent, None]:
+    """Connect, with the welcome behind."""
+    async with server.connect() as client:
+        assert (await client.next_frame())["type"] == "welcome"
+        yield Innocent(client)
+
+
+async def ask_until(client: Innocent, over: trio.Event, usual: float) -> int:
+    """Ask every half second until the attack is over; return how often."""
+    asked = 0
+    while not over.is_set() or not asked:
+        assert await client.ask() == pytest.approx(usual)
+        asked += 1
+        with trio.move_on_after(0.5):
+            await over.wait()
+    return asked
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+async def test_an_attack_harms_nobody(
+    name: str, monkeypatch: pytest.MonkeyPatch, autojump_clock: trio.testing.MockClock
+) -> None:
+    """The attacker gets its answer, the innocent theirs, and nothing is left of it."""
+    attack = ATTACKS[name]
+    watch = Watch(monkeypatch)
+    told: list[str] = []
+    over = trio.Event()
+    with capture_logs() as logs:
+        async with (
+            network(SETTINGS, Adapters(knowledge=knowledge(), model=ScriptModel(SCRIPT))) as server,
+            innocent(server) as before,
+        ):
+            enemy = MemoryEnemy(server)
+            suggested = await before.suggestion()
+            expires = trio.current_time() + CONFIRM_SECONDS
+            enemy.secret = suggested["suggestionId"]
+            usual = await before.ask()
+
+            async def run() -> None:
+                told.extend(await attack.run(enemy))
+                over.set()
+
+            with trio.fail_after(600):
+                async with trio.open_nursery() as nursery:
+                    nursery.start_soon(run)
+                    await ask_until(before, over, usual)
+            assert tuple(told) == attack.told
+            if trio.current_time() < expires:
+                await before.confirm(suggested)
+            with trio.fail_after(1):
+                async with innocent(server) as after:
+                    assert await after.ask() == pytest.approx(usual)
+            await trio.sleep(CLEAN_UP)
+            assert len(server.app.registry) == 1
+            assert await before.ask() == pytest.approx(usual)
+    assert watch.frames <= OUTBOX_FRAMES + OUTBOX_DELTAS + 1
+    assert watch.bytes <= OUTBOX_BYTES + MAX_FRAME
+    assert [entry for entry in logs if entry["log_level"] in ("error", "critical")] == []
+    gc.collect()
+    assert [each for each in gc.get_objects() if type(each) in (Connection, Outbox)] == []
