@@ -1,0 +1,155 @@
+"""Attacks where the kernel has a part: resets, full buffers, and no file descriptors left; over real sockets."""
+
+import re
+import resource
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager, suppress
+
+import pytest
+import trio
+
+from agent.app import Adapters, App
+from agent.config import Settings
+from agent.llm.script import ScriptModel
+from agent.session import writer
+from agent.testing.client import Client, connect
+
+from .attacks import ATTACKS, LONG
+from .enemy import SocketEnemy
+from .process import server_process
+from .test_attacks import SCRIPT, Innocent, knowledge
+
+QUESTION = "What does the standard plan cost per month?"
+OVER_SOCKETS = (
+    "reset before the upgrade",
+    "reset after the upgrade",
+    "messages, PING and drop while busy",
+    "close without waiting",
+    "a 70 KB frame",
+    "invalid UTF-8",
+    "ping flood",
+    "guessed and foreign ids",
+)
+
+
+@asynccontextmanager
+async def listening() -> AsyncGenerator[App, None]:
+    """Run a server on a free port for the time of a block."""
+    settings = Settings(port=0, pace_ms=0)
+    async with trio.open_nursery() as nursery:
+        app: App = await nursery.start(
+            App(settings, Adapters(knowledge=knowledge(), model=ScriptModel(SCRIPT))).run
+        )
+        yield app
+        app.stop()
+
+
+@asynccontextmanager
+async def innocent(port: int) -> AsyncGenerator[Innocent, None]:
+    """Connect, with the welcome behind."""
+    async with connect(f"ws://127.0.0.1:{port}/ws") as client:
+        assert (await client.next_frame())["type"] == "welcome"
+        yield Innocent(client)
+
+
+async def read_all(stream: trio.abc.ReceiveStream) -> None:
+    """Read to the end."""
+    while await stream.receive_some():
+        pass
+
+
+async def price(client: Client) -> str:
+    """Ask for a price and return the answer."""
+    await client.ask(QUESTION)
+    return str((await client.frames_until("response"))[-1]["text"])
+
+
+async def test_attacks_over_sockets_harm_nobody() -> None:
+    """The kernel's resets and half-closed connections change nothing for anybody else."""
+    with trio.fail_after(30):
+        async with listening() as app, innocent(app.port) as before:
+            enemy = SocketEnemy(app.port)
+            for name in OVER_SOCKETS:
+                told = await ATTACKS[name].run(enemy)
+                assert tuple(told) in (ATTACKS[name].told, ("reset",)), name
+                await before.ask()
+            async with innocent(app.port) as after:
+                await after.ask()
+
+
+async def test_a_client_that_never_reads_is_cut_off_and_its_kernel_buffers_freed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """With a small receive buffer: the outbox fills, the write's deadline passes, and the connection is reset."""
+    monkeypatch.setattr(writer, "WRITE_TIMEOUT", 0.2)
+    with trio.fail_after(30):
+        async with listening() as app, innocent(app.port) as before:
+            stream = await SocketEnemy(app.port).upgraded(2048)
+            while b"agent_aborts_total 0.0" in app.metrics.text():
+                with suppress(trio.BrokenResourceError):
+                    await stream.send_all(LONG)
+                await trio.sleep(0.06)
+                await before.ask()
+            with pytest.raises(trio.BrokenResourceError):  # not the end of the stream: a reset
+                await read_all(stream)
+            await trio.aclose_forcefully(stream)
+            async with innocent(app.port) as after:
+                await after.ask()
+
+
+@pytest.mark.proof
+async def test_two_thousand_connections_against_a_thousand() -> None:
+    """A thousand are served, the rest are told to come back, and when they have left everybody gets in."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard < 4096:
+        pytest.skip("too few file descriptors here to open 2,000 connections")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 4096), hard))
+    try:
+        with server_process("--pace-ms", "0") as server, trio.fail_after(60):
+            enemy = SocketEnemy(server.port)
+            async with connect(server.url) as before:
+                assert "299" in await price(before)
+                resident = server.resident()
+                told: list[str] = []
+                streams: list[trio.SocketStream] = []
+                for _ in range(2000):
+                    stream = await enemy.open()
+                    streams.append(stream)
+                    await stream.send_all(enemy.upgrade())
+                for stream in streams:
+                    told.append(
+                        re.sub(rb"(?s)HTTP/1.1 (\d+).*", rb"\1", await stream.receive_some(64)).decode()
+                    )
+                assert (told.count("101"), told.count("503")) == (999, 1001)
+                assert "299" in await price(before)
+                assert server.resident() - resident < 2000 * 64 * 1024
+                for stream in streams:
+                    await trio.aclose_forcefully(stream)
+                await _in_within_a_second(server.url)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@pytest.mark.proof
+async def test_no_file_descriptors_left() -> None:
+    """A server that cannot accept serves those it has, and accepts again when it can."""
+    with server_process("--pace-ms", "0", files=64) as server, trio.fail_after(60):
+        enemy = SocketEnemy(server.port)
+        async with connect(server.url) as before:
+            assert "299" in await price(before)
+            streams = [await enemy.open() for _ in range(120)]
+            for stream in streams:
+                await stream.send_all(enemy.upgrade())
+            for _ in range(20):
+                assert "299" in await price(before)
+                await trio.sleep(0.05)
+            for stream in streams:
+                await trio.aclose_forcefully(stream)
+            await _in_within_a_second(server.url)
+            assert "299" in await price(before)
+
+
+async def _in_within_a_second(url: str) -> None:
+    with trio.fail_after(1):
+        async with connect(url) as after:
+            assert "299" in await price(after)
