@@ -18,6 +18,7 @@ import trio
 from .actions.open import open_executor
 from .actions.runner import Runner
 from .answering.brain import GroundedBrain
+from .answering.present import PresentBrain
 from .config import ACTION_TIMEOUT, CLOSE_TIMEOUT, DRAIN_TIMEOUT, FLUSH_TIMEOUT, RECORD_TIMEOUT, Settings
 from .errors import UsageError
 from .fsm import mermaid
@@ -29,7 +30,9 @@ from .ports.ledger import Ledger
 from .ports.model import ChatModel
 from .ports.work import RunSync
 from .protocol import asyncapi
-from .retrieval.search import KnowledgeBase, load_knowledge_base
+from .retrieval.live import LiveKnowledge
+from .retrieval.search import KnowledgeBase
+from .retrieval.watch import Watch, watching
 from .server.admission import Admission
 from .server.http import Contents, make_app
 from .server.hypercorn_edge import HttpServer
@@ -85,7 +88,11 @@ def new_id() -> str:
 
 @dataclass(frozen=True)
 class Adapters:
-    """Parts that stand in for the ones the settings name; None takes those. What a test or an embedder swaps."""
+    """Parts that stand in for the ones the settings name; None takes those. What a test or an embedder swaps.
+
+    knowledge: never reloaded. run_sync: the system watches the folder in a thread too, so with another way to do
+    blocking work it is watched only if `watch` says how.
+    """
 
     model: ChatModel | None = None
     brain: Brain | None = None
@@ -94,6 +101,7 @@ class Adapters:
     ledger: Ledger | None = None
     clock: Clock | None = None
     run_sync: RunSync | None = None
+    watch: Watch | None = None
     new_id: Callable[[], str] = new_id
 
 
@@ -109,6 +117,7 @@ class App:
         self._adapters = adapters or Adapters()
         self._gate = Gate()
         self._edge: Edge | None = None
+        self._live: LiveKnowledge | None = None
         self._ready = False
         self._drain = trio.Event()
         self._all = trio.CancelScope()
@@ -130,6 +139,7 @@ class App:
                 parts = make_parts(actions)
                 async with trio.open_nursery() as timers:
                     timers.start_soon(self.registry.keep_time)
+                    timers.start_soon(self._keep_knowledge)
                     await self._serve(parts, listeners, task_status)
                     timers.cancel_scope.cancel()
                 assert self.runner is not None
@@ -210,12 +220,26 @@ class App:
 
     async def _brain(self) -> Brain:
         chosen, settings = self._adapters, self.settings
-        knowledge = chosen.knowledge or await load_knowledge_base(settings.kb, chosen.run_sync or Threads())
+        knowledge = chosen.knowledge
+        if knowledge is None:
+            self._live = await LiveKnowledge.open(settings.kb, chosen.run_sync or Threads())
+            knowledge = self._live.now
         for skipped in knowledge.skipped:
             _log.warning("file left out of the knowledge base", file=skipped.file, why=skipped.reason)
         texts = tuple(snippet.text for passage in knowledge.passages for snippet in passage.snippets)
         model = chosen.model or open_model(settings, texts)
-        return GroundedBrain(knowledge, model, settings, knowledge.rewrite)
+
+        def brain() -> Brain:
+            present = self._live.now if self._live else knowledge
+            return GroundedBrain(present, model, settings, present.rewrite)
+
+        return PresentBrain(brain) if self._live else brain()
+
+    async def _keep_knowledge(self) -> None:
+        """Take over what changes in the folder of the knowledge base."""
+        watch = self._adapters.watch or (None if self._adapters.run_sync else watching)
+        if self._live and watch:
+            await self._live.keep(watch)
 
     def _make_edge(self, parts: Parts) -> Edge:
         async def handler(connection: Connection) -> None:

@@ -1,5 +1,7 @@
 """The composed server over memory streams: drain, stop, and the parts that can be swapped."""
 
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ from agent.app import Adapters, App, Threads, WallClock, new_id
 from agent.config import DRAIN_TIMEOUT, Settings
 from agent.errors import UsageError, WireClosed
 from agent.retrieval.load import Document
+from agent.retrieval.watch import Touched
 from agent.testing.network import inline, network
 
 KB = (Document("kb/pricing.md", "# Pricing\n\nThe Standard plan costs 299 kr a month.\n"),)
@@ -77,6 +80,36 @@ async def test_a_stop_ends_everything_now(autojump_clock: trio.testing.MockClock
             assert len(net.app.registry) == 0
         assert trio.current_time() < 1
         assert not nursery.child_tasks
+
+
+async def test_a_changed_file_is_what_the_next_turn_answers_from(
+    autojump_clock: trio.testing.MockClock, tmp_path: Path
+) -> None:
+    """A session goes on over a reload, and the watch ends with the server."""
+    (tmp_path / "pricing.md").write_text("The Standard plan costs 299 kr a month.")
+    send, receive = trio.open_memory_channel[Touched](0)
+    watched: list[Path] = []
+
+    @asynccontextmanager
+    async def watch(folder: Path) -> AsyncGenerator[AsyncIterator[Touched], None]:
+        watched.append(folder)
+        try:
+            yield receive
+        finally:
+            watched.clear()
+
+    adapters = Adapters(run_sync=inline, watch=watch)
+    async with network(Settings(kb=tmp_path, pace_ms=0), adapters) as net, net.connect() as client:
+        for price in ("299", "349"):
+            (tmp_path / "pricing.md").write_text(f"The Standard plan costs {price} kr a month.")
+            await send.send(())
+            await trio.testing.wait_all_tasks_blocked()
+            await client.ask("What does the standard plan cost?")
+            answer = (await client.frames_until("response"))[-1]
+            assert price in answer["text"]
+            assert [price in citation["snippet"] for citation in answer["citations"]] == [True]
+        assert watched == [tmp_path]
+    assert watched == []
 
 
 async def test_a_port_that_is_taken_is_said_in_one_line() -> None:

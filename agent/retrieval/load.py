@@ -49,11 +49,16 @@ def load(folder: Path, limit: int = FILE_MAX) -> Loaded:
     """
     loaded = read_folder(folder, limit)
     if not loaded.documents:
-        left_out = f" ({len(loaded.skipped)} could not be read)" if loaded.skipped else ""
-        raise UsageError(
-            f"the knowledge base {folder} holds no markdown files{left_out}; put *.md files there or use --kb"
-        )
+        raise nothing_to_read(folder, len(loaded.skipped))
     return loaded
+
+
+def nothing_to_read(folder: Path, skipped: int) -> UsageError:
+    """Return the error for a folder without a file that can be read, in which `skipped` files could not."""
+    left_out = f" ({skipped} could not be read)" if skipped else ""
+    return UsageError(
+        f"the knowledge base {folder} holds no markdown files{left_out}; put *.md files there or use --kb"
+    )
 
 
 def read_folder(folder: Path, limit: int = FILE_MAX) -> Loaded:

@@ -8,13 +8,10 @@ missing, so a question about something else falls below the floor even when it s
 """
 
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 
 from agent.ports.search import Hit, Lang, Passage
-from agent.ports.work import RunSync
 from agent.text.words import words
 
-from . import load as loading
 from . import rewrite as rewriting
 from .chunk import chunk
 from .fuse import fuse
@@ -111,10 +108,7 @@ class KnowledgeBase:
     @classmethod
     def build(cls, documents: Iterable[Document], skipped: Sequence[Skipped] = ()) -> "KnowledgeBase":
         """Chunk and index documents. Blocks for the time of it: some ms for a hundred files."""
-        for lang in LANGS:  # read here, where blocking is allowed
-            stop_words(lang)
-            synonyms(lang)
-            generic_words(lang)
+        read_tables()
         pieces = [piece for document in documents for piece in chunk(document.file, document.text)]
         # By identity: the hash of a passage reads every line of it.
         passages = {id(piece.passage): piece.passage for piece in pieces}
@@ -209,15 +203,9 @@ def _worth_citing(scored: Sequence[tuple[float, float, int]], floor: float) -> l
     return [hit for hit in scored if hit[0] >= NEAR * scored[0][0] and hit[1] >= NEAR * best]
 
 
-async def load_knowledge_base(folder: Path, run_sync: RunSync) -> KnowledgeBase:
-    """Read, chunk and index the markdown files below `folder`, off the event loop.
-
-    Raises `agent.errors.UsageError`, one line that names the folder, when there is no markdown in it.
-    A cancel waits for the work in the thread and then has no effect but the lost result.
-    """
-
-    def build() -> KnowledgeBase:
-        loaded = loading.load(folder)
-        return KnowledgeBase.build(loaded.documents, loaded.skipped)
-
-    return await run_sync(build)
+def read_tables() -> None:
+    """Read the word lists, where blocking is allowed; a search finds them read."""
+    for lang in LANGS:
+        stop_words(lang)
+        synonyms(lang)
+        generic_words(lang)

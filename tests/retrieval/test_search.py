@@ -9,11 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.errors import UsageError
 from agent.ports.search import Lang
-from agent.ports.work import RunSync
 from agent.retrieval.load import Document
-from agent.retrieval.search import KnowledgeBase, load_knowledge_base
+from agent.retrieval.search import KnowledgeBase
 
 
 @pytest.mark.parametrize(
@@ -49,12 +47,6 @@ async def test_the_right_file_comes_first(kb: KnowledgeBase, question: str, lang
 async def test_nothing_is_found_for_nothing_asked(kb: KnowledgeBase, question: str, lang: Lang) -> None:
     """A question about nothing in the knowledge base, or of common words or marks alone, has no hit."""
     assert await kb.search(question, lang, 5) == ()
-
-
-async def test_a_knowledge_base_is_loaded_from_its_folder(folder: Path, inline: RunSync) -> None:
-    """A folder is read, cut and indexed through the given worker."""
-    loaded = await load_knowledge_base(folder, inline)
-    assert len({passage.file for passage in loaded.passages}) == 12
 
 
 def rows(name: str) -> list[dict[str, Any]]:
@@ -181,21 +173,6 @@ def small() -> KnowledgeBase:
     return KnowledgeBase.build(
         [Document("kb/a.md", "The plan costs 299 kr."), Document("kb/sv/a.md", "Paketet kostar 299 kr.")]
     )
-
-
-async def test_skipped_files_are_reported(tmp_path: Path, inline: RunSync) -> None:
-    """Files that could not be used stay known to whoever loaded the folder."""
-    (tmp_path / "a.md").write_text("The plan costs 299 kr.")
-    (tmp_path / "b.md").write_bytes(b"\xff")
-    loaded = await load_knowledge_base(tmp_path, inline)
-    assert [skipped.file for skipped in loaded.skipped] == ["kb/b.md"]
-    assert loaded.snippets == 1
-
-
-async def test_a_missing_folder_is_a_usage_error(tmp_path: Path, inline: RunSync) -> None:
-    """Loading says which folder is not there."""
-    with pytest.raises(UsageError, match="does not exist"):
-        await load_knowledge_base(tmp_path / "nowhere", inline)
 
 
 @pytest.mark.parametrize(
