@@ -13,6 +13,7 @@ from agent.config import DRAIN_TIMEOUT, Settings
 from agent.errors import UsageError, WireClosed
 from agent.retrieval.load import Document
 from agent.retrieval.watch import Touched
+from agent.testing.client import over
 from agent.testing.network import inline, network
 
 KB = (Document("kb/pricing.md", "# Pricing\n\nThe Standard plan costs 299 kr a month.\n"),)
@@ -110,6 +111,26 @@ async def test_a_changed_file_is_what_the_next_turn_answers_from(
             assert [price in citation["snippet"] for citation in answer["citations"]] == [True]
         assert watched == [tmp_path]
     assert watched == []
+
+
+async def test_the_system_watches_the_folder_by_default(tmp_path: Path) -> None:
+    """Nothing swapped: real threads, the real watch, and an answer from what was written a moment ago."""
+    path = tmp_path / "pricing.md"
+    path.write_text("The Standard plan costs 299 kr a month.")
+    app = App(Settings(kb=tmp_path, pace_ms=0, rate_limit=0))
+    near, far = trio.testing.memory_stream_pair()
+    with trio.fail_after(20):
+        async with trio.open_nursery() as nursery:
+            await nursery.start(app.run, False)
+            nursery.start_soon(app.serve_stream, far)
+            async with over(near, f"127.0.0.1:{app.port}") as client:
+                path.write_text("The Standard plan costs 349 kr a month.")
+                said = ""
+                while "349" not in said:
+                    await client.ask("What does the standard plan cost?")
+                    said = (await client.frames_until("response"))[-1]["text"]
+                    await trio.sleep(0.05)
+            app.stop()
 
 
 async def test_a_port_that_is_taken_is_said_in_one_line() -> None:
