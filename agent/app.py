@@ -8,7 +8,7 @@ import resource
 import secrets
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -45,7 +45,7 @@ from .session.registry import Registry
 from .session.session import Session
 from .session.states import TABLE
 from .session.turn import Parts
-from .storage.open import open_ledger
+from .storage.open import opened_ledger
 
 _log = structlog.get_logger("agent.app")
 _THREADS = 4
@@ -129,10 +129,14 @@ class App:
         """Serve until drained or stopped. Started, with itself, once it accepts connections.
 
         listen: False serves no socket, only what `serve_stream` is given.
-        Raises UsageError when the knowledge base, a model or the port cannot be used. Cancelled (or `stop`), every
-        session and turn ends at once; a running action is recorded within RECORD_TIMEOUT.
+        Raises UsageError when the data folder, the knowledge base, a model or the port cannot be used. Cancelled
+        (or `stop`), every session and turn ends at once; a running action is recorded within RECORD_TIMEOUT.
         """
-        make_parts = await self._open()
+        async with self._open_ledger() as ledger:  # closed last, when no action is left to record
+            await self._run(ledger, listen, task_status)
+
+    async def _run(self, ledger: Ledger, listen: bool, task_status: "trio.TaskStatus[App]") -> None:
+        make_parts = await self._open(ledger)
         listeners = await self._bind() if listen else []
         with self._all:
             async with trio.open_nursery() as actions:
@@ -204,11 +208,16 @@ class App:
         self.port = int(listeners[0].socket.getsockname()[1])
         return listeners
 
-    async def _open(self) -> Callable[[trio.Nursery], Parts]:
-        """Open every adapter; return what makes the sessions' parts once there is a nursery for actions."""
+    def _open_ledger(self) -> AbstractAsyncContextManager[Ledger]:
+        chosen = self._adapters
+        if chosen.ledger is not None:
+            return nullcontext(chosen.ledger)
+        return opened_ledger(self.settings, chosen.run_sync or Threads(1), chosen.clock or WallClock())
+
+    async def _open(self, ledger: Ledger) -> Callable[[trio.Nursery], Parts]:
+        """Open every other adapter; return what makes the sessions' parts once there is a nursery for actions."""
         chosen, settings = self._adapters, self.settings
         clock = chosen.clock or WallClock()
-        ledger = chosen.ledger or open_ledger(settings)
         executor = chosen.executor or open_executor(settings)
         brain = chosen.brain or await self._brain()
 

@@ -17,7 +17,7 @@ from cyclopts.config import Env, Toml
 
 from .. import log
 from ..app import App as Server
-from ..config import Settings
+from ..config import USER_DATA, Settings
 from ..errors import UsageError
 from .output import OK, write
 
@@ -49,6 +49,7 @@ class _Flags(Settings):
     """The settings as a command line spells them."""
 
     action_delay_ms: Annotated[tuple[float, float], Parameter(converter=_delays, n_tokens=1)] = (0.0, 0.0)
+    data: str = USER_DATA
 
 
 command = App(

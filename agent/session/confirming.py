@@ -103,6 +103,8 @@ class Confirming:
         suggestion = Suggestion(
             suggestion_id, proposal.action, proposal.payload, message, self._now + CONFIRM_SECONDS
         )
+        if len(self.live) >= LIVE_SUGGESTIONS:
+            self._give_up(next(iter(self.live.values())))
         self._suggestions[suggestion_id] = suggestion
         self.live[suggestion_id] = suggestion
         self._effects.append(ArmExpiry(suggestion_id))
@@ -116,8 +118,6 @@ class Confirming:
             )
         )
         self._note("suggestions", "made", message, suggestion_id)
-        if len(self.live) > LIVE_SUGGESTIONS:
-            self._give_up(next(iter(self.live.values())))
         if len(self._suggestions) > SUGGESTIONS_REMEMBERED:
             self._forget()
 

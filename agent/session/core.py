@@ -156,15 +156,15 @@ class Core(Confirming):
         self._react(Trigger.MESSAGE, Question(frame.id, frame.text, frame.lang, self._now))
 
     def _cancel(self, frame: inbound.Cancel) -> None:
-        if frame.id is None or (self._turn and self._turn.question.id == frame.id):
-            self._react(Trigger.CANCEL)
-            return
         named = [question for question in self._queue if question.id == frame.id]
         for question in named:
             self._queue.remove(question)
-            self._send(StreamEnd(reason="cancelled", id=question.id))
-        if not named:
+        if frame.id is None or self.asking == frame.id:
+            self._react(Trigger.CANCEL)
+        elif not named:
             self._cancel_led_by(frame.id)
+        for question in named:
+            self._send(StreamEnd(reason="cancelled", id=question.id))
 
     def _confirm(self, frame: inbound.ConfirmAction) -> None:
         self._note("confirms")

@@ -55,10 +55,3 @@ def user_data_folder(environment: Mapping[str, str] = os.environ, platform: str 
         return home / "Library" / "Application Support" / FOLDER
     chosen = Path(environment.get("XDG_DATA_HOME", ""))
     return (chosen if chosen.is_absolute() else home / ".local" / "share") / FOLDER
-
-
-def open_ledger(settings: Settings) -> Ledger:
-    """Return a ledger in memory, for who does not use `opened_ledger`."""
-    if settings.data != MEMORY:
-        raise UsageError("a ledger in a folder must be opened with opened_ledger")
-    return MemoryLedger()

@@ -131,9 +131,14 @@ class Reference:
         if self.state == "closed":
             return
         if self.turn is not None and id in (None, self.turn.message):
+            same = [each for each in self.queue if each == id]  # ids are labels: every message of that name
+            for each in same:
+                self.queue.remove(each)
             self._cut_turn()
             self._cancel_waiting()  # they run when what is in progress ends other than by cancel
             self._settle()
+            for each in same:
+                self._send("stream_end", reason="cancelled", id=each)
         elif id is not None:
             self._cancel_one(id)
         elif self.state == "awaiting_confirmation":
@@ -235,9 +240,9 @@ class Reference:
         self.turn = None
         if not self.draining:
             for id, action, payload in turn.offers:
+                if len(self.live) == LIVE:
+                    self._lapse(self.live[0], "cancelled")
                 self._offer(id, action, payload, turn.message, now, wall_ms)
-                for oldest in self.live[:-LIVE]:
-                    self._lapse(oldest, "cancelled")
         self._settle()
 
     # --- actions, time, the server

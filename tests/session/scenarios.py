@@ -297,9 +297,11 @@ def cancel_by_id_stops_only_what_it_names(make: Make) -> None:
     assert d.cancel("nothing") == []
     assert d.cancel("m") == []
     assert d.did() == ["StopAction"]
+    d.message("q2")
     d.reported()
     assert d.cancel("q1") == []
-    assert d.cancel("q2") == [("end", "q2", "cancelled")]
+    assert d.cancel("q2") == [("end", "q2", "cancelled")] * 2
+    assert d.state == "idle"
 
 
 @scenario

@@ -2,10 +2,9 @@
 
 import pytest
 
-from agent.config import TOMBSTONE_SECONDS, Settings
+from agent.config import TOMBSTONE_SECONDS
 from agent.errors import AgentError
 from agent.storage.memory import MemoryLedger
-from agent.storage.open import open_ledger
 
 DAY = int(TOMBSTONE_SECONDS * 1000)
 
@@ -41,10 +40,3 @@ async def test_tombstones_last_a_day() -> None:
     await ledger.claim("c", "x", 11 + DAY)
     assert await ledger.get("a") is None
     assert await ledger.get("b") is not None
-
-
-async def test_memory_is_what_the_settings_open() -> None:
-    """Each call opens a ledger of its own."""
-    first, second = open_ledger(Settings()), open_ledger(Settings())
-    await first.claim("a", "x", 0)
-    assert await second.get("a") is None

@@ -13,7 +13,7 @@ from agent.config import TOMBSTONE_SECONDS, Settings
 from agent.errors import AgentError, UsageError
 from agent.storage import sqlite
 from agent.storage.memory import MemoryLedger
-from agent.storage.open import open_ledger, opened_ledger, user_data_folder
+from agent.storage.open import opened_ledger, user_data_folder
 from agent.storage.sqlite import FILE, LOST, OWNERS, SqliteLedger
 from agent.testing.network import inline
 
@@ -194,8 +194,6 @@ async def test_the_settings_choose_memory_or_a_folder(tmp_path: Path) -> None:
         assert isinstance(opened, SqliteLedger)
         await opened.claim("a", "x", NOW)
     assert (tmp_path / "a" / "b" / FILE).is_file()
-    with pytest.raises(UsageError):
-        open_ledger(settings)
 
 
 async def test_two_ledgers_open_at_once_on_a_new_folder(tmp_path: Path) -> None:

@@ -1,0 +1,15 @@
+"""What holds for every test: no server that a test starts writes to the user's own folders."""
+
+import os
+import tempfile
+from collections.abc import Iterator
+
+import pytest
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _home_of_its_own() -> Iterator[None]:
+    """A home folder for this run, also for the processes that tests start."""
+    with tempfile.TemporaryDirectory(prefix="agent-tests-") as folder:
+        os.environ["HOME"] = os.environ["XDG_DATA_HOME"] = folder
+        yield
