@@ -116,6 +116,8 @@ _PATTERNS = [
         ("time", rf"(?P<time>(?:[01]?\d|2[0-4]):[0-5]\d|0\d\.[0-5]\d)(?: ?(?P<half>am|pm))?{_END}"),
         ("time", rf"(?P<time>1[0-2]|[1-9]) ?(?P<half>am|pm){_END}"),
         ("time", rf"(?<=at )(?P<time>{_CLOCK}){_END}|(?<=klockan )(?P<time2>{_CLOCK}){_END}"),
+        # 15.00 in a table may be an hour: then it is neither 15 nor 15 of anything.
+        ("time", rf"(?P<time>(?:[01]\d|2[0-4])\.[0-5]\d)(?!{_UNIT}){_END}"),
         ("code", r"\d{4,}-\d{4,}" + _END),
         ("code", r"0\d+" + _END),
         ("code", rf"\d+(?:,\d+)?(?: ?x ?\d+)+{_UNIT}?{_END}"),

@@ -57,6 +57,7 @@ FALSE = (
     ("split by markup", "It is 2**99** kr.", "| 2 | 99 kr |", ["299"]),
     ("split by nothing", "It is 2\u200b99 kr.", "| 2 | 99 kr |", ["299"]),
     ("wide digits", "It is ３49 kr.", PLAN, ["349"]),
+    ("an hour said of something else", "Kön stänger 15 timmar före.", "| Lördag | 10.00 | 15.00 |", ["15"]),
     ("a list's marker", "Do it 2 times.", "2. Plug in the hub.", ["2"]),
 )
 

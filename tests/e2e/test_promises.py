@@ -15,6 +15,7 @@ import trio.testing
 from agent.app import Adapters
 from agent.config import Settings
 from agent.llm.mock import MockModel
+from agent.llm.script import Entry, ScriptModel
 from agent.ports.model import Prompt
 from agent.ports.search import Lang
 from agent.testing.network import network
@@ -166,6 +167,18 @@ async def test_the_check_catches_every_draft_that_makes_a_number_up(
                 pieces = [delta.text async for delta in model.stream(Prompt("", asked.text, lang), hits)]
                 caught = unsupported("".join(pieces), [hit.snippet.text for hit in hits])
                 assert bool(caught) is bool(rate), pieces
+
+
+async def test_an_hour_in_a_table_is_not_a_count(autojump_clock: trio.testing.MockClock) -> None:
+    """A closing time of 15.00 does not make 15 minutes 15 hours."""
+    lie = ScriptModel([Entry(match="", text="Telefonkön stänger 15 timmar före stängning.")])
+    settings = Settings(kb=KB, pace_ms=0)
+    async with (
+        network(settings, Adapters(model=lie, knowledge=knowledge())) as server,
+        plain(server.open()) as client,
+    ):
+        await client.ask("När stänger telefonkön till kundtjänst på lördag?")
+        assert (await client.until("response"))[-1]["text"] == MISMATCH["sv"]
 
 
 def test_the_check_itself_can_fail() -> None:
