@@ -6,6 +6,7 @@ This is the first of the three places that catch every exception: a fault ends i
 the log, and no other. Small writes leave at once: trio sets TCP_NODELAY on every socket stream.
 """
 
+import socket
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -122,8 +123,8 @@ async def _accept(
 
 
 async def _serve(edge: Edge, stream: trio.abc.Stream) -> None:
-    head = await read_head(stream)
-    if head is None:
+    head = None if _gone(stream) else await read_head(stream)
+    if head is None or _gone(stream):
         edge.observer.count("connections", "left")
         return
     refusal = head if isinstance(head, Refusal) else edge.admission.check(head, _address(stream))
@@ -166,6 +167,17 @@ async def _turn_away(edge: Edge, stream: trio.abc.Stream) -> None:
             edge.turned_away.release()
     else:
         await hang_up(stream, _FULL.render(), TURNED_AWAY_BRIEFLY)
+
+
+def _gone(stream: trio.abc.Stream) -> bool:
+    """Whether the client has reset the connection, with its request still readable: nobody would get an answer.
+
+    A crowd that resets fills the queue of connections that wait to be accepted; serving the dead would keep those
+    behind them waiting for seconds.
+    """
+    if not isinstance(stream, trio.SocketStream):
+        return False
+    return bool(stream.socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR))
 
 
 def _address(stream: trio.abc.Stream) -> str | None:

@@ -2,6 +2,7 @@
 
 import re
 import resource
+import socket
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 
@@ -15,7 +16,7 @@ from agent.session import writer
 from agent.testing.client import CannotConnect, Client, connect
 
 from .attacks import ATTACKS, LONG
-from .enemy import SocketEnemy
+from .enemy import RESET, SocketEnemy
 from .process import server_process
 from .test_attacks import SCRIPT, Innocent, knowledge
 
@@ -159,3 +160,24 @@ async def _in_within_a_second(url: str) -> None:
                 return
             except CannotConnect:
                 await trio.sleep(0.02)
+
+
+async def test_who_has_left_before_being_looked_at_is_not_served() -> None:
+    """Requests of clients that reset behind them cost next to nothing, so that who comes next is not kept waiting."""
+    with trio.fail_after(10):
+        async with listening() as app:
+            enemy = SocketEnemy(app.port)
+            for data in (enemy.upgrade(), enemy.get("/"), enemy.get("/", host="evil.example")):
+                for _ in range(
+                    10
+                ):  # without a checkpoint, so that the server accepts them when they are gone
+                    with socket.create_connection(("127.0.0.1", app.port)) as gone:
+                        gone.sendall(data)
+                        gone.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+            async with innocent(app.port) as after:
+                await after.ask()
+            figures = app.metrics.text().decode()
+    assert 'agent_connections_total{kind="left"} 30.0' in figures
+    assert 'agent_connections_total{kind="websocket"} 1.0' in figures
+    assert 'kind="http"' not in figures
+    assert "agent_rejections_total{" not in figures
