@@ -24,6 +24,7 @@ COMMANDS = {
     "verify": "agent.commands.verify:verify",
     "search": "agent.commands.search:search",
     "kb": "agent.commands.kb:command",
+    "actions": "agent.commands.actions:actions",
     "diagrams": "agent.commands.describe:diagrams",
     "schema": "agent.commands.describe:schema",
 }
