@@ -19,6 +19,7 @@ from .soak_wire import LEAVINGS, Leaving, Line, open_line
 
 PATIENCE = 20.0  # seconds in which whatever was asked for must have ended
 HANG_UP = 8.0  # seconds in which a server that was left must hang up too
+LOUDER = 8  # ways to put a question: a model that draws by its words makes something up for some of them
 POLITE = 0.3  # the share of connections that end with everything settled and checked
 QUESTIONS = (
     PRICE,
@@ -210,7 +211,9 @@ class Visit:
         self._asked += 1
         id = str(self._asked)
         self.account.asked(id, trio.current_time())
-        await self._line.send("message", id=id, text=question or self._rng.choice(QUESTIONS))
+        text = question or self._rng.choice(QUESTIONS)
+        loud = "!" * self._rng.randrange(LOUDER)
+        await self._line.send("message", id=id, text=f"{text} {loud}")
         return id
 
     async def _cancel(self, id: str | None = None) -> None:
