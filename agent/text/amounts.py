@@ -12,6 +12,7 @@ from .tables import words
 from .tokens import Amount
 from .units import (
     LETTER_MULTIPLIERS,
+    MILLE,
     MULTIPLIERS,
     PERCENT,
     POINTS,
@@ -30,8 +31,8 @@ _FRACTION = re.compile(r"(?:(\d{1,4}) )?(\d{1,4})/(\d{1,4})(?![\d/])")
 _POWER = re.compile(r"(?:(\d{1,15}(?:[.,]\d{1,15})?) ?[x×*·] ?)?10\^(-?\d{1,3})(?!\d)")
 _EXPONENT = re.compile(r"(\d{1,15}(?:[.,]\d{1,15})?)[eE]([-+]?\d{1,3})(?!\w)")
 _AND_A_HALF = re.compile(r"[ \n](?:and|och) (?:an?|one|ett?|en) ([^\W\d_]+)")
-_AFTER = re.compile(r"([ \n]?)(-?)([^\W\d_]++|[%‰°$€£¥¢₹])")
-_DASH_MONEY = re.compile(r"[:,]-(?![\d-])")
+_AFTER = re.compile(rf"([ \n]?)(-?)([^\W\d_]++|[%‰°{''.join(SIGNS)}])")
+_DASH_MONEY = re.compile(r"(?: ?:|,)-(?![\d-])|\.-(?![\w-])")
 _SPACED_WORD = re.compile(r"[ \n-]([^\W\d_]++)")
 _POINTS = re.compile(r"[ -]?([^\W\d_]++)")
 _SCALE_LETTER = re.compile(r"[ ]?(C|F|K|[cC]elsius|[fF]ahrenheit)(?![^\W_])")
@@ -87,6 +88,12 @@ def of_fraction(value: Fraction) -> str:
         if shifted.denominator == 1:
             return scaled(str(shifted.numerator), -12)
     return f"{value.numerator}/{value.denominator}"
+
+
+def negate(amount: Amount) -> None:
+    """Turn an amount's values negative, in place."""
+    amount.values = tuple([v if v == "0" else "-" + v for v in amount.values])
+    amount.same = amount.same and f"{amount.same}-"
 
 
 def digits_at(s: str, at: int, swedish: "bool | None") -> Amount | None:
@@ -201,9 +208,9 @@ def _suffix_once(s: str, amount: Amount) -> bool:
     """Take one word or sign after the amount; True when a further one may follow."""
     at = amount.end
     char = s[at : at + 1]
-    if char in ":,":
+    if char in ":,." or s.startswith(" :-", at):
         if char and amount.sort == "n" and _DASH_MONEY.match(s, at):
-            amount.sort, amount.unit, amount.end = "m", "SEK", at + 2
+            amount.sort, amount.unit, amount.end = "m", "SEK", s.index("-", at) + 1
         return False
     found = _AFTER.match(s, at)
     if found is None:
@@ -219,6 +226,9 @@ def _suffix_once(s: str, amount: Amount) -> bool:
 
 def _sign(s: str, amount: Amount, word: str, hyphen: str, end: int) -> bool:
     if amount.sort != "n" or (hyphen and word != "%"):
+        return False
+    if word == "‰":
+        amount.sort, amount.end = "‰", end
         return False
     if word == "%":
         points = _POINTS.match(s, end)
@@ -275,6 +285,17 @@ def _word(s: str, amount: Amount, word: str, gap: str, hyphen: str, end: int) ->
     if currency is not None:
         amount.sort, amount.unit, amount.end = "m", currency, end
         return False
+    if lower in MILLE or (lower == "per" and s[end : end + 6].lower() in (" mille", " mill")):
+        amount.sort, amount.end = "‰", end + 6 * (lower == "per")
+        return False
+    if lower == "p" and s.startswith(".p.", end):
+        amount.sort, amount.end = "p", end + 3
+        return False
+    if lower in ("minusgrader", "plusgrader"):
+        if lower[0] == "m":
+            negate(amount)
+        amount.sort, amount.unit, amount.end = "q", "degree?", end
+        return False
     if lower in PERCENT or (lower == "per" and s[end : end + 5].lower() == " cent"):
         _percent_word(s, amount, lower, end)
         return False
@@ -289,7 +310,8 @@ def _word(s: str, amount: Amount, word: str, gap: str, hyphen: str, end: int) ->
         amount.values = (of_fraction(Fraction(amount.values[0]) * Fraction(group.value)),)
         amount.end = end
         if group.unit is not None:
-            amount.sort, amount.unit = "q", group.unit
+            amount.sort = "m" if group.unit[0] == "$" else "q"
+            amount.unit = group.unit.removeprefix("$")
         return group.unit is None
     return _unit(s, amount, word, gap, hyphen, end, power)
 

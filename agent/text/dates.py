@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from .tables import words
 
 _MONTH_WORD = (
-    r"(?:[Jj]an(?:uary|uari)?|JAN(?:UARY|UARI)?|[Ff]eb(?:r|ruary|ruari)?|[Mm]ars|[Mm]arch|[Mm]ar|[Aa]pr(?:il)?|[Mm]ay|[Mm]aj|[Jj]un[ei]?|"
-    r"[Jj]uni|[Jj]ul[yi]?|[Aa]ug(?:ust|usti)?|[Ss]ept?(?:ember)?|[Oo]ct(?:ober)?|[Oo]kt(?:ober)?|[Nn]ov(?:ember)?|"
-    r"[Dd]ec(?:ember)?)(?![^\W_])"
+    r"(?i:jan(?:uary|uari)?|feb(?:r|ruary|ruari)?|mars|march|mar|apr(?:il)?|may|maj|jun[ei]?|juni|jul[yi]?|"
+    r"aug(?:ust|usti)?|sept?(?:ember)?|oct(?:ober)?|okt(?:ober)?|nov(?:ember)?|dec(?:ember)?)(?![^\W_])"
 )
 _NUMBER = {
     "jan": 1, "feb": 2, "mar": 3, "apr": 4, "may": 5, "maj": 5, "jun": 6, "jul": 7, "aug": 8, "sep": 9, "oct": 10,

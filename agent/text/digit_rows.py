@@ -12,6 +12,7 @@ from .units import CODES, SIGNS, currency_of
 
 _ORDINAL = re.compile(r"(\d{1,9})(?:st|nd|rd|th|:e|:a)(?!\w)")
 _FACTOR = re.compile(r"(\d{1,6}(?:[.,]\d{1,3})?)(?:x|×|-fold|-faldiga?|-faldigt|-falt)(?!\w)")
+_TIMES = re.compile(r"[x×](\d{1,6})(?!\w)")
 _DECADE = re.compile(r"\d{1,3}0(?:'?s|-tal(?:et|ets|s)?)(?!\w)")
 _TIMELY = re.compile(
     r"\d{1,2}(?:[:.]\d\d| ?(?:[ap]\.?m|[fe]m)\b"
@@ -44,13 +45,29 @@ class DigitRows(RangeRows):
             runs = [f"id {s[start:end].casefold()}" for end in sorted(ends)]
             self.found[-1] = last._replace(gives=(*last.gives, *runs))
         else:
+            hyphened = (
+                before == "-" and self.prev_end == at - 1 and self.prev_start >= low and self.prev.islower()
+            )
+            start, many = self.prev_start, len(self.found)
             self._digits(at, end, before)
+            if hyphened and len(self.found) == many + 1 and self.found[-1].start >= 0:
+                self._named(start, at)
+
+    def _named(self, start: int, at: int) -> None:
+        """Let a number after a small-lettered word, as in `covid-19`, also be the name that both make."""
+        last = self.found[-1]
+        if last.kind == "number" and self.s[at : self.at].isdecimal():
+            key = f"id {self.s[start : self.at].casefold()}"
+            if self.source:
+                self.found[-1] = last._replace(gives=(*last.gives, key))
+            else:
+                self.found[-1] = last._replace(needs=(*last.needs, (key,)))
 
     def _digits(self, at: int, end: int, before: str) -> None:
         if before and before not in " \n(" and self._identifier(at, before):
             return
         start, sign, currency, point = self._prefix(at, before)
-        if before in ("±", "^"):
+        if before in ("±", "^", "√", "∛", "∜"):
             self.unread(at - 1, at)
             return
         if not point and not currency and not sign and self._fixed(start, at, end, before):
@@ -75,6 +92,13 @@ class DigitRows(RangeRows):
             start = self.prev_start
         else:
             return False
+        times = _TIMES.match(s, start)
+        if times is not None and self.border(times.end()):
+            key, value = f"id {times.group()}", canonical(times[1])
+            self.put(
+                "factor", value, start, times.end(), ((key,), (f"x {value}",)), (key, f"x {value}"), (value,)
+            )
+            return True
         self.exact("identifier", start, max(identifiers.run_at(s, start), at + 1))
         if not self.border(self.at):
             self.at = start

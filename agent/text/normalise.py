@@ -14,6 +14,8 @@ import unicodedata
 from bisect import bisect_right
 from dataclasses import dataclass
 
+from .number_words import classify
+
 SEAM = "\ue000"
 """Stands between two digit runs that only markup keeps apart."""
 
@@ -26,8 +28,8 @@ cells, dominoes, tiles and cards, clock faces, keycap ten, hundred points, medal
 
 _LOOKALIKE = dict(
     zip(
-        "аеорсухіѕјһԁԛԝАВЕКМНОРСТХІЅЈοΟΑΒΕΗΙΚΜΝΡΤΧΥΖ",
-        "aeopcyxisjhdqwABEKMHOPCTXISJoOABEHIKMNPTXYZ",
+        "аеорсухіѕјһԁԛԝАВЕКМНОРСТХІЅЈοΟΑΒΕΗΙΚΜΝΡΤΧΥΖӀӏƖǀ∣ՕօסⲞⲟⵔΙ",
+        "aeopcyxisjhdqwABEKMHOPCTXISJoOABEHIKMNPTXYZIlIllOooOoOI",
         strict=True,
     )
 )
@@ -38,6 +40,7 @@ _MARKS = {
     "\u00d7": "\u00d7", "\u2715": "\u00d7", "\u2a2f": "\u00d7", "\u2800": " ", "\u00a0": " ",
 }  # fmt: skip
 _FILLERS = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0\ufe00-\ufe0f]")
+_NOTHING = frozenset(("", "\x00"))
 _FRACTION = "\ue001"
 """Stands before a fraction that is one character, until it is known whether a digit comes before it."""
 
@@ -46,8 +49,9 @@ REPAIRS = 50_000
 
 _PLAIN = re.compile(r"[\n -%'-)+-;=?-Z\]^a-{|}åäöÅÄÖéÉ°]*+")
 _SPACED = re.compile(r" [ \n]|\n[ \t]|\n\n\n|\t")
+_HYPHENATED = re.compile(r"(\d)-\n(?=\d)|([^\W\d_]++)-\n([^\W\d_]++)")
 _CHARACTER = re.compile(
-    r"[^\t\n -%'-~åäöÅÄÖéÉ°]"
+    r"\\(?=[-.,:;%$+/'!?()\n ])|[^\t\n -%'-~åäöÅÄÖéÉ°]"
     r"(?:(?<=&)(?:\#[0-9]{1,8}|\#[xX][0-9a-fA-F]{1,7}|[a-zA-Z][a-zA-Z0-9]{1,31});?|(?<!&)[^\x00-\x7fåäöÅÄÖéÉ°]*+)"
 )
 _MARKS_ABOVE = re.compile("[\u0300-\u036f]")
@@ -145,7 +149,7 @@ class _TooMany(Exception):
 
 def plain(text: str) -> Plain:
     """Return `text` in plain form; linear in its length."""
-    spaced = _SPACED.search(text) is not None
+    spaced = _SPACED.search(text) is not None or "-\n" in text
     if not spaced and _PLAIN.fullmatch(text):
         return Plain(text, (), ordinary=True)
     try:
@@ -159,6 +163,12 @@ def _repaired(text: str) -> Plain:
     for found in _CHARACTER.finditer(text):
         _characters(found.group(), found.start(), found.end(), characters)
     first = characters.finish()
+    if "-\n" in first:
+        hyphens = _Edits(first)
+        _hyphenated(first, hyphens)
+        first = hyphens.finish()
+    else:
+        hyphens = None
     markup = _Edits(first)
     hidden: list[tuple[int, int, str]] = []
     _comments(first, markup, hidden)
@@ -166,16 +176,35 @@ def _repaired(text: str) -> Plain:
     seams = _Edits(second)
     _join(second, seams)
     third = seams.finish()
-    passes = tuple([(e.starts, e.edits) for e in (seams, markup, characters) if e.starts])
-    back = Plain("", ((characters.starts, characters.edits),))
+    passes = tuple(
+        [(e.starts, e.edits) for e in (seams, markup, hyphens, characters) if e is not None and e.starts]
+    )
+    back = Plain(
+        "", tuple([(e.starts, e.edits) for e in (hyphens, characters) if e is not None and e.starts])
+    )
     return Plain(third, passes, tuple(Hidden(old, *back.origin(start, end)) for start, end, old in hidden))
+
+
+def _hyphenated(text: str, out: _Edits) -> None:
+    """Join what a hyphen at the end of a line cuts in two: digits, and words that are a number together."""
+    for found in _HYPHENATED.finditer(text):
+        digit, head, tail = found.groups()
+        if digit is not None:
+            out.put(found.start() + 1, found.end(), "-")
+        elif classify(head + tail) is not None:
+            out.put(found.end(2), found.start(3), "")
 
 
 def _characters(old: str, start: int, end: int, out: _Edits) -> None:
     """Put the plain form of one match of `_CHARACTER`: an entity, or a run of characters that are not plain."""
     text = out.text
+    if old == "\\":  # escapes a mark, or breaks a line
+        out.put(start, end, "")
+        return
     if old[0] == "&":
         decoded = html.unescape(old)
+        if old[1] == "#" and (decoded in _NOTHING or "\ufffd" in decoded):
+            return  # no character: what is written is what shows
         new = decoded if decoded.isascii() else _run(decoded, text[start - 1 : start])
     elif _MARKS_ABOVE.search(old):
         if _MARKS_ABOVE.match(old) and start > out.done and text[start - 1].isalpha():
@@ -259,6 +288,8 @@ def _one(char: str) -> str:
             return _FRACTION + "/".join(parts) + SEAM
         return char
     whole = unicodedata.normalize("NFKC", char)
+    if whole[0] == " ":  # an accent that stands alone
+        return char
     if any(unicodedata.numeric(c, None) is not None for c in whole):
         step = unicodedata.decomposition(char).split()
         piece = "".join(chr(int(code, 16)) for code in step[1:]) if step[:1] == ["<square>"] else char

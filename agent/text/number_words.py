@@ -32,7 +32,8 @@ _TEENS: Final = {
 _TENS: Final = {
     "twenty": 20, "thirty": 30, "forty": 40, "fourty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80,
     "ninety": 90, "ninty": 90, "tjugo": 20, "tjugu": 20, "trettio": 30, "fyrtio": 40, "femtio": 50, "sextio": 60,
-    "sjuttio": 70, "åttio": 80, "nittio": 90,
+    "sjuttio": 70, "åttio": 80, "nittio": 90, "tretti": 30, "fyrti": 40, "femti": 50, "sexti": 60, "sjutti": 70,
+    "åtti": 80, "nitti": 90,
 }  # fmt: skip
 _SCALES: Final = {
     "hundred": 100, "hundra": 100, "thousand": 1000, "tusen": 1000, "million": 10**6, "miljon": 10**6,
@@ -68,15 +69,19 @@ _FRACTIONS: Final = {
 _FACTORS: Final = {
     "double": 2, "doubles": 2, "doubled": 2, "doubling": 2, "twice": 2, "twofold": 2, "duplex": 2,
     "triple": 3, "triples": 3, "tripled": 3, "tripling": 3, "thrice": 3, "treble": 3, "threefold": 3,
-    "quadruple": 4, "quadruples": 4, "quadrupled": 4, "quintuple": 5, "tenfold": 10, "hundredfold": 100,
+    "quadruple": 4, "quadruples": 4, "quadrupled": 4, "quadrupling": 4, "quintuple": 5, "quintupled": 5,
+    "sextuple": 6, "sextupled": 6, "septuple": 7, "octuple": 8, "decuple": 10, "tenfold": 10, "hundredfold": 100,
     "dubbel": 2, "dubbla": 2, "dubbelt": 2, "dubblar": 2, "dubblas": 2, "dubblade": 2, "dubblat": 2, "dubblering": 2,
+    "dubblerad": 2, "dubblerat": 2, "dubblerade": 2, "dubblerar": 2, "dubblera": 2, "dubblad": 2, "dubblades": 2,
+    "fördubblad": 2, "fördubblat": 2, "fördubblade": 2, "fördubblingen": 2,
     "fördubbla": 2, "fördubblar": 2, "fördubblas": 2, "fördubblades": 2, "fördubblats": 2, "fördubbling": 2,
     "trippel": 3, "trippla": 3, "tripplar": 3, "tripplas": 3, "trippelt": 3, "enfaldigt": 1,
     "halve": -2, "halved": -2, "halving": -2, "halvera": -2, "halverar": -2, "halveras": -2, "halverad": -2,
     "halverat": -2, "halverade": -2, "halverades": -2, "halvering": -2,
 }  # fmt: skip
 _FACTOR_ENDS: Final = words(
-    "fold faldig faldiga faldigt faldigas faldigade falt dubbel dubbla dubbelt dubblar dubblas dubblade dubblad dubblat"
+    "fold faldig faldiga faldigt faldigas faldigade falt dubbel dubbla dubbelt dubblar dubblas dubblade dubblad "
+    "dubblat dubblades dubblats dubbling dubblingen dubblera dubblerad"
 )
 _QUANTITIES: Final = {
     "decade": ("10", "year"), "decades": ("10", "year"), "decennium": ("10", "year"), "decennier": ("10", "year"),
@@ -87,8 +92,14 @@ _QUANTITIES: Final = {
     "årtusenden": ("1000", "year"), "kvart": ("15", "minute"), "halvtimme": ("0.5", "hour"),
     "halvtimmes": ("0.5", "hour"), "halvtimma": ("0.5", "hour"), "halvtimmen": ("0.5", "hour"),
     "biweekly": ("2", "week"), "bimonthly": ("2", "month"),
+    "fortnightly": ("14", "day"), "tenner": ("10", "note"), "fiver": ("5", "note"), "hundring": ("100", "$SEK"),
+    "hundringar": ("100", "$SEK"), "femhundring": ("500", "$SEK"), "femtilapp": ("50", "$SEK"),
 }  # fmt: skip
-_GROUPS: Final = {"couple": "2", "par": "2", "dozen": "12", "dussin": "12", "dussinet": "12"}
+_GROUPS: Final = {
+    "couple": "2", "par": "2", "dozen": "12", "dussin": "12", "dussinet": "12", "halvdussin": "6",
+    "tjog": "20", "halvannan": "1.5", "halvannat": "1.5",
+}  # fmt: skip
+_DECADES: Final = words("twenties thirties forties fifties sixties seventies eighties nineties")
 _VAGUE: Final = words("several few many some några flera många")
 _MAGNITUDES: Final = {
     "hundreds": 2, "hundratals": 2, "hundratal": 2, "thousands": 3, "tusentals": 3, "tusental": 3, "millions": 6,
@@ -107,7 +118,7 @@ _REST: Final = (
 )  # fmt: skip
 _WEAK: Final = words("två tre fem sex sju six ten one en ett tva hundra")
 _SKIP: Final = words(
-    "entre tusensköna tusenskönor fyrar fyran elvan tolvan åttan nians tusenlapp"
+    "entre tusensköna tusenskönor fyrar fyran elvan tolvan åttan nians sextillion"
 )  # fmt: skip
 
 
@@ -175,6 +186,8 @@ def _listed(lower: str, word: str) -> Word | None:
         return Word("quantity", value=_GROUPS[lower])
     if lower in _VAGUE:
         return Word("vague")
+    if lower in _DECADES:
+        return Word("opaque", value=lower)
     if lower in ("minus", "negative", "negativa", "negativt"):
         return Word("sign")
     if lower == "tens":
@@ -195,6 +208,14 @@ _NOT_ROMAN: Final = words(
 
 def _shaped(word: str) -> Word | None:
     """Read words by their letters: Roman numerals, and letters that only look like digits."""
+    if (
+        1 < len(word) <= 7
+        and word[0] in "ivx"
+        and word != "vi"
+        and word.islower()
+        and _ROMAN.fullmatch(word.upper())
+    ):
+        return Word("letter", value=word.upper())
     if len(word) <= 15 and word.isupper() and _ROMAN.fullmatch(word):
         return Word("roman" if len(word) > 1 and word not in _NOT_ROMAN else "letter", value=word)
     if len(word) <= 6 and _LOOKALIKE.fullmatch(word) and word not in _REAL:
@@ -209,6 +230,8 @@ def _compound(lower: str) -> Word | None:
         return Word("quantity", value="0.5", unit=unit) if unit else None
     atoms: list[int] = []
     at = 0
+    if lower.startswith("fyr") and lower[3:] in _FACTOR_ENDS:
+        return Word("factor", value="4")
     if lower.startswith("ettusen"):  # ett + tusen, written with two t
         lower = "ett" + lower[2:]
     names: list[str] = []
@@ -248,7 +271,7 @@ def _with_rest(atoms: tuple[int, ...], names: list[str], rest: str, lower: str) 
     unit = unit_of(rest)
     if unit is not None and (len(rest) > 2 or rest == "år"):
         return Word("cardinal", atoms, unit=unit)
-    if rest in ("krona", "kronor", "kronors", "kronorssedel"):
+    if rest in ("kr", "krona", "kronor", "kronors", "kronorssedel") or rest.startswith(("lapp", "kronorsl")):
         return Word("cardinal", atoms, unit="$SEK")
     if names[0] in ("en", "ett", "one") and len(names) == 1:
         return None

@@ -2,7 +2,7 @@
 
 import re
 
-from .amounts import canonical, digits_at, fraction_after, scale, suffix
+from .amounts import canonical, digits_at, fraction_after, negate, scale, suffix
 from .number_words import classify
 from .reader import Reader
 from .runs import run_at
@@ -129,9 +129,3 @@ class RangeRows(Reader):
         elif first.sort == last.sort == "q" and first.unit == "degree?" and last.unit in ("degF", "degC"):
             first.unit = last.unit
         return first.sort == last.sort and first.unit == last.unit
-
-
-def negate(amount: Amount) -> None:
-    """Turn an amount's values negative, in place."""
-    amount.values = tuple([v if v == "0" else "-" + v for v in amount.values])
-    amount.same = amount.same and f"{amount.same}-"

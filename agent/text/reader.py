@@ -12,12 +12,12 @@ from .normalise import SEAM, plain
 from .tokens import KIND, Amount, Key, Kind, Needs, Token, amount_gives, amount_needs, show
 
 _BETWEEN = (
-    rf"(?:[ \n]?(?:[.,:;'/\\|*{SEAM}]++)?|[^\w\s\\]*+\\[a-zA-Z]{{1,20}}[^\w\s]*+|[^\w\s]*+"
+    rf"(?:(?:\n(?:> ?){{1,8}}|[ \n])?(?:[.,:;'/\\|*{SEAM}]++)?|[^\w\s\\]*+\\[a-zA-Z]{{1,20}}[^\w\s]*+|[^\w\s]*+"
     r"|[^\w\s]*+_[^\w\s]*+)(?=\d)"
 )
 _TOUCH = re.compile(_BETWEEN)
 _CLUSTER = re.compile(rf"\w*+(?:{_BETWEEN}\w++)*+")
-_GLUED = re.compile(r"\w|-[A-Z]|[@^#]\w")
+_GLUED = re.compile(r"[\w○◯⭕⚪●]|-[A-Z]|[@^#]\w")
 _LABEL = re.compile(r"[^\W\d_]{3,20} \d{1,3}")
 _LETTER = re.compile(r"[^\W\d_]")
 _HOURLY = re.compile(r"(?:[01]?\d|2[0-4])\.(?:00|15|30|45)")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from .amounts import of_fraction, scaled, suffix
+from .amounts import canonical, of_fraction, scaled, suffix
 from .number_words import Word, classify, value_of
 from .shortcuts import after
 from .tables import words
@@ -16,8 +16,14 @@ from .tokens import Amount
 
 _JOINT = re.compile(r"(?:[ \n]|-|\ue000)(?:((?i:and|och)|&)[ \n-])?(?:((?i:an?))[ \n-])?([^\W\d_]++)")
 _OF = re.compile(r"[ \n-](?:(?:of|av)[ \n])?(?:(?:an?|en|ett|the)[ \n])?")
+_PARTY = re.compile(
+    r"-|[ \n](?:part(?:y|ies)|time|options?|persons?|way|choice|type|kind|reason|step|plan)(?![^\W_])"
+)
 _ENDS = frozenset(("", ".", ",", ";", "!", "?", ")"))
 _NUMERIC = words("cardinal article ordinal third fraction")
+_EXEMPT = words("byte vardag")
+"""Units that say nothing after an article: "ett byte" is an exchange, "en vardag" a kind of day."""
+_POINTS = words("komma point")
 _POWERS = {1000: 3, 10**6: 6, 10**9: 9, 10**12: 12}
 
 
@@ -36,6 +42,11 @@ def run_at(s: str, word: Word, end: int, article: bool) -> Run:
     """Read the run whose first word ends at `end`; `article`: "a" stands before it."""
     if word.unit is None and word.sort in ("article", "cardinal"):
         found = _JOINT.match(s, end)
+        decimal = found is not None and found[3].lower() in _POINTS and not found[1] and not found[2]
+        if found is not None and decimal:
+            run = _decimal(s, word, found.end())
+            if run is not None:
+                return run
         plain = found is None or (not found[1] and not found[2] and after(found[3]) == ("n", ""))
         if plain and word.sort == "article":
             return Run("exempt", end)
@@ -68,6 +79,24 @@ def run_at(s: str, word: Word, end: int, article: bool) -> Run:
     return _read(s, words, ends, ands, article)
 
 
+def _decimal(s: str, word: Word, end: int) -> Run | None:
+    """Read `fem komma fem`, `three point one four`; `end` is where "komma" or "point" ends."""
+    digits = ""
+    found = _JOINT.match(s, end)
+    while found is not None and not found[1] and not found[2] and len(digits) < 12:
+        part = classify(found[3])
+        value = value_of(part.atoms) if part is not None and part.sort in ("cardinal", "article") else None
+        if part is None or value is None or (value > 9 and digits):
+            break
+        digits, end = digits + str(value), found.end()
+        if value > 9 or part.unit is not None:
+            return _amount(s, canonical(f"{value_of(word.atoms)}.{digits}"), part, end)
+        found = _JOINT.match(s, end)
+    return (
+        _amount(s, canonical(f"{value_of(word.atoms)}.{digits}"), Word("cardinal"), end) if digits else None
+    )
+
+
 def _may_join(before: Word, after: Word, s: str, end: int) -> bool:
     """Tell whether "and" between two number words may belong to one number."""
     if after.sort == "fraction":
@@ -88,7 +117,9 @@ def _may_join(before: Word, after: Word, s: str, end: int) -> bool:
 def _read(s: str, words: list[Word], ends: list[int], ands: list[bool], article: bool) -> Run:
     """Read collected words whole."""
     last = words[-1]
-    if last.sort == "fraction" or (last.sort == "third" and (article or len(words) > 1)):
+    if last.sort == "fraction" or (
+        last.sort == "third" and (len(words) > 1 or (article and not _PARTY.match(s, ends[-1])))
+    ):
         return _fraction(s, words, ends, ands)
     if last.sort in ("ordinal", "third"):
         if len(words) == 1 and len(last.atoms) == 1:
@@ -133,7 +164,9 @@ def _cardinal(s: str, words: list[Word], ends: list[int]) -> Run:
         return Run("unread", ends[-1])
     if len(words) == 1 and last.sort == "article":
         run = _amount(s, "1", last, ends[-1])
-        known = run.amount is not None and run.amount.sort in "qm%p"
+        known = run.amount is not None and run.amount.sort in "qm%p‰"
+        if s[ends[-1] : run.end].strip().lower() in _EXEMPT:
+            known = False
         return run if known else Run("exempt", ends[-1])
     return _amount(s, str(value), last, ends[-1])
 
@@ -174,6 +207,6 @@ def _fraction(s: str, words: list[Word], ends: list[int], ands: list[bool]) -> R
         found = _OF.match(s, ends[-1])
         if found is not None and found.end() > ends[-1] + 1:
             further = suffix(s, Amount(found.end() - 1, (value,), words=True))
-            if further.sort == "q":
+            if further.sort == "q" or further.values[0] != value:
                 return Run("amount", further.end, further)
     return run

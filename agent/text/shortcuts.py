@@ -16,6 +16,7 @@ from .tokens import Amount
 from .units import (
     CODES,
     LETTER_MULTIPLIERS,
+    MILLE,
     MULTIPLIERS,
     PERCENT,
     POINTS,
@@ -26,7 +27,7 @@ from .units import (
 )
 
 _COUNT: Final = re.compile(
-    r"(0|[1-9]\d{0,3})"
+    r"(0|[1-9]\d{0,3})(?! :-|\.-)"
     r"(?: ([^\W\d_]++)(?![\w^/°'-])| ?(%)(?=[ ][^\W\d_]|[.,;:!?)]++(?:[ \n]|$)|$)|(?=[.,;:!?)]++(?:[ \n]|$)|$))"
 )
 _SPAN: Final = re.compile(
@@ -78,6 +79,8 @@ def after(word: str) -> tuple[str, str] | None:
         or lower in _SLOW
         or classify(word) is not None
         or lower in PERCENT
+        or lower in MILLE
+        or lower in ("minusgrader", "plusgrader")
         or lower.startswith("procent")
     ):
         return None

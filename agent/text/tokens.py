@@ -43,7 +43,7 @@ class Amount:
 
     values: its readings as canonical decimals or fractions; more than one when a lone comma may mean either.
     same: a key value for the very characters, when they can be read in two ways.
-    sort: n bare, % percent, p percentage points, m money, q quantity, t time, x factor, i identifier.
+    sort: n bare, % percent, p percentage points, ‰ per mille, m money, q quantity, t time, x factor, i identifier.
     unit: canonical unit or currency. end: offset after the last character. words: written as words.
     prefixed: the currency stands before it. shift: the power of ten of a multiplier that is in the values.
     """
@@ -71,7 +71,8 @@ class Amount:
 
 
 KIND: dict[str, Kind] = {
-    "n": "number", "%": "percent", "p": "percent", "m": "money", "q": "quantity", "t": "time", "x": "factor",
+    "n": "number", "%": "percent", "p": "percent", "‰": "percent", "m": "money", "q": "quantity", "t": "time",
+    "x": "factor",
 }  # fmt: skip
 _DEGREES = {"degree?": ("degF", "degC"), "degF": ("degree?",), "degC": ("degree?",)}
 
@@ -81,7 +82,7 @@ def show(amount: Amount) -> str:
     value = "|".join(amount.values)
     if amount.sort == "t":
         return clock(value)
-    unit = {"%": "%", "p": "pp"}.get(amount.sort, amount.unit)
+    unit = {"%": "%", "p": "pp", "‰": "‰"}.get(amount.sort, amount.unit)
     return f"{value} {unit}" if unit else value
 
 
@@ -104,6 +105,8 @@ def amount_needs(amount: Amount) -> Needs:
         elif sort == "q":
             needs.append(tuple([f"q {v} {unit}" for v in values]))
             needs.append(tuple([f"b {v}" for v in values]))
+            if unit == "pound":
+                needs.append(tuple([f"m {v} GBP" for v in values]))
             if unit in _DEGREES:
                 needs += [tuple([f"q {v} {other}" for v in values]) for other in _DEGREES[unit]]
         elif sort == "m":
@@ -124,9 +127,9 @@ def amount_gives(amount: Amount, low: bool = True, high: bool = True) -> tuple[K
             gives += (f"{sort} {v} {unit}", f"n {v}")
         else:
             gives.append(f"{sort} {v}")
-        if sort in "qm%p" and low:
+        if sort in "qm%p‰" and low:
             gives.append(f"low {sort} {v} {unit}")
-        if sort in "qm%p" and high:
+        if sort in "qm%p‰" and high:
             gives.append(f"high {sort} {v} {unit}")
         if sort in "nqm" and v[0] != "=":
             gives.append(f"mag {magnitude(v)}")
@@ -153,7 +156,7 @@ def range_needs(low: Amount, high: Amount) -> Needs:
         if sort == "q":
             needs.append(tuple([f"r b {a} {b}" for a, b in ends]))
         units = (unit, *_DEGREES.get(unit, ())) if sort == "q" else (unit,)
-        if sort in "qm%p":
+        if sort in "qm%p‰":
             for name in units:
                 needs.append(
                     (*[f"low {sort} {v} {name}" for v in lows], *[f"high {sort} {v} {name}" for v in highs])

@@ -116,10 +116,24 @@ CURRENCIES: Final = {
     "spänn": "SEK", "usd": "USD", "dollar": "USD", "dollars": "USD", "eur": "EUR", "euro": "EUR", "euros": "EUR",
     "gbp": "GBP", "sterling": "GBP", "nok": "NOK", "dkk": "DKK", "chf": "CHF", "jpy": "JPY", "yen": "JPY",
     "cad": "CAD", "aud": "AUD", "cny": "CNY", "inr": "INR", "öre": "öre", "cent": "cent", "cents": "cent",
-    "pence": "pence", "rupees": "INR", "bucks": "USD",
+    "pence": "pence", "rupee": "INR", "rupees": "INR", "rupier": "INR", "bucks": "USD", "quid": "GBP",
+    "zloty": "PLN", "zlotys": "PLN", "złoty": "PLN", "rubel": "RUB", "rubler": "RUB", "ruble": "RUB", "rubles": "RUB",
+    "roubles": "RUB", "franc": "CHF", "francs": "CHF", "forint": "HUF", "peso": "MXN", "pesos": "MXN", "baht": "THB",
+    "lira": "TRY", "shekel": "ILS", "shekels": "ILS", "bitcoin": "BTC", "bitcoins": "BTC", "yuan": "CNY",
+    "renminbi": "CNY", "dirham": "AED", "dirhams": "AED", "rmb": "CNY", "dollarn": "USD", "euron": "EUR",
 }  # fmt: skip
-SIGNS: Final = {"$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY", "¢": "cent", "₹": "INR"}
-CODES: Final = words("SEK USD EUR GBP NOK DKK CHF JPY CAD AUD CNY INR kr Kr KR")
+SIGNS: Final = {
+    "$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY", "¢": "cent", "₹": "INR", "₽": "RUB", "₿": "BTC", "₩": "KRW",
+    "₺": "TRY", "₴": "UAH", "₫": "VND", "₪": "ILS", "₱": "PHP", "฿": "THB", "₦": "NGN", "₡": "CRC", "₲": "PYG",
+    "₸": "KZT", "₼": "AZN", "₾": "GEL", "₵": "GHS", "₭": "LAK", "₮": "MNT", "₣": "CHF", "₤": "GBP", "₨": "INR",
+    "₧": "ESP", "₥": "mill", "₠": "EUR", "₯": "GRD", "₰": "DEM", "₳": "ARA", "₶": "FRF", "₷": "SPL", "₻": "NOK",
+    "¤": "¤", "৳": "BDT", "៛": "KHR",
+}  # fmt: skip
+_ISO: Final = words(
+    "PLN RUB KRW TRY ILS THB BRL MXN SGD HKD NZD ZAR CZK HUF ISK RON BGN UAH VND IDR MYR PHP AED SAR EGP NGN KES TWD "
+    "CLP COP ARS PEN BTC RMB"
+)
+CODES: Final = words("SEK USD EUR GBP NOK DKK CHF JPY CAD AUD CNY INR kr Kr KR") | _ISO
 """Currency words that may stand before the number."""
 
 SCALED: Final = {
@@ -133,9 +147,12 @@ MULTIPLIERS: Final = {
     "tusen": 3, "thousand": 3, "thousands": 3, "hundra": 2, "hundred": 2, "miljon": 6, "miljoner": 6, "million": 6,
     "millions": 6, "mn": 6, "mln": 6, "mio": 6, "milj": 6, "miljard": 9, "miljarder": 9, "billion": 9, "billions": 9,
     "bn": 9, "mdr": 9, "biljon": 12, "biljoner": 12, "trillion": 12, "trillions": 12, "tn": 12,
+    "lakh": 5, "lakhs": 5, "crore": 7, "crores": 7,
 }  # fmt: skip
 LETTER_MULTIPLIERS: Final = {"k": 3, "K": 3, "M": 6}
 
+MILLE: Final = words("promille promilles permille")
+"""Words for thousandths, which are no percents."""
 PERCENT: Final = words("percent percentage percentages pct procent procents procentig procentiga procentigt")
 POINTS: Final = words(
     "procentenhet procentenheter procentenheters procentenheten procentpoäng percentpoints pp enheter "
@@ -149,6 +166,8 @@ def unit_of(word: str) -> str | None:
     if word in _EXACT:
         return _EXACT[word]
     lower = word.lower()
+    if len(word) == 1 and word.isupper() and word != "L":  # 5G, 3D
+        return None
     if lower in UNITS:
         return UNITS[lower]
     if lower.endswith("s") and len(lower) > 3 and lower[:-1] in UNITS and lower[:-1] not in SHORT:
@@ -165,4 +184,6 @@ def currency_of(word: str) -> str | None:
     """Return the code of the currency that `word` names, or None."""
     if word == "sek":  # seconds, in Swedish
         return None
+    if word in _ISO:
+        return word
     return CURRENCIES.get(word.lower())

@@ -3,14 +3,13 @@
 import re
 
 from . import dates
-from .amounts import suffix
+from .amounts import negate, suffix
 from .digit_rows import DigitRows
 from .number_words import Word
-from .ranges import negate
 from .runs import run_at
 from .tables import words
 from .tokens import Amount
-from .units import SHORT
+from .units import CODES, SHORT, SIGNS
 
 _MANY = re.compile(
     r"\w+(?:[ \n]of)?[ \n](hundred|thousand|million|billion|hundra|tusen|miljoner|miljarder)s?(?!\w)", re.I
@@ -25,6 +24,7 @@ _CHAPTERS = words(
     "version kapitel chapter part del kap avsnitt section article artikel volume volym bilaga appendix"
 )
 _MINUS = words("minus negative negativa negativt")
+_PRONOUN = re.compile(r" (?!(?:of|and|or|in|is|to|av|och|eller|är|om|till)\b)[a-z]")
 _NUMERIC_RUN = re.compile(r"[^\W\d_]")
 
 
@@ -49,20 +49,29 @@ class WordRows(DigitRows):
                 if match.group()[0].isnumeric():
                     self.symbol(match.group(), start + match.start(), start + match.end())
         elif sort == "roman" or (
-            sort == "letter" and self.prev.lower() in _CHAPTERS and start - self.prev_end == 1
+            sort == "letter"
+            and self.prev.lower() in _CHAPTERS
+            and start - self.prev_end <= 2
+            and not (text == "I" and self.prev.islower() and _PRONOUN.match(self.s, end))
         ):
             if self.s[end : end + 1] == "-" and self.s[end + 1 : end + 2].isdecimal():
                 return  # the digits take it with them
-            self.put("roman", text, start, end, ((f"rom {text}",),), (f"rom {text}",), (text,))
+            name = word.value
+            self.put("roman", name, start, end, ((f"rom {name}",),), (f"rom {name}",), (name,))
         elif sort == "lookalike":
             probe = suffix(self.s, Amount(end, ("0",)))
             weak = probe.sort == "q" and (
                 probe.unit in SHORT or len(text) == 1 or self.s[end + 1 : probe.end] in SHORT
             )
-            if probe.sort in "m%p" or (probe.sort == "q" and not weak):
-                self.exact("unread", start, probe.end)
+            if self._currency_before(start) or probe.sort in "m%p‰" or (probe.sort == "q" and not weak):
+                self.exact("unread", start, max(end, probe.end))
         elif sort == "opaque":
             self.exact("unread", start, end)
+
+    def _currency_before(self, start: int) -> bool:
+        """Tell whether a currency stands right before `start`."""
+        before = self.s[max(start - 2, 0) : start].rstrip(" ")
+        return before[-1:] in SIGNS or (self.prev in CODES and 0 < start - self.prev_end <= 1)
 
     def _dates_after(self, start: int) -> None:
         read = dates.month_first_at(self.s, start)
@@ -96,7 +105,8 @@ class WordRows(DigitRows):
     def _group(self, word: Word, start: int, end: int) -> None:
         amount = Amount(end, (word.value,), words=True)
         if word.unit is not None:
-            amount.sort, amount.unit = "q", word.unit
+            amount.sort = "m" if word.unit[0] == "$" else "q"
+            amount.unit = word.unit.removeprefix("$")
         else:
             of = _OF.match(self.s, end)
             suffix(self.s, amount)
