@@ -26,7 +26,7 @@ from ..errors import UsageError, WireClosed
 from .client import DEFAULT_URL
 from .soak_account import Tally
 from .soak_inside import Census, Inside, inside
-from .soak_users import HANG_UP, PATIENCE, QUESTIONS, Target, User, Visit
+from .soak_users import HANG_UP, PATIENCE, QUESTIONS, SUBJECTS, Target, User, Visit
 from .soak_wire import Line, open_line
 
 CLIENTS_MAX, SECONDS_MAX = 5000, 24 * 3600.0
@@ -119,7 +119,9 @@ async def _first_of_all(target: Target, tally: Tally) -> None:
             async with trio.open_nursery() as nursery:
                 first = Visit(f"first {number}", line, tally, Random(number))
                 nursery.start_soon(first.read)
-                await first.do_everything(question)
+                await first.hear(question)
+                if number < len(SUBJECTS):
+                    await first.do_everything()
                 await first.settle()
                 await first.leave("close")
         finally:

@@ -30,6 +30,7 @@ from ..server.metrics import Metrics
 from ..storage.memory import MemoryLedger
 from .demo import KNOWLEDGE
 from .soak_account import Tally
+from .soak_users import QUESTIONS
 
 HALLUCINATED = 0.2  # the share of drafts with an invented number
 MODEL_DELAY_MS = 1.0  # before each piece of a draft, so that there is a draft to cancel
@@ -112,7 +113,7 @@ async def inside(seed: int, clients: int, tally: Tally) -> AsyncGenerator[Inside
         mock_seed=seed,
         mock_hallucinate=HALLUCINATED,
         mock_delay_ms=MODEL_DELAY_MS,
-        max_connections=clients + 16,
+        max_connections=max(clients, len(QUESTIONS)) + 16,
     )
     documents = [Document(f"kb/{name}", text) for name, text in KNOWLEDGE.items()]
     adapters = Adapters(

@@ -19,9 +19,8 @@ from .soak_wire import LEAVINGS, Leaving, Line, open_line
 
 PATIENCE = 20.0  # seconds in which whatever was asked for must have ended
 HANG_UP = 8.0  # seconds in which a server that was left must hang up too
-LOUDER = 8  # ways to put a question: a model that draws by its words makes something up for some of them
 POLITE = 0.3  # the share of connections that end with everything settled and checked
-QUESTIONS = (
+SUBJECTS = (
     PRICE,
     PREMIUM,
     RETURNS,
@@ -31,6 +30,8 @@ QUESTIONS = (
     "When do you answer the phone?",
     "what is the capital of Mongolia",
 )
+# A model that draws by the words it is asked makes a number up for some of these.
+QUESTIONS = tuple(subject + "!" * loud for loud in range(4) for subject in SUBJECTS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,9 +131,12 @@ class Visit:
         acts, weights = zip(*self._ACTS.items(), strict=True)
         await self._rng.choices(acts, weights)[0](self)
 
-    async def do_everything(self, question: str) -> None:
-        """Ask a question and do each thing once; raises WireClosed."""
+    async def hear(self, question: str) -> None:
+        """Ask a question and wait for the end of the answer; raises WireClosed."""
         await self._ended(await self._ask(question))
+
+    async def do_everything(self) -> None:
+        """Do each thing once; raises WireClosed."""
         for act in self._ACTS:
             await act(self)
 
@@ -211,9 +215,7 @@ class Visit:
         self._asked += 1
         id = str(self._asked)
         self.account.asked(id, trio.current_time())
-        text = question or self._rng.choice(QUESTIONS)
-        loud = "!" * self._rng.randrange(LOUDER)
-        await self._line.send("message", id=id, text=f"{text} {loud}")
+        await self._line.send("message", id=id, text=question or self._rng.choice(QUESTIONS))
         return id
 
     async def _cancel(self, id: str | None = None) -> None:

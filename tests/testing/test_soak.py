@@ -17,8 +17,8 @@ from agent import cli, log
 from agent.errors import UsageError, WireClosed
 from agent.ports.action import Call
 from agent.testing import soak, soak_inside, soak_users
+from agent.testing.demo import CALL
 from agent.testing.soak import Run, percentiles, summary
-from agent.testing.soak import soak_inside as run_inside
 from agent.testing.soak_account import Tally
 from agent.testing.soak_inside import Census, Effects, inside
 from agent.testing.soak_users import Target
@@ -79,7 +79,7 @@ async def test_an_effect_that_begins_twice_is_found(
 
 
 async def test_a_server_that_runs_every_confirm_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A planted bug, duplicate effects behind one claim, does not survive a soak of a second."""
+    """A planted bug, duplicate effects behind one claim, is found by the first confirm."""
     real = Effects.run
 
     async def twice(self: Effects, call: Call, begin: Callable[[], None]) -> Mapping[str, Any]:
@@ -89,10 +89,19 @@ async def test_a_server_that_runs_every_confirm_is_found_out(monkeypatch: pytest
     monkeypatch.setattr(Effects, "run", twice)
     monkeypatch.setattr(soak_inside, "ACTION_SECONDS", 0.0)
     monkeypatch.setattr(soak_inside, "FAILING", 0.0)
-    run = Run(4, 1.0)
-    await run_inside(run, 1)
-    assert run.tally.broken.get("I4", 0) > 0
-    assert not summary(run)["passed"]
+    tally = Tally()
+    async with inside(1, 1, tally) as server, trio.open_nursery() as nursery:
+        line = await open_line("127.0.0.1", server.app.port)
+        visit = soak_users.Visit("user", line, tally, Random(1))
+        nursery.start_soon(visit.read)
+        await visit.hear(CALL)
+        await line.ping()
+        await visit._decide(1)
+        await visit.settle()
+        await visit.leave("close")
+        line.drop()
+    assert tally.broken == {"I4": 1}
+    assert not summary(Run(1, 1.0, tally))["passed"]
 
 
 async def test_a_server_that_says_nothing_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
