@@ -7,13 +7,14 @@ Values are canonical decimal strings ("1234.5"), or "1/3" where a fraction does 
 import re
 from fractions import Fraction
 
-from .number_words import classify
+from .number_words import classify, value_of
 from .tables import words
 from .tokens import Amount
 from .units import (
     LETTER_MULTIPLIERS,
     MILLE,
     MULTIPLIERS,
+    NATIONS,
     PERCENT,
     POINTS,
     SCALED,
@@ -34,6 +35,7 @@ _AND_A_HALF = re.compile(r"[ \n](?:and|och) (?:an?|one|ett?|en) ([^\W\d_]+)")
 _AFTER = re.compile(rf"([ \n]?)(-?)([^\W\d_]++|[%‰°{''.join(SIGNS)}])")
 _DASH_MONEY = re.compile(r"(?: ?:|,)-(?![\d-])|\.-(?![\w-])")
 _SPACED_WORD = re.compile(r"[ \n-]([^\W\d_]++)")
+_TWICE = re.compile(r" \(([^\W\d_]++)\)(?=[ \n-])")
 _POINTS = re.compile(r"[ -]?([^\W\d_]++)")
 _SCALE_LETTER = re.compile(r"[ ]?(C|F|K|[cC]elsius|[fF]ahrenheit)(?![^\W_])")
 _PER = re.compile(r"/(h|s|tim)(?![^\W_])")
@@ -198,6 +200,11 @@ def fraction_after(s: str, amount: Amount) -> Amount:
 
 def suffix(s: str, amount: Amount) -> Amount:
     """Read the multiplier, percent sign, currency or unit that follows an amount; changes and returns it."""
+    twice = _TWICE.match(s, amount.end) if amount.sort == "n" else None
+    if twice is not None:  # 14 (fourteen) days
+        word = classify(twice[1])
+        if word is not None and word.sort == "cardinal" and (str(value_of(word.atoms)),) == amount.values:
+            amount.end = twice.end()
     for _ in range(3):
         if not _suffix_once(s, amount):
             break
@@ -282,6 +289,11 @@ def _word(s: str, amount: Amount, word: str, gap: str, hyphen: str, end: int) ->
         amount.sort, amount.end = "m", end
         return False
     currency = currency_of(word)
+    if currency is None and lower in NATIONS:
+        base = _SPACED_WORD.match(s, end)
+        if base is not None and currency_of(base.group(1)) is not None:
+            name = currency_of(base.group(1)) or ""
+            currency, end = NATIONS[lower].get(name, name), base.end()
     if currency is not None:
         amount.sort, amount.unit, amount.end = "m", currency, end
         return False

@@ -85,7 +85,7 @@ class DigitRows(RangeRows):
         elif not joined:
             return False
         elif (
-            (before == "-" and not self.prev.islower() and self.prev not in CODES)
+            (before == "-" and not self.prev.islower())
             or before in "@^/\\"
             or (before == "." and not self.source and self.prev.lower() not in _ABBREVIATIONS)
         ):
@@ -118,7 +118,7 @@ class DigitRows(RangeRows):
         elif start > low and s[start - 1] == "+" and self._opens(start - 1):
             start -= 1
         mark = start - 1 if start > low and s[start - 1] in SIGNS else start - 2
-        if mark >= low and s[mark] in SIGNS and (mark == start - 1 or s[start - 1] == " "):
+        if mark >= low and s[mark] in SIGNS and (mark == start - 1 or s[start - 1] in " \n"):
             start, currency = mark, SIGNS[s[mark]]
             if self.prev_end == mark and self.prev in _DOLLARS and s[mark] == "$" and self.prev_start >= low:
                 start, currency = self.prev_start, _DOLLARS[self.prev]

@@ -21,15 +21,16 @@ SEAM = "\ue000"
 
 SYMBOLS = (
     "\u2680-\u2685\u2801-\u28ff\U0001f000-\U0001f0ff\U0001f51f\U0001f550-\U0001f567"
-    "\U0001f4af\U0001f947-\U0001f949"
+    "\U0001f4af\U0001f947-\U0001f949\U0001f51e\U0001f522\u2f00\u2f06\u2f0b\u2f17\u2f33\u2f36\u32c0-\u32cb"
+    "\u3358-\u3370\u33e0-\u33fe\U0001f241\U0001f242"
 )
 """Regex class of characters that show a number without Unicode giving them a numeric value: dice, braille
-cells, dominoes, tiles and cards, clock faces, keycap ten, hundred points, medals."""
+cells, dominoes, tiles and cards, clock faces, keycap ten, hundred points, medals, hours and days in one sign."""
 
 _LOOKALIKE = dict(
     zip(
-        "аеорсухіѕјһԁԛԝАВЕКМНОРСТХІЅЈοΟΑΒΕΗΙΚΜΝΡΤΧΥΖӀӏƖǀ∣ՕօסⲞⲟⵔΙ",
-        "aeopcyxisjhdqwABEKMHOPCTXISJoOABEHIKMNPTXYZIlIllOooOoOI",
+        "аеорсухіѕјһԁԛԝАВЕКМНОРСТХІЅЈοΟΑΒΕΗΙΚΜΝΡΤΧΥΖӀӏƖǀ∣ՕօסⲞⲟⵔƒıᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘʀꜱᴛᴜᴠᴡʏᴢɡɑƻƼƽ",
+        "aeopcyxisjhdqwABEKMHOPCTXISJoOABEHIKMNPTXYZIlIllOooOoOfiabcdefghijklmnoprstuvwyzga255",
         strict=True,
     )
 )
@@ -59,7 +60,7 @@ _SUPER = re.compile(r"[⁰¹²³⁴-⁹⁺⁻]++")
 _PIECE = re.compile(r"[⁰¹²³⁴-⁹⁺⁻]++|[₀-₉]++|.", re.S)
 _SUB = re.compile(r"[₀-₉]++")
 _ALONE = (
-    r"\](?:(?<=\])\([^()\n]{0,400}\)|(?<=\])\[[^\[\]\d\n]{0,100}\])"
+    r"\[(?=[^\[\]\n]{0,100}\]\()|\](?:(?<=\])\([^()\n]{0,400}\)|(?<=\])\[[^\[\]\d\n]{0,100}\])"
     r"|<[a-zA-Z/!?][^<>]{0,400}>|\[/?[a-zA-Z]{1,10}\]|``*+|~~~*+|\*\**+|__*+"
 )
 _MARKUP = re.compile(_ALONE)
@@ -287,7 +288,11 @@ def _one(char: str) -> str:
         if len(parts) == 2 and all(p.isdigit() and p.isascii() for p in parts):
             return _FRACTION + "/".join(parts) + SEAM
         return char
-    whole = unicodedata.normalize("NFKC", char)
+    if "\U0001f130" <= char <= "\U0001f1ff":  # letters in squares and rings, and of flags
+        letter = ord(char) - 0x1F1E6 if char >= "\U0001f1e6" else (ord(char) - 0x1F130) % 32
+        if letter < 26:
+            return chr(97 + letter)
+    whole = "".join([_LOOKALIKE.get(c, c) for c in unicodedata.normalize("NFKC", char)])
     if whole[0] == " ":  # an accent that stands alone
         return char
     if any(unicodedata.numeric(c, None) is not None for c in whole):

@@ -32,8 +32,7 @@ _TEENS: Final = {
 _TENS: Final = {
     "twenty": 20, "thirty": 30, "forty": 40, "fourty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80,
     "ninety": 90, "ninty": 90, "tjugo": 20, "tjugu": 20, "trettio": 30, "fyrtio": 40, "femtio": 50, "sextio": 60,
-    "sjuttio": 70, "åttio": 80, "nittio": 90, "tretti": 30, "fyrti": 40, "femti": 50, "sexti": 60, "sjutti": 70,
-    "åtti": 80, "nitti": 90,
+    "sjuttio": 70, "åttio": 80, "nittio": 90, "tretti": 30, "fyrti": 40, "sjutti": 70, "åtti": 80, "nitti": 90,
 }  # fmt: skip
 _SCALES: Final = {
     "hundred": 100, "hundra": 100, "thousand": 1000, "tusen": 1000, "million": 10**6, "miljon": 10**6,
@@ -41,7 +40,7 @@ _SCALES: Final = {
     "biljoner": 10**12,
 }  # fmt: skip
 _ATOMS: Final = {"zero": 0, "noll": 0} | _ONES | _UNITS | _TEENS | _TENS | _SCALES
-_CARDINALS: Final = _UNITS | _TEENS | _TENS | _SCALES | {"zero": 0, "noll": 0}
+_CARDINALS: Final = _UNITS | _TEENS | _TENS | _SCALES | {"zero": 0, "noll": 0, "femti": 50, "sexti": 60}
 
 _ORDINALS_EN: Final = {
     "first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7, "eighth": 8, "ninth": 9,
@@ -89,7 +88,8 @@ _QUANTITIES: Final = {
     "century": ("100", "year"), "centuries": ("100", "year"), "sekel": ("100", "year"), "sekler": ("100", "year"),
     "seklet": ("100", "year"), "århundrade": ("100", "year"), "århundraden": ("100", "year"),
     "millennium": ("1000", "year"), "millennia": ("1000", "year"), "årtusende": ("1000", "year"),
-    "årtusenden": ("1000", "year"), "kvart": ("15", "minute"), "halvtimme": ("0.5", "hour"),
+    "årtusenden": ("1000", "year"), "kvart": ("15", "minute"), "trekvart": ("45", "minute"),
+    "halvtimme": ("0.5", "hour"),
     "halvtimmes": ("0.5", "hour"), "halvtimma": ("0.5", "hour"), "halvtimmen": ("0.5", "hour"),
     "biweekly": ("2", "week"), "bimonthly": ("2", "month"),
     "fortnightly": ("14", "day"), "tenner": ("10", "note"), "fiver": ("5", "note"), "hundring": ("100", "$SEK"),
@@ -114,7 +114,7 @@ _MONTHS: Final = words(
 _REST: Final = (
     "siffrig", "rums", "rumm", "hjul", "språk", "stegs", "pack", "person", "procent", "sitsig", "dörr", "delad",
     "delar", "sidig", "kant", "tals", "talet", "tal", "personers", "gradig", "poäng", "växlad", "mil", "manna",
-    "barns", "kommafem", "stjärnig", "våning", "plan",
+    "barns", "tiden", "kommafem", "stjärnig", "våning", "plan",
 )  # fmt: skip
 _WEAK: Final = words("två tre fem sex sju six ten one en ett tva hundra")
 _SKIP: Final = words(
@@ -232,6 +232,8 @@ def _compound(lower: str) -> Word | None:
     at = 0
     if lower.startswith("fyr") and lower[3:] in _FACTOR_ENDS:
         return Word("factor", value="4")
+    if lower.startswith(("fyrsiffr", "fyrhjul", "fyrsits", "fyrsid")):
+        return Word("cardinal", (4,))
     if lower.startswith("ettusen"):  # ett + tusen, written with two t
         lower = "ett" + lower[2:]
     names: list[str] = []

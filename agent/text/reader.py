@@ -17,7 +17,7 @@ _BETWEEN = (
 )
 _TOUCH = re.compile(_BETWEEN)
 _CLUSTER = re.compile(rf"\w*+(?:{_BETWEEN}\w++)*+")
-_GLUED = re.compile(r"[\w○◯⭕⚪●]|-[A-Z]|[@^#]\w")
+_GLUED = re.compile(r"[\w○◯⭕⚪●‱]|-[A-Z]|[@^#]\w")
 _LABEL = re.compile(r"[^\W\d_]{3,20} \d{1,3}")
 _LETTER = re.compile(r"[^\W\d_]")
 _HOURLY = re.compile(r"(?:[01]?\d|2[0-4])\.(?:00|15|30|45)")

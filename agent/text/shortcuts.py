@@ -18,6 +18,7 @@ from .units import (
     LETTER_MULTIPLIERS,
     MILLE,
     MULTIPLIERS,
+    NATIONS,
     PERCENT,
     POINTS,
     SCALED,
@@ -80,6 +81,7 @@ def after(word: str) -> tuple[str, str] | None:
         or classify(word) is not None
         or lower in PERCENT
         or lower in MILLE
+        or lower in NATIONS
         or lower in ("minusgrader", "plusgrader")
         or lower.startswith("procent")
     ):

@@ -136,6 +136,20 @@ _ISO: Final = words(
 CODES: Final = words("SEK USD EUR GBP NOK DKK CHF JPY CAD AUD CNY INR kr Kr KR") | _ISO
 """Currency words that may stand before the number."""
 
+_DOLLARS: Final = {
+    "CAD": "canadian canadensiska kanadensiska", "AUD": "australian australiska", "USD": "us american amerikanska",
+}  # fmt: skip
+_KRONOR: Final = {
+    "NOK": "norwegian norska", "DKK": "danish danska", "ISK": "icelandic isländska", "SEK": "swedish svenska",
+}  # fmt: skip
+NATIONS: Final = {
+    nation: {base: code}
+    for base, table in (("USD", _DOLLARS), ("SEK", _KRONOR), ("GBP", {"GBP": "british brittiska"}))
+    for code, nations in table.items()
+    for nation in nations.split()
+}
+"""Words before a currency that tell which of that name it is."""
+
 SCALED: Final = {
     "tkr": (3, "SEK"), "kkr": (3, "SEK"), "mkr": (6, "SEK"), "mnkr": (6, "SEK"), "mdkr": (9, "SEK"),
     "ksek": (3, "SEK"), "tsek": (3, "SEK"), "msek": (6, "SEK"), "mdrkr": (9, "SEK"), "meur": (6, "EUR"),

@@ -24,6 +24,7 @@ _CHAPTERS = words(
     "version kapitel chapter part del kap avsnitt section article artikel volume volym bilaga appendix"
 )
 _MINUS = words("minus negative negativa negativt")
+_IDIOM = re.compile(r"[ -](?:check|click|tap|press)(?:s|ed|ing|ping|ped)?(?![^\W_])", re.I)
 _PRONOUN = re.compile(r" (?!(?:of|and|or|in|is|to|av|och|eller|är|om|till)\b)[a-z]")
 _NUMERIC_RUN = re.compile(r"[^\W\d_]")
 
@@ -40,7 +41,7 @@ class WordRows(DigitRows):
             self._run(word, start, end)
         elif sort == "month":
             self._dates_after(start)
-        elif sort == "factor":
+        elif sort == "factor" and not _IDIOM.match(self.s, end):
             self.factor(word.value, start, end)
         elif sort in ("quantity", "vague", "magnitude"):
             self._magnitude(word, start, end)
