@@ -88,6 +88,8 @@ class Settings:
         pace_ms: Milliseconds between two words of a verified answer; 0 sends them at once.
         turn_timeout: Seconds that a draft may take.
         verify: whole holds an answer back until all of it is verified; sentence says each sentence once it is.
+        binding: strict asks that each number stands in a row, list item or sentence of its source with a word that
+            the answer's sentence names it by; off asks only that it stands there.
         answer: What the model is asked for: text, or claims (each with the snippets that hold it).
         rewrite: Make a short query of a question before the search; off, its own words are the query.
         evidence_tokens: Size of the snippets a model is given, in tokens (about 3 characters); 0 is no limit.
@@ -121,6 +123,7 @@ class Settings:
     pace_ms: float = 20.0
     turn_timeout: float = 30.0
     verify: Literal["whole", "sentence"] = "whole"
+    binding: Literal["off", "strict"] = "off"
     answer: Literal["text", "claims"] = "text"
     rewrite: bool = True
     evidence_tokens: int = 2000
@@ -175,6 +178,7 @@ class Settings:
             (self.pace_ms < 0, "pace-ms must not be negative"),
             (self.turn_timeout <= 0, "turn-timeout must be positive"),
             (self.verify not in ("whole", "sentence"), "verify must be whole or sentence"),
+            (self.binding not in ("off", "strict"), "binding must be off or strict"),
             (self.answer not in ("text", "claims"), "answer must be text or claims"),
             (
                 self.answer == "claims" and self.verify == "sentence",

@@ -9,6 +9,7 @@ is what they have in common: the evidence, the redraft and the refusals.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import structlog
 
@@ -49,11 +50,12 @@ class GroundedBrain:
         self._rewrite = rewrite
         self._drafting = Drafting(model, settings.turn_timeout)
         self._confidence: Confidence | None = None if settings.confidence else "low"
-        self._way: Way = whole
+        way = whole
         if settings.answer == "claims":
-            self._way = by_claims
+            way = by_claims
         elif settings.verify == "sentence":
-            self._way = by_sentences
+            way = by_sentences
+        self._way: Way = partial(way, binding=settings.binding)
 
     async def answer(self, question: Question, emit: Callable[[TurnEvent], None]) -> None:
         """Answer one question; the last event, answer or refusal, carries the proposals.

@@ -16,6 +16,7 @@ import re
 from collections.abc import Sequence
 
 from ..grounding import refusals
+from ..grounding.binding import Binding
 from ..grounding.verify import Verdict, check, verify
 from ..ports.brain import Confidence, VerifiedText
 from ..ports.search import Hit, Lang, Snippet
@@ -46,15 +47,22 @@ class Sentences:
     """One draft in sentence mode.
 
     hits: the evidence, best first. lang: the language of a refusal that may follow. confidence: of the answer; None
-    works it out. After a `feed` or `finish` that found a sentence that does not stand, `failed` is its verdict and
-    nothing more is said; `said` is everything that was.
+    works it out. binding: as in `agent.grounding.verify.verify`. After a `feed` or `finish` that found a sentence
+    that does not stand, `failed` is its verdict and nothing more is said; `said` is everything that was.
     """
 
-    def __init__(self, hits: Sequence[Hit], lang: Lang, confidence: Confidence | None = None) -> None:
+    def __init__(
+        self,
+        hits: Sequence[Hit],
+        lang: Lang,
+        confidence: Confidence | None = None,
+        binding: Binding = "off",
+    ) -> None:
         self.said = ""
         self.failed: Verdict | None = None
         self._hits = list(hits)
         self._confidence = confidence
+        self._binding: Binding = binding
         self._refusals = (refusals.number_mismatch(lang, (), ()).text, refusals.model_failed(lang).text)
         self._cited: list[Snippet] = []
         self._pieces: list[int] = [0]  # where each piece begins in `said`
@@ -91,14 +99,15 @@ class Sentences:
         if self.failed is not None:
             return None
         sure: Confidence | None = "low" if self._asked or asks(self._rest) else self._confidence
-        whole = verify(self.said + unmarked(self._rest), self._hits, confidence=sure)
+        whole = verify(self.said + unmarked(self._rest), self._hits, confidence=sure, binding=self._binding)
         if whole.text is None or not whole.said.startswith(self.said):
             self.failed = whole
             return None
         if not self.said:
             self.said = whole.said
             return whole.text
-        last = verify(whole.said[len(self.said) :], self._hits, confidence=whole.text.confidence)
+        rest = whole.said[len(self.said) :]
+        last = verify(rest, self._hits, confidence=whole.text.confidence, binding=self._binding)
         joined = check(self.said + last.said, self._together(last), fill=0)
         if last.text is None or joined.refused:
             self.failed = last if last.refused else joined
@@ -155,7 +164,7 @@ class Sentences:
         if _LIST.search(piece):
             self._held = True
             return None
-        own = verify(piece, self._hits, confidence=self._confidence)
+        own = verify(piece, self._hits, confidence=self._confidence, binding=self._binding)
         lone = [one.start for one in own.checks if _LONE.search(one.text)]
         if (lone and lone[-1] > piece.rfind("\n")) or own.said != piece:
             self._hold(piece)
@@ -166,7 +175,7 @@ class Sentences:
             return None
         joined = check(before + piece, self._together(own), fill=0)
         if own.text is None or joined.refused:
-            widest = check(before + piece, [hit.snippet for hit in self._hits])
+            widest = verify(before + piece, self._hits, binding=self._binding)
             if own.refused and widest.refused:
                 self.failed = own
                 return None

@@ -7,6 +7,7 @@ claims something: a greeting and a lead are no answer.
 import re
 from collections.abc import Sequence
 
+from ..grounding.binding import Binding
 from ..grounding.verify import Verdict, verify
 from ..ports.brain import Confidence, VerifiedText
 from ..ports.search import Hit, Snippet
@@ -20,11 +21,12 @@ _GRAMMAR = frozenset().union(*FUNCTION_WORDS.values())
 
 
 def standing(
-    verdict: Verdict, hits: Sequence[Hit], *, confidence: Confidence | None = None
+    verdict: Verdict, hits: Sequence[Hit], *, confidence: Confidence | None = None, binding: Binding = "off"
 ) -> VerifiedText | None:
     """Return the sentences of a refused draft that stand, or None when no claim is among them.
 
     hits: the evidence that the verdict was made on. confidence: of the text; None works it out.
+    binding: as in `agent.grounding.verify.verify`.
     """
     kept: list[str] = []
     claims = False
@@ -37,7 +39,7 @@ def standing(
         claims = claims or bool(inside) or _claims(sentence, verdict.citations)
     if not claims:
         return None
-    return verify("".join(kept).strip(), hits, confidence=confidence).text
+    return verify("".join(kept).strip(), hits, confidence=confidence, binding=binding).text
 
 
 def _sentences(text: str) -> list[tuple[int, int]]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from ..errors import ModelFailed
+from ..grounding.binding import Binding
 from ..grounding.claims import parse, render
 from ..grounding.verify import Verdict, verify
 from ..ports.brain import Confidence, Drafted, TurnEvent, Verified, VerifiedText
@@ -70,7 +71,13 @@ class Way(Protocol):
 
 
 async def whole(
-    drafting: Drafting, prompt: Prompt, hits: Sequence[Hit], emit: Emit, confidence: Confidence | None
+    drafting: Drafting,
+    prompt: Prompt,
+    hits: Sequence[Hit],
+    emit: Emit,
+    confidence: Confidence | None,
+    *,
+    binding: Binding = "off",
 ) -> VerifiedText | Failed:
     """Verify a draft when all of it is here."""
     draft = await drafting.whole(prompt, hits)
@@ -79,19 +86,28 @@ async def whole(
     said = prompts.unmarked(draft)
     if not said.strip():
         raise ModelFailed("the draft is empty")
-    verdict = verify(said, hits, confidence=sure)
+    verdict = verify(said, hits, confidence=sure, binding=binding)
     if verdict.text is not None:
         return verdict.text
     return Failed(
-        verdict.refused, verdict.said, verdict.refused, keep=lambda: standing(verdict, hits, confidence=sure)
+        verdict.refused,
+        verdict.said,
+        verdict.refused,
+        keep=lambda: standing(verdict, hits, confidence=sure, binding=binding),
     )
 
 
 async def by_sentences(
-    drafting: Drafting, prompt: Prompt, hits: Sequence[Hit], emit: Emit, confidence: Confidence | None
+    drafting: Drafting,
+    prompt: Prompt,
+    hits: Sequence[Hit],
+    emit: Emit,
+    confidence: Confidence | None,
+    *,
+    binding: Binding = "off",
 ) -> VerifiedText | Failed:
     """Say each sentence once it stands; the model goes on meanwhile."""
-    sentences = Sentences(hits, prompt.lang, confidence)
+    sentences = Sentences(hits, prompt.lang, confidence, binding)
     async with drafting.pieces(prompt, hits) as pieces:
         async for piece in pieces:
             for text in sentences.feed(piece):
@@ -109,7 +125,13 @@ async def by_sentences(
 
 
 async def by_claims(
-    drafting: Drafting, prompt: Prompt, hits: Sequence[Hit], emit: Emit, confidence: Confidence | None
+    drafting: Drafting,
+    prompt: Prompt,
+    hits: Sequence[Hit],
+    emit: Emit,
+    confidence: Confidence | None,
+    *,
+    binding: Binding = "off",
 ) -> VerifiedText | Failed:
     """Verify each claim on the evidence it names, and say those that stand."""
     claims = parse(await drafting.whole(prompt, hits))
@@ -118,7 +140,13 @@ async def by_claims(
         return Failed((), unread=True)
     rendered = render(claims, hits, confidence=confidence)
     if rendered.text is not None:
-        return rendered.text
+        if binding == "off":
+            return rendered.text
+        its = [hit for hit in hits if hit.snippet in rendered.text.citations]
+        verdict = verify(rendered.text.text, its, confidence=confidence, binding=binding)
+        if verdict.text is not None:
+            return verdict.text
+        return Failed(verdict.refused, verdict.said, verdict.refused)
     said = "\n".join(rendered.dropped)
     return Failed(rendered.refused, said, tokens(said))
 

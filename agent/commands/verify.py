@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from ..errors import UsageError
+from ..grounding.binding import Binding
 from ..grounding.verify import check, snippets_of
 from ..ports.search import Snippet
 from .lines import read_lines
@@ -47,7 +48,7 @@ class _Report(msgspec.Struct):
     unsupported: list[str]
 
 
-def verify(*files: Path) -> int:
+def verify(*files: Path, binding: Binding = "off") -> int:
     """Check the numbers of answers against their sources: JSON lines in and out.
 
     In, one line per answer (other keys are passed over):
@@ -59,7 +60,8 @@ def verify(*files: Path) -> int:
 
     supported_by: index, from 0, of the snippet or block that holds the number,
     or null. It tells that the number stands there, not that it is said of the
-    right thing. unsupported: the numbers that no snippet holds, as written.
+    right thing (--binding strict asks for more, and refuses more good answers).
+    unsupported: the numbers that no snippet holds, as written.
 
     Exit status: 0 all pass, 3 at least one is blocked, 2 a line cannot be read
     (the lines before it are answered).
@@ -70,17 +72,20 @@ def verify(*files: Path) -> int:
     ----------
     files
         Files of JSON lines; without any, standard input is read.
+    binding
+        strict: a number must also share its row, list item or sentence with a
+        word that the answer's sentence names it by.
     """
     status = OK
     for place, given in read_lines(files, _Line, _WANTED):
-        report = _report(place, given)
+        report = _report(place, given, binding)
         write_line(msgspec.json.encode(report))
         if report.verdict != "pass":
             status = REFUSED
     return status
 
 
-def _report(place: str, given: _Line) -> _Report:
+def _report(place: str, given: _Line, binding: Binding) -> _Report:
     """Return what the rule says of one line; `place` is where it stands."""
     if (given.snippets is None) == (given.passages is None):
         raise UsageError(f"{place}: one of snippets and passages is needed; {_WANTED}")
@@ -88,7 +93,7 @@ def _report(place: str, given: _Line) -> _Report:
         snippets = tuple(Snippet(source.file, source.snippet, 1, 1) for source in given.snippets)
     else:
         snippets = snippets_of(given.passages or "")
-    verdict = check(given.answer, snippets)
+    verdict = check(given.answer, snippets, binding=binding)
     index = {id(snippet): number for number, snippet in enumerate(snippets)}
     cited = [index[id(snippet)] for snippet in verdict.citations]
     return _Report(

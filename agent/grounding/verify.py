@@ -4,7 +4,8 @@
 number against those citations alone, and makes the `VerifiedText` that may be sent. `check` is the same rule for
 an answer and snippets of any origin. Both are pure and linear in the draft; snippets' tokens are kept.
 
-What it cannot catch: a number that stands in a cited snippet but is said of the wrong thing.
+What it cannot catch: a number that stands in a cited snippet but is said of the wrong thing. `binding` "strict" asks
+also that the snippet says it of something that the answer's sentence names; that is a partial answer.
 """
 
 import re
@@ -17,6 +18,7 @@ from agent.ports.search import Hit, Snippet
 from agent.text.layout import bullets
 from agent.text.numbers import TOO_MANY, Token, tokens
 
+from .binding import Binding, bound
 from .citations import FILL, choose
 from .evidence import Evidence, evidence_of
 
@@ -67,19 +69,24 @@ class Verdict:
         return tuple([check for check in self.checks if check.supported_by is None])
 
 
-def verify(draft: str, hits: Sequence[Hit], *, confidence: Confidence | None = None) -> Verdict:
+def verify(
+    draft: str, hits: Sequence[Hit], *, confidence: Confidence | None = None, binding: Binding = "off"
+) -> Verdict:
     """Return the verdict on a draft whose evidence was `hits`, best first.
 
-    confidence: of the resulting text; None works it out (`confidence_of`). The verdict's `text` is None when a
-    number stands in no cited snippet.
+    confidence: of the resulting text; None works it out (`confidence_of`). binding: "strict" asks that each number
+    is said of what its snippet, or the headings above it, say it of. The verdict's `text` is None when a number
+    stands in no cited snippet, or is not bound in one.
     """
     snippets: list[Snippet] = []
+    headings: list[tuple[str, ...]] = []
     best = 0.0
     for hit in hits:
         best = max(best, hit.score)
         if hit.snippet not in snippets:
             snippets.append(hit.snippet)
-    verdict = check(draft, snippets)
+            headings.append(hit.passage.headings)
+    verdict = check(draft, snippets, binding=binding, headings=headings)
     if verdict.refused:
         return verdict
     sure = confidence if confidence is not None else confidence_of(verdict.said, verdict.citations, best)
@@ -87,10 +94,18 @@ def verify(draft: str, hits: Sequence[Hit], *, confidence: Confidence | None = N
     return Verdict(verdict.said, verdict.citations, verdict.checks, (), text)
 
 
-def check(answer: str, snippets: Sequence[Snippet], *, fill: int = FILL) -> Verdict:
+def check(
+    answer: str,
+    snippets: Sequence[Snippet],
+    *,
+    fill: int = FILL,
+    binding: Binding = "off",
+    headings: Sequence[Sequence[str]] = (),
+) -> Verdict:
     """Return the verdict on an answer against snippets, best first, without making a text of it.
 
-    fill: best snippets are cited too while fewer than this many are.
+    fill: best snippets are cited too while fewer than this many are. binding: as in `verify`. headings: what stands
+    above each snippet, in the order of `snippets`; none when they are unknown.
     """
     said = bullets(answer)
     found = tokens(said)
@@ -98,6 +113,12 @@ def check(answer: str, snippets: Sequence[Snippet], *, fill: int = FILL) -> Verd
         return _verdict(said, (), found[-1:], ())
     evidence = [evidence_of(snippet.text) for snippet in snippets]
     masks = [_mask(one, found) for one in evidence]
+    if binding == "strict":
+        above = headings or [()] * len(snippets)
+        masks = [
+            bound(said, found, snippet.text, mask, its)
+            for snippet, mask, its in zip(snippets, masks, above, strict=True)
+        ]
     cited = choose(masks, fill)
     return _verdict(said, tuple([snippets[i] for i in cited]), found, tuple([masks[i] for i in cited]))
 

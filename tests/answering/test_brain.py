@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import AsyncGenerator, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 import trio
@@ -392,6 +392,18 @@ async def test_no_redraft_is_made_when_none_is_allowed() -> None:
     """The first mismatch is the refusal."""
     model = FakeModel(FALSE)
     assert shape(await told(brain(model, settings=Settings(redrafts=0)))) == ["Drafted", "number_mismatch"]
+
+
+@pytest.mark.parametrize("way", [{}, {"verify": "sentence"}, {"answer": "claims"}])
+async def test_strict_binding_refuses_what_is_said_of_another(way: dict[str, Any]) -> None:
+    """In every mode, a number of the snippet that is said of something else is refused only when asked for."""
+    wrong = "Premium users pay 299 kr."
+    draft = claims(wrong) if "answer" in way else wrong
+    last = {}
+    for binding in ("off", "strict"):
+        of = brain(FakeModel(draft, draft), settings=Settings(binding=binding, **way))
+        last[binding] = shape(await told(of))[-1]
+    assert last == {"off": "Verified", "strict": "number_mismatch"}
 
 
 async def test_what_stands_of_the_last_draft_is_kept_when_asked_for() -> None:

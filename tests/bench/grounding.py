@@ -32,6 +32,11 @@ def typed(answer: str, passages: str) -> bool:
     return check(answer, snippets_of(passages)).passed
 
 
+def strict(answer: str, passages: str) -> bool:
+    """Return whether the number rule passes an answer when binding is strict."""
+    return check(answer, snippets_of(passages), binding="strict").passed
+
+
 def strings(answer: str, passages: str) -> bool:
     """Return whether every number of the answer, as it is written, is a number of the passages."""
     return {*_STRINGS.findall(answer)} <= {*_STRINGS.findall(passages)}
@@ -44,6 +49,7 @@ def runs(answer: str, passages: str) -> bool:
 
 RULES: dict[str, Rule] = {
     "typed (this rule)": typed,
+    "binding strict": strict,
     "digit regex, strings": strings,
     "digit regex, runs": runs,
 }

@@ -147,3 +147,11 @@ def test_a_line_is_answered_at_once_and_without_the_server() -> None:
         assert json.loads(process.stdout.readline())["verdict"] == verdict
     _, err = process.communicate(timeout=30)
     assert (process.returncode, err) == (3, b"")
+
+
+@pytest.mark.parametrize(("binding", "status"), [("off", 0), ("strict", 3)])
+def test_strict_binding(binding: str, status: int, stdin: Any, capsys: Out) -> None:
+    """Asked for, a number said of the wrong thing is refused."""
+    stdin(line("Basic costs 599 kr.", snippets=PRICES).encode())
+    assert cli.main(["verify", "--binding", binding]) == status
+    assert verified(capsys)[0]["unsupported"] == ([] if status == 0 else ["599 kr"])
