@@ -151,12 +151,14 @@ def quiet() -> Iterator[None]:
     """Keep the log silent and the census cheap for a series of runs."""
     before = structlog.get_config()
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
+    thawed = not gc.get_freeze_count()
     gc.collect()
     gc.freeze()  # what is loaded now is not scanned again, so that the census costs microseconds
     try:
         yield
     finally:
-        gc.unfreeze()
+        if thawed:
+            gc.unfreeze()
         structlog.configure(**before)
 
 

@@ -136,7 +136,6 @@ def test_folder_without_a_knowledge_base(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "variables", "named"),
     [
-        (("--mock-hallucinate", "1.5"), {}, "mock-hallucinate"),
         ((), {"AGENT_PORT": "70000"}, "port"),
         (("--host", "0.0.0.0"), {}, "token"),
     ],
