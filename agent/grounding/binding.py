@@ -17,8 +17,10 @@ import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import Final, Literal
 
+from agent.ports.search import Passage
 from agent.text.number_words import classify
 from agent.text.numbers import Token
 from agent.text.tables import words as listed
@@ -53,7 +55,9 @@ def _stem(word: str) -> str:
     return lower[:STEM]
 
 
-def _names(text: str) -> frozenset[str]:
+@lru_cache(maxsize=KEPT)
+def names_of(text: str) -> frozenset[str]:
+    """Return what a text's content words are compared by."""
     return frozenset([stem for word in _WORD.findall(text) if (stem := _stem(word))])
 
 
@@ -65,12 +69,20 @@ class _Rows:
     def __init__(self, text: str) -> None:
         lines = text.split("\n")
         headed = len(lines) > 1 and "|" in lines[1] and _RULE.fullmatch(lines[1]) is not None
-        self.header = _names(lines[0]) if headed else frozenset()
+        self.header = names_of(lines[0]) if headed else frozenset()
         self.rows: list[tuple[Evidence, frozenset[str]]] = [
-            (evidence_of(row), _names(row)) for row in _CUT.split(text) if row and not row.isspace()
+            (evidence_of(row), names_of(row)) for row in _CUT.split(text) if row and not row.isspace()
         ]
         below = self.rows[1:] if headed else self.rows
         self.names: frozenset[str] = frozenset().union(*[names for _, names in below])
+
+
+@lru_cache(maxsize=KEPT)
+def above(passage: Passage) -> tuple[str, ...]:
+    """Return what names the rows of a passage from above: its headings and the header rows of its tables."""
+    lines = [line for snippet in passage.snippets for line in snippet.text.split("\n")]
+    headers = [line for line, rule in pairwise(lines) if "|" in rule and _RULE.fullmatch(rule)]
+    return (*passage.headings, *headers)
 
 
 @lru_cache(maxsize=KEPT)
@@ -89,12 +101,12 @@ def bound(said: str, found: Sequence[Token], text: str, mask: int, headings: Seq
     rows = _rows(text)
     cuts = [0, *(match.end() for match in _CUT.finditer(said))]
     ends = [*cuts[1:], len(said)]
-    context = rows.header.union(*[_names(heading) for heading in headings])
+    context = rows.header.union(*[names_of(heading) for heading in headings])
     read: dict[int, frozenset[str]] = {}
     for number, token in enumerate(found):
         if mask >> number & 1:
             at = bisect_right(cuts, token.start) - 1
-            names = read[at] if at in read else read.setdefault(at, _names(said[cuts[at] : ends[at]]))
+            names = read[at] if at in read else read.setdefault(at, names_of(said[cuts[at] : ends[at]]))
             holding = [its for evidence, its in rows.rows if evidence.supports(token)]
             if not (
                 not names

@@ -18,15 +18,20 @@ from agent.ports.search import Hit, Snippet
 from agent.text.layout import bullets
 from agent.text.numbers import TOO_MANY, Token, tokens
 
-from .binding import Binding, bound
+from .binding import Binding, above, bound, names_of
 from .citations import FILL, choose
 from .evidence import Evidence, evidence_of
 
 HIGH_SCORE: Final = 0.5
 LOW_SCORE: Final = 0.2
-HIGH_COVERAGE: Final = 0.6
-LOW_COVERAGE: Final = 0.3
-"""Thresholds of `confidence`: best hit's score and share of the draft's content words in its citations."""
+HIGH_COVERAGE: Final = 0.7
+LOW_COVERAGE: Final = 0.4
+"""Thresholds of `confidence_of`: the best hit's score, and the share of the answer's content words in its citations.
+
+Measured on the labelled answers that pass the rule, where a labelled wrong number is wrong and anything else right:
+of 276 with a coverage of 0.7 or more 99.3 % are right, of all 394 98.5 %; 6 are below 0.4. Their passages have no
+scores, so these figures are of coverage alone, as for a best hit that scores 1.
+"""
 
 
 class Check(NamedTuple):
@@ -85,11 +90,14 @@ def verify(
         best = max(best, hit.score)
         if hit.snippet not in snippets:
             snippets.append(hit.snippet)
-            headings.append(hit.passage.headings)
+            headings.append(above(hit.passage))
     verdict = check(draft, snippets, binding=binding, headings=headings)
     if verdict.refused:
         return verdict
-    sure = confidence if confidence is not None else confidence_of(verdict.said, verdict.citations, best)
+    sure = confidence
+    if sure is None:
+        named = [line for hit in hits if hit.snippet in verdict.citations for line in above(hit.passage)]
+        sure = confidence_of(verdict.said, verdict.citations, best, named)
     text = VerifiedText(verdict.said, verdict.citations, sure)
     return Verdict(verdict.said, verdict.citations, verdict.checks, (), text)
 
@@ -184,18 +192,18 @@ def snippets_of(passages: str, file: str = "passages") -> tuple[Snippet, ...]:
     return tuple(found)
 
 
-_CONTENT: Final = re.compile(r"[^\W\d_]{4,}")
+def confidence_of(
+    said: str, citations: Sequence[Snippet], score: float, headings: Sequence[str] = ()
+) -> Confidence:
+    """Return how sure an answer is, from its citations and the best hit's score (0..1; 1 when there are no scores).
 
-
-def confidence_of(said: str, citations: Sequence[Snippet], score: float) -> Confidence:
-    """Return how sure an answer is, from its citations and the best hit's score (0..1).
-
-    Coverage is the share of the answer's words of four letters or more whose first five letters begin a word of
-    a citation. high: score >= 0.5 and coverage >= 0.6; low: score < 0.2 or coverage < 0.3; else med.
+    Coverage is the share of the answer's content words that its citations hold, or `headings`: what stands above
+    them (a row of a table is named by its header). An answer without a content word is covered.
+    high: score >= 0.5 and coverage >= 0.7; low: score < 0.2 or coverage < 0.4; else med.
     """
-    words = {word[:5] for word in _CONTENT.findall(said.lower())}
-    held = {word[:5] for snippet in citations for word in _CONTENT.findall(snippet.text.lower())}
-    coverage = len(words & held) / len(words) if words else 1.0
+    names = names_of(said)
+    held = frozenset().union(*[names_of(snippet.text) for snippet in citations], *map(names_of, headings))
+    coverage = len(names & held) / len(names) if names else 1.0
     if score >= HIGH_SCORE and coverage >= HIGH_COVERAGE:
         return "high"
     return "low" if score < LOW_SCORE or coverage < LOW_COVERAGE else "med"

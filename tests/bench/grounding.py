@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent.grounding import evidence
-from agent.grounding.verify import check, snippets_of
+from agent.grounding.verify import check, confidence_of, snippets_of
 from agent.ports.search import Snippet
 from agent.text.numbers import tokens
 
@@ -77,6 +77,22 @@ def cases() -> list[dict[str, str]]:
     """Return the hand-made cases, or none when the data is absent."""
     file = SHARED / "number_cases.jsonl"
     return [json.loads(line) for line in file.read_text("utf-8").splitlines()] if file.exists() else []
+
+
+def sureness(rows: Iterable[Row]) -> dict[str, tuple[int, int]]:
+    """Return, for each confidence, how many of the answers that pass are right, and of how many.
+
+    The passages have no scores; the best hit's is taken as 1, so that coverage alone decides. OUT, where the
+    labellers let a number pass that no passage holds, is left out.
+    """
+    found = {"high": (0, 0), "med": (0, 0), "low": (0, 0)}
+    for row in rows:
+        verdict = check(row.answer, snippets_of(row.passages))
+        if verdict.passed and row.gold != "OUT":
+            sure = confidence_of(verdict.said, verdict.citations, 1.0)
+            right, of = found[sure]
+            found[sure] = right + (row.gold == "NEG"), of + 1
+    return found
 
 
 _MUTABLE = re.compile(r"(?<![\w.,:/-])\d+(?:[.,]\d+)?(?![\w:/-]|[.,]\d)")
@@ -206,6 +222,8 @@ def main() -> None:
             out.append(_line(gold, [blocked(rule, pairs) for rule in RULES.values()]))
         for name, made in (("mutants", mutants(rows)), ("swaps", swaps(rows))):
             out.append(_line(name, [blocked(rule, made) for rule in RULES.values()]))
+        shares = [f"{name} {right} of {of}" for name, (right, of) in sureness(rows).items()]
+        out.append(f"{'right, by confidence':<24}{', '.join(shares):>44}")
     if hand:
         right = [
             sum(rule(case["answer"], case["snippet"]) == (case["want"] == "pass") for case in hand)

@@ -115,3 +115,19 @@ def test_passages_are_blocks() -> None:
 def test_evidence_is_kept() -> None:
     """A snippet that was read before is not read again."""
     assert evidence_of("kept 42 kr") is evidence_of("kept 42 kr")
+
+
+def test_headings_and_headers_cover_a_row() -> None:
+    """What stands above a table's row counts for coverage, so that a row alone can make an answer sure."""
+    head = Snippet("kb/a.md", "| Plan | Monthly fee |\n|---|---|", 3, 4)
+    row = Snippet("kb/a.md", "| Standard | 299 kr |", 5, 5)
+    said = "The monthly subscription fee of the Standard plan is 299 kr."
+    sure = []
+    for passage in (
+        Passage("kb/a.md", ("Subscriptions",), "en", (head, row)),
+        Passage("kb/a.md", (), "en", (row,)),
+    ):
+        text = verify(said, [Hit(row, passage, 0.9)]).text
+        assert text is not None
+        sure.append(text.confidence)
+    assert sure == ["high", "low"]
