@@ -1,0 +1,172 @@
+"""The half of the core that is about a turn: what the Brain says, what is said of it, and how it ends.
+
+A Brain's words are taken in the order the table allows; while a text is being spoken what comes after it waits. A dead
+turn is told by its number, whoever speaks for it.
+"""
+
+from collections import deque
+from dataclasses import dataclass, field
+
+from ..actions.suggestions import Status, Step
+from ..fsm import Engine
+from ..ports.brain import Drafted, Proposal, Question, Redraft, Refused, TurnEvent, Verified, VerifiedText
+from ..protocol.outbound import Blocked, Citation, Error, Response, StreamEnd
+from .confirming import Confirming
+from .effects import BeginTurn, Distrust, EndTurn, Speak
+from .events import Dropped, Faulted, Spoken, Told
+from .states import Trigger
+
+_TOLD: dict[type[TurnEvent], Trigger] = {
+    Drafted: Trigger.DRAFTED,
+    Redraft: Trigger.REDRAFT,
+    Verified: Trigger.VERIFIED,
+    Refused: Trigger.REFUSED,
+}
+
+
+@dataclass(slots=True)
+class _Turn:
+    """The turn in progress. `complete`: the Brain has said its last word. `unsaid`: told while one is being said."""
+
+    number: int
+    question: Question
+    said: list[VerifiedText] = field(default_factory=list)
+    text: str = ""  # what was said so far, as the client has it
+    proposals: list[tuple[str, Proposal]] = field(default_factory=list)
+    unsaid: deque[Told] = field(default_factory=deque)
+    speaking: int = 0  # texts handed out and not yet written
+    complete: bool = False
+
+
+class Speaking(Confirming):
+    """The turn of one session that is in progress, if there is one."""
+
+    __slots__ = ("_turn", "_turns")
+
+    def __init__(self, own_engine: "Engine[Status, Step] | None") -> None:
+        super().__init__(own_engine)
+        self._turn: _Turn | None = None
+        self._turns = 0
+
+    @property
+    def asking(self) -> str | None:
+        """The id of the message in progress, or None."""
+        return self._turn.question.id if self._turn else None
+
+    @property
+    def will_be_live(self) -> bool:
+        """A suggestion can be confirmed, or this turn is about to make one."""
+        return bool(self.live) or bool(self._turn and self._turn.proposals)
+
+    # --- what a turn's task tells
+
+    def _told(self, event: Told) -> None:
+        turn = self._turn
+        if turn is None or turn.number != event.turn or turn.complete:
+            return  # a dead turn's last words
+        if turn.speaking:
+            turn.unsaid.append(event)
+            return
+        self._hear(turn, event)
+
+    def _hear(self, turn: _Turn, event: Told) -> None:
+        told = event.event
+        if not self._react(_TOLD[type(told)], told):
+            self._effects.append(Distrust(turn.number))
+        elif isinstance(told, Verified | Refused):
+            turn.complete = isinstance(told, Refused) or told.last
+            turn.proposals = list(zip(event.ids, told.proposals, strict=True))
+
+    def _faulted(self, event: Faulted) -> None:
+        turn = self._turn
+        if turn is None or turn.number != event.turn or turn.complete:
+            return
+        turn.complete = True
+        turn.unsaid.clear()
+        self._send(
+            Error(
+                code="internal",
+                message=f"Something broke here; ask again, or report fault {event.fault}.",
+                id=turn.question.id,
+            )
+        )
+        self._note("errors", "internal", turn.question.id)
+        self._react(Trigger.REFUSED, Refused(event.refusal))
+
+    def _dropped(self, event: Dropped) -> None:
+        if self._turn is not None and self._turn.number == event.turn:
+            self._react(Trigger.CANCEL)
+
+    def _spoken(self, event: Spoken) -> None:
+        turn = self._turn
+        if turn is None or turn.number != event.turn:
+            return
+        self._wall_ms = event.wall_ms
+        turn.speaking -= 1
+        if not turn.speaking:
+            self._react(Trigger.STREAMED if turn.complete else Trigger.MORE)
+
+    # --- what the rows of the session's table do about the turn
+
+    def begin_turn(self, question: Question) -> None:
+        """Start the Brain on a question."""
+        self._turns += 1
+        self._turn = _Turn(self._turns, question)
+        self._effects.append(BeginTurn(self._turns, question))
+        self._note("messages", message=question.id)
+
+    def cancel_turn(self, _: object = None) -> None:
+        """End the turn here and now: its scope, its deltas and its place in the session."""
+        turn = self._turn
+        if turn is None:
+            return
+        self._turn = None
+        self._effects.append(EndTurn(turn.number))
+        self._send(StreamEnd(reason="cancelled", id=turn.question.id))
+        self._note("turns", "cancelled", turn.question.id)
+
+    def finish_turn(self, _: object) -> None:
+        """Send what follows the last delta, as one group that nothing removes."""
+        turn = self._turn
+        if turn is None:
+            return
+        self._turn = None
+        last = turn.said[-1]
+        message = turn.question.id
+        self._send(StreamEnd(reason="done", id=message))
+        self._send(
+            Response(
+                text=turn.text,
+                citations=_citations(turn.said),
+                id=message,
+                confidence=last.confidence,
+                blocked=Blocked(last.blocked.code, last.blocked.message) if last.blocked else None,
+            )
+        )
+        self._note("turns", last.blocked.code if last.blocked else "answered", message)
+        for suggestion_id, proposal in () if self.draining else turn.proposals:
+            self._suggest(suggestion_id, proposal, message)
+
+    def speak(self, told: Verified | Refused) -> None:
+        """Say a verified text; a refusal follows what was already said after a space."""
+        turn = self._turn
+        if turn is None:
+            return
+        gap = " " if told.text.blocked and turn.text and not turn.text[-1].isspace() else ""
+        turn.said.append(told.text)
+        turn.text += gap + told.text.text
+        turn.speaking += 1
+        last = isinstance(told, Refused) or told.last
+        self._effects.append(Speak(turn.number, gap + told.text.text, last))
+
+    def hear_more(self, _: object) -> None:
+        """Take up what the Brain said meanwhile."""
+        turn = self._turn
+        while turn and turn is self._turn and turn.unsaid and not turn.speaking:
+            self._hear(turn, turn.unsaid.popleft())
+
+
+def _citations(said: list[VerifiedText]) -> tuple[Citation, ...]:
+    """Return the sources of all that was said, each once, in the order they were first cited."""
+    once = {snippet: None for piece in said for snippet in piece.citations}
+    return tuple(Citation(each.file, each.text, (each.first, each.last)) for each in once)
