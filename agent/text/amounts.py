@@ -200,7 +200,7 @@ def fraction_after(s: str, amount: Amount) -> Amount:
 
 def suffix(s: str, amount: Amount) -> Amount:
     """Read the multiplier, percent sign, currency or unit that follows an amount; changes and returns it."""
-    twice = _TWICE.match(s, amount.end) if amount.sort == "n" else None
+    twice = _TWICE.match(s, amount.end) if s.startswith(" (", amount.end) and amount.sort == "n" else None
     if twice is not None:  # 14 (fourteen) days
         word = classify(twice[1])
         if word is not None and word.sort == "cardinal" and (str(value_of(word.atoms)),) == amount.values:
