@@ -167,7 +167,28 @@ def test_nothing_arises_at_a_joint() -> None:
         ("minus.", "Fourteen"),
         ("14\n- ", "Months"),
     ]:
-        run(f"It is about twenty words {first} {second} and so on. Then more.", range(99))
+        run(f"It is about some words {first} {second} and so on. Then more.", range(99))
+
+
+def test_a_joint_that_cuts_a_number_is_not_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Were a piece to end inside a number, each half would stand alone, and still neither is said as it is."""
+    hits = with_snippet("It takes 9 days and costs 99 kr in all of our shops.")
+    draft = "What you asked us about takes 9 99 kr in all of our shops. And more of it."
+
+    calls = itertools.count()
+
+    def inside(self: Sentences) -> int | None:
+        assert next(calls) < 20, "the pieces do not end"
+        at = self._rest.find("9 99 kr")
+        return at + 2 if at >= 0 else self._rest.find("shops. ") + 7 if "shops. " in self._rest else None
+
+    monkeypatch.setattr(Sentences, "_next_end", inside)
+    sentences = Sentences(hits, "en")
+    said = "".join(text.text for text in sentences.feed(draft))
+    assert check("What you asked us about takes 9 ", [hits[0].snippet]).passed
+    assert check("99 kr in all of our shops. ", [hits[0].snippet]).passed
+    assert "99" not in said
+    assert sentences.finish() is None
 
 
 def test_a_refusal_does_not_make_a_number() -> None:
