@@ -6,6 +6,11 @@ import tempfile
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
+
+# Other examples each time, but where changes are judged; no deadline, since shared machines stall.
+settings.register_profile("suite", max_examples=50, derandomize="CI" in os.environ, deadline=None)
+settings.load_profile("suite")
 
 
 @pytest.fixture(scope="session", autouse=True)

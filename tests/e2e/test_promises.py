@@ -22,7 +22,7 @@ from agent.testing.network import network
 
 from .independent import unsupported
 from .plain import plain
-from .questions import OFF_TOPIC, Asked, questions
+from .questions import Asked, questions
 from .shipped import KB, knowledge
 
 NO_SOURCES = {
@@ -127,17 +127,17 @@ async def test_nothing_made_up_comes_through(autojump_clock: trio.testing.MockCl
 
 async def test_true_drafts_are_answered(autojump_clock: trio.testing.MockClock) -> None:
     """A model that makes nothing up is let through: 95 % of the on-topic questions are answered, none off topic."""
-    run = await ask_all(questions(KB)[::2], 0.0)
+    run = await ask_all(questions(KB)[::3], 0.0)
     check_every(run)
     check_refusals(run)
     outcomes = run.outcomes(on_topic=True)
     assert outcomes["answered"] >= 0.95 * outcomes.total(), outcomes
-    assert run.outcomes(on_topic=False) == {"no_sources": len(OFF_TOPIC) // 2}
+    assert set(run.outcomes(on_topic=False)) == {"no_sources"}
 
 
 async def test_both_kinds_occur(autojump_clock: trio.testing.MockClock) -> None:
     """A model that makes a number up in half of its drafts is answered by some refusals and some answers."""
-    run = await ask_all(questions(KB)[::4], 0.5)
+    run = await ask_all(questions(KB)[::5], 0.5)
     check_every(run)
     check_refusals(run)
     outcomes = run.outcomes(on_topic=True)

@@ -35,6 +35,7 @@ def _logged() -> Iterator[None]:
     root.level, root.handlers = before
 
 
+@pytest.mark.proof
 async def test_a_short_soak_keeps_every_promise(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -26,7 +26,7 @@ def by_rows(text: str, source: bool) -> tuple[Token, ...]:
         return tokens(text, source=source)
 
 
-@settings(max_examples=600, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
 @given(TEXTS, st.booleans(), st.booleans())
 def test_same_tokens(text: str, source: bool, tight: bool) -> None:
     """With and without the shortcuts a text has the same tokens."""

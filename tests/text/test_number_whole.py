@@ -120,7 +120,7 @@ FORMS: dict[str, Callable[[int], str]] = {
 }  # fmt: skip
 
 
-@settings(max_examples=400)
+@settings(max_examples=200)
 @given(st.lists(WORDS, max_size=12), FRESH, st.sampled_from(sorted(FORMS)), st.integers(0, 12), st.booleans())
 def test_invented_number(words: list[str], value: int, form: str, place: int, spaced: bool) -> None:
     """A number that no snippet holds blocks the answer, wherever and in whatever form it stands."""
