@@ -55,16 +55,15 @@ class Say:
     fail: bool = False
 
 
-class BreakableModel:
-    """Drafts what it is told, one `Say` per attempt (the last repeats); `fault` makes its next step raise."""
+class _Breakable:
+    """Pauses, and raises out of the next pause when it is told to break."""
 
-    def __init__(self, drafts: Sequence[Say]) -> None:
-        self._drafts = drafts
+    def __init__(self) -> None:
         self._poke = trio.Event()
         self._fault = False
 
     def fault(self) -> None:
-        """Break: a bug in the model's client, not a failure it knows of."""
+        """Break: a bug, not a failure that anyone expects."""
         self._fault = True
         self._poke.set()
 
@@ -74,7 +73,15 @@ class BreakableModel:
         if self._fault:
             self._fault = False
             self._poke = trio.Event()
-            raise RuntimeError(f"the model broke at {SENTINEL}")
+            raise RuntimeError(f"{type(self).__name__} broke at {SENTINEL}")
+
+
+class BreakableModel(_Breakable):
+    """Drafts what it is told, one `Say` per attempt (the last repeats)."""
+
+    def __init__(self, drafts: Sequence[Say]) -> None:
+        super().__init__()
+        self._drafts = drafts
 
     async def stream(self, prompt: Prompt, evidence: Sequence[Hit]) -> AsyncGenerator[Delta, None]:
         """Yield the draft of this attempt."""
@@ -88,28 +95,14 @@ class BreakableModel:
         yield Delta(say.text[half:])
 
 
-class BreakableExecutor:
-    """Sleeps before and after `begin()`; remembers every effect; `fault` makes its next step raise."""
+class BreakableExecutor(_Breakable):
+    """Sleeps before and after `begin()`, and remembers every effect."""
 
     def __init__(self, before: float, after: float) -> None:
+        super().__init__()
         self.before = before
         self.after = after
         self.begun: list[str] = []
-        self._poke = trio.Event()
-        self._fault = False
-
-    def fault(self) -> None:
-        """Break: a bug in the executor."""
-        self._fault = True
-        self._poke.set()
-
-    async def _pause(self, seconds: float) -> None:
-        with trio.move_on_after(seconds):
-            await self._poke.wait()
-        if self._fault:
-            self._fault = False
-            self._poke = trio.Event()
-            raise RuntimeError(f"the executor broke at {SENTINEL}")
 
     async def run(self, call: Call, begin: Callable[[], None]) -> Mapping[str, Any]:
         """Carry out a call, slowly."""
