@@ -118,7 +118,6 @@ class App:
         self._gate = Gate()
         self._edge: Edge | None = None
         self._live: LiveKnowledge | None = None
-        self._ready = False
         self._drain = trio.Event()
         self._all = trio.CancelScope()
         self._streams: set[trio.CancelScope] = set()  # of connections that other tasks serve
@@ -183,7 +182,7 @@ class App:
             self._edge = self._make_edge(parts)
             if listeners:
                 await serving.start(serve, listeners, self._edge)
-            self._ready = True
+            self._gate.open()  # also where there is no socket to open it
             task_status.started(self)
             await self._drain.wait()
             with trio.move_on_after(DRAIN_TIMEOUT):
@@ -192,9 +191,6 @@ class App:
             with trio.move_on_after(CLOSE_TIMEOUT + FLUSH_TIMEOUT):
                 await self._edge.cap.wait_unused()  # plain HTTP, and handshakes, whose sessions are told too
             serving.cancel_scope.cancel()
-
-    def _is_ready(self) -> bool:
-        return self._ready and not self._drain.is_set()
 
     async def _bind(self) -> list[trio.SocketListener]:
         _raise_file_limit(self.settings.max_connections + SPARE_FILES)
@@ -254,7 +250,7 @@ class App:
         async def handler(connection: Connection) -> None:
             await Session(parts, connection, connection.outbox, connection.agent_v1).run()
 
-        contents = Contents(asyncapi.document(), mermaid(TABLE), self.metrics.text, self._is_ready)
+        contents = Contents(asyncapi.document(), mermaid(TABLE), self.metrics.text, lambda: self._gate.ready)
         return Edge(
             admission=Admission.of(self.settings, self.port),
             handler=handler,
