@@ -21,6 +21,7 @@ HELP = """\
 Type a question. While it is answered: /cancel or Ctrl-C stops it, another question interrupts it.
 /confirm [N] runs a suggested action, /reject [N] declines it, /quit or Ctrl-C twice leaves."""
 TWICE = 2.0  # seconds within which a second Ctrl-C leaves
+OFFERED_WITHIN = 1.0  # seconds after an answer in which a piped confirm waits for its suggestion
 
 REFUSALS = {
     "no_sources": "refused: the knowledge base has nothing on this",
@@ -51,9 +52,10 @@ class Chat:
         self._write = write
         self._interactive = interactive
         self._now = now
-        self._open: set[str] = set()  # messages without an end yet
+        self._open: set[str] = set()  # messages and actions without an end yet
         self._quiet = trio.Event()  # set while no message is open
         self._quiet.set()
+        self._offered = trio.Event()  # set by a suggestion, until the next message
         self._midline = False
         self._suggested: list[str] = []  # every suggestion of this chat; N is its place, from 1
         self._live: list[str] = []
@@ -109,15 +111,23 @@ class Chat:
         elif command == "/cancel":
             await self._client.cancel()
         elif command in ("/confirm", "/reject"):
+            if not self._interactive and not self._live:
+                with trio.move_on_after(OFFERED_WITHIN):
+                    await self._offered.wait()
             suggestion = self._chosen(rest)
             if suggestion is not None:
+                self._begin(suggestion)
                 await (self._client.confirm if command == "/confirm" else self._client.reject)(suggestion)
         elif command.startswith("/"):
             self._line(HELP)
         else:
-            id = await self._client.ask(line)
-            self._open.add(id)
-            self._quiet = trio.Event()
+            self._begin(await self._client.ask(line))
+
+    def _begin(self, id: str) -> None:
+        """Note a message or an action that the server owes an end."""
+        self._open.add(id)
+        self._quiet = trio.Event()
+        self._offered = trio.Event()
 
     def _chosen(self, number: str) -> str | None:
         """Return the suggestion a person means: the N-th, or without N the newest that is live."""
@@ -149,6 +159,7 @@ class Chat:
     def _suggestion(self, frame: Frame) -> None:
         self._suggested.append(frame["suggestionId"])
         self._live.append(frame["suggestionId"])
+        self._offered.set()
         number = len(self._suggested)
         left = max(0, round(frame.get("expiresAt", 0) / 1000 - self._now()))
         countdown = f"; {left} s left" if "expiresAt" in frame else ""
@@ -170,6 +181,7 @@ class Chat:
             self._live.remove(id)
         number = self._suggested.index(id) + 1 if id in self._suggested else "?"
         self._line(f"= [{number}] {words}")
+        self._ended(frame)
 
     def _error(self, frame: Frame) -> None:
         self._line(f"! {plain(frame['message'])} ({frame['code']})")
@@ -177,7 +189,7 @@ class Chat:
             self._ended(frame)
 
     def _ended(self, frame: Frame) -> None:
-        self._open.discard(frame.get("id", ""))
+        self._open.difference_update((frame.get("id"), frame.get("suggestionId")))
         if not self._open:
             self._quiet.set()
 

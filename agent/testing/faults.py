@@ -132,11 +132,6 @@ class PipeEnd(trio.abc.HalfCloseableStream):
             half.gone = True
             half.wake()
 
-    def read_at_most(self, room: int) -> None:
-        """Let only so many bytes wait for this end before the other's sends are held back."""
-        self._in.room = room
-        self._in.wake()
-
 
 End = TypeVar("End", bound=PipeEnd)
 

@@ -252,6 +252,34 @@ async def test_piped_lines_wait_for_the_answer_before_them(nursery: trio.Nursery
     assert terminal.status == 0
 
 
+async def test_a_piped_confirm_waits_for_its_suggestion_and_its_outcome(
+    nursery: trio.Nursery, autojump_clock: trio.testing.MockClock
+) -> None:
+    """Suggestions follow the answer, and leaving at once would stop what was just confirmed."""
+    terminal = Terminal(nursery, interactive=False)
+    await terminal.types("one", "/confirm", "/quit")
+    terminal.wire.says(CITED)
+    terminal.wire.says({"type": "action_suggestion", "suggestionId": "s1", "action": "a", "payload": {}})
+    await trio.testing.wait_all_tasks_blocked()
+    assert (terminal.wire.sent, terminal.status) == (["one", ("confirm", "s1")], None)
+    await terminal.sees(
+        {"type": "action_executed", "suggestionId": "s1", "result": {"success": True, "data": {}}}
+    )
+    assert terminal.status == 0
+
+
+async def test_a_piped_confirm_of_nothing_waits_for_a_moment_only(
+    nursery: trio.Nursery, autojump_clock: trio.testing.MockClock
+) -> None:
+    """An answer without a suggestion does not hold up the lines after it."""
+    terminal = Terminal(nursery, interactive=False)
+    await terminal.types("one", "/confirm", "/quit")
+    await terminal.sees(CITED)
+    await trio.sleep(2)
+    assert "no such suggestion" in terminal.screen
+    assert terminal.status == 0
+
+
 async def asked(*frames: Frame) -> tuple[int, str, str]:
     """Return status, output and complaint of `ask` to a server that sends `frames`."""
     wire, out, err = Wire(), [""], [""]
