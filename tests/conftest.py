@@ -1,4 +1,4 @@
-"""What holds for every test: no server that a test starts writes to the user's own folders."""
+"""What holds for every test: a deadline, and no server that a test starts writes to the user's own folders."""
 
 import gc
 import os
@@ -7,6 +7,15 @@ from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
+
+from .deadline import (
+    pytest_addoption,
+    pytest_runtest_call,
+    pytest_runtest_setup,
+    pytest_runtest_teardown,
+)
+
+__all__ = ["pytest_addoption", "pytest_runtest_call", "pytest_runtest_setup", "pytest_runtest_teardown"]
 
 # Other examples each time, but where changes are judged; no deadline, since shared machines stall.
 settings.register_profile("suite", max_examples=50, derandomize="CI" in os.environ, deadline=None)

@@ -9,6 +9,8 @@ import trio
 from ..errors import WireClosed
 from ..session.outbox import Outbox
 
+PATIENCE = 120.0  # seconds that a test waits for a frame; longer than any deadline of a session
+
 
 class MemoryWire:
     """A `Wire` whose client is the test itself.
@@ -104,8 +106,15 @@ class MemoryWire:
         return [frame for _, frame in self.frames if not kinds or frame["type"] in kinds]
 
     async def until(self, kind: str, count: int = 1) -> dict[str, Any]:
-        """Wait until `count` frames of a type have begun; return the last of them."""
-        while len(self.sent(kind)) < count:
-            self._grown = trio.Event()
-            await self._grown.wait()
-        return self.sent(kind)[count - 1]
+        """Wait until `count` frames of a type have begun; return the last of them.
+
+        Raises AssertionError, with what came instead, after PATIENCE seconds: on virtual time a wait without an end
+        would not sleep but spin.
+        """
+        with trio.move_on_after(PATIENCE):
+            while len(self.sent(kind)) < count:
+                self._grown = trio.Event()
+                await self._grown.wait()
+        came = self.sent(kind)
+        assert len(came) >= count, f"{len(came)} of {count} {kind} came, in all {self.sent()}"
+        return came[count - 1]
