@@ -1,33 +1,57 @@
-"""What must hold after a run in the lab, whatever was struck: the session's invariants, from its transcript."""
+"""What must hold after a run in the lab, whatever was struck: the session's invariants, from its transcript.
+
+What was owed to a client is told by time: what it said or was told of at least PATIENT seconds before its connection
+began to end must have had its end by then. What a cancel must stop is told by order: the transcript has each frame
+where it was handled and each effect where it began.
+"""
 
 import gc
 from collections import Counter
 from typing import Any
 
 from ..protocol import inbound
-from .lab import SENTINEL, Entry, Lab, is_frame, is_received
+from ..session.events import Disconnected, Drain, Kill
+from .fakes import SENTINEL, Began, CutOff, Finished
+from .lab import STOPPED, Entry, Lab, is_frame, is_received
+from .raw import is_close
+
+PATIENT = 45.0  # virtual seconds in which everything has its end: a suggestion 30, an action's deadline 10 and 2 x 2
 
 
-async def violations(lab: Lab, cut: bool, slow: bool) -> list[str]:
+async def violations(lab: Lab, slow: bool) -> list[str]:
     """Return every broken invariant as a sentence; empty when all hold.
 
-    cut: the connection ended before the client closed it, so what was owed may not have been sent.
     slow: the client did not read all the time, so a `stream_end` may be written late.
     """
     found = [
-        *_ends(lab.transcript, cut),
+        *_ends(lab.transcript),
         *_silence(lab.transcript, slow),
         *_numbers(lab.transcript, lab.figures.words),
         *_effects(lab),
-        *_suggestions(lab.transcript, cut),
+        *await _records(lab),
+        *_suggestions(lab.transcript),
         *await _nothing_left(lab),
     ]
     return [f"{name}: {what}" for name, what in found]
 
 
-def _ends(transcript: list[Entry], cut: bool) -> list[tuple[str, str]]:
+def overstays(lab: Lab) -> list[str]:
+    """Return I6 when a connection goes on although the server has said goodbye, PATIENT seconds ago, and waits."""
+    said = [entry for entry in lab.transcript if entry.who == "<-" and is_close(entry.what)]
+    return [f"I6: it is still open after {said[0]}"] if said and not lab.parted.is_set() else []
+
+
+def _parting(transcript: list[Entry]) -> float:
+    """Return when the connection began to end, at the client's or the operator's wish; infinity when never."""
+    return min((entry.at for entry in transcript if entry.who == "--"), default=float("inf"))
+
+
+def _ends(transcript: list[Entry]) -> list[tuple[str, str]]:
     """I1: one stream_end per accepted message; `done` has one response, `cancelled` none."""
-    asked = Counter(entry.what.id for entry in transcript if is_received(entry, inbound.Message))
+    messages = [entry for entry in transcript if is_received(entry, inbound.Message)]
+    asked = Counter(entry.what.id for entry in messages)
+    last = {entry.what.id: entry.at for entry in messages}
+    parting = _parting(transcript)
     refused = Counter(entry.what.get("id") for entry in transcript if _is_rejection(entry))
     ends: Counter[str] = Counter()
     done: Counter[str] = Counter()
@@ -39,6 +63,7 @@ def _ends(transcript: list[Entry], cut: bool) -> list[tuple[str, str]]:
     found = []
     for message, count in asked.items():
         owed = count - refused[message]
+        cut = parting - last[message] < PATIENT
         if ends[message] > owed or (ends[message] < owed and not cut):
             found.append(("I1", f"{message}: {owed} accepted, {ends[message]} stream_end"))
         if responses[message] > done[message] or (responses[message] < done[message] and not cut):
@@ -84,29 +109,134 @@ def _numbers(transcript: list[Entry], words: set[str]) -> list[tuple[str, str]]:
 
 
 def _effects(lab: Lab) -> list[tuple[str, str]]:
-    """I4: an effect begins at most once, and only if its user confirmed it; a stopped one never began."""
-    confirmed = {
-        entry.what.suggestion_id for entry in lab.transcript if is_received(entry, inbound.ConfirmAction)
-    }
-    begun = Counter(lab.executor.begun)
+    """I4: an effect begins at most once, only if its user confirmed it, and never after it was stopped."""
+    transcript = lab.transcript
+    begun = Counter(entry.what.suggestion_id for entry in transcript if isinstance(entry.what, Began))
     found = [("I4", f"{sid} began {count} times") for sid, count in begun.items() if count > 1]
-    found += [("I4", f"{sid} began unconfirmed") for sid in begun if sid not in confirmed]
-    stopped = {
+    closed = {
         entry.what["suggestionId"]
-        for entry in lab.transcript
-        if is_frame(entry, "action_executed") and entry.what["result"] == {"cancelled": True}
+        for entry in transcript
+        if is_frame(entry, "action_closed")
+        or (is_frame(entry, "action_executed") and entry.what["result"] == {"cancelled": True})
     }
-    return found + [("I4", f"{sid} was told cancelled, and began") for sid in stopped & set(begun)]
+    found += [("I4", f"{sid} was told closed or cancelled, and began") for sid in sorted(closed & set(begun))]
+    made = {
+        entry.what["suggestionId"]: entry.what["id"]
+        for entry in transcript
+        if is_frame(entry, "action_suggestion")
+    }
+    for place, entry in enumerate(transcript):
+        if isinstance(entry.what, Began):
+            sid = entry.what.suggestion_id
+            confirmed = _confirmed(transcript[:place], sid)
+            if confirmed is None:
+                found.append(("I4", f"{sid} began unconfirmed"))
+                continue
+            stops = _stops(transcript[: place + 1], confirmed, sid, made.get(sid))
+            found += [("I4", f"{sid} began at {entry.at:g} after {stop}") for stop in stops[:1]]
+    return found + _after_a_kill(transcript)
 
 
-def _suggestions(transcript: list[Entry], cut: bool) -> list[tuple[str, str]]:
+def _confirmed(before: list[Entry], sid: str) -> int | None:
+    """Return the place of the confirm that was taken: the first that was not answered as unknown."""
+    unknown = sum(
+        is_frame(entry, "error")
+        and entry.what["code"] == "unknown_suggestion"
+        and entry.what.get("suggestionId") == sid
+        for entry in before
+    )
+    confirms = [
+        place
+        for place, entry in enumerate(before)
+        if is_received(entry, inbound.ConfirmAction) and entry.what.suggestion_id == sid
+    ]
+    return confirms[unknown] if len(confirms) > unknown else None
+
+
+def _stops(before: list[Entry], confirmed: int, sid: str, message: str | None) -> list[Entry]:
+    """Return what should have stopped an action for good, of all that happened until its effect began, the last entry.
+
+    A drain counts before the confirm, and a client's leaving when the clock has moved on since (the server need not
+    have noticed within the instant) and the session was still there (a kill leaves the action its deadline).
+    """
+    begins_at = before[-1].at
+    killed = min((entry.at for entry in before if isinstance(entry.what, Kill)), default=begins_at)
+    found = []
+    for place, entry in enumerate(before):
+        match entry.what:
+            case Drain():
+                stops = place < confirmed
+            case inbound.Cancel():
+                stops = place > confirmed and _cancels(before[:place], entry, message)
+            case inbound.RejectAction():
+                stops = place > confirmed and entry.what.suggestion_id == sid
+            case Disconnected():
+                stops = True
+            case _:
+                left = entry.who == "--" and entry.at < min(begins_at, killed)
+                stops = left or entry.what == STOPPED
+        if stops:
+            found.append(entry)
+    return found
+
+
+def _cancels(before: list[Entry], cancel: Entry, message: str | None) -> bool:
+    """Whether a cancel is about the confirmed action that `message` led to.
+
+    One without an id, or with that of the message in progress, stops whatever was confirmed. One with another id is
+    about the message itself while that waits in the queue.
+    """
+    if cancel.what.id is None or cancel.what.id == cancel.turn:
+        return True
+    waits = 0
+    for entry in before:
+        if is_received(entry, inbound.Message) and entry.what.id == message:
+            waits += 1
+        elif (is_frame(entry, "stream_end") or _is_rejection(entry)) and entry.what.get("id") == message:
+            waits -= 1
+    return cancel.what.id == message and waits == 0
+
+
+def _after_a_kill(transcript: list[Entry]) -> list[tuple[str, str]]:
+    """A kill leaves the action that runs its deadline; what only waits, as all does during a turn, never begins."""
+    for place, entry in enumerate(transcript):
+        if isinstance(entry.what, Kill):
+            later = [each.what for each in transcript[place:] if isinstance(each.what, Began)]
+            if len(later) > (entry.turn is None):
+                return [("I4", f"{later[-1].suggestion_id} waited, and began after {entry}")]
+    return []
+
+
+async def _records(lab: Lab) -> list[tuple[str, str]]:
+    """I4, I5: what began is carried out or has its deadline, and the ledger has what became of it."""
+    kinds: dict[str, set[type]] = {}
+    for entry in lab.transcript:
+        if isinstance(entry.what, Began | Finished | CutOff):
+            kinds.setdefault(entry.what.suggestion_id, set()).add(type(entry.what))
+    found = [
+        ("I5", f"{sid} began and was cut off before its deadline")
+        for sid, kind in kinds.items()
+        if CutOff in kind and not lab.stopped
+    ]
+    for row in await lab.ledger.rows():
+        kind = kinds.pop(row.suggestion_id, set())
+        allowed = (
+            ("done",) if Finished in kind else ("unknown",) if Began in kind else ("cancelled", "failed")
+        )
+        if row.status not in allowed:
+            found.append(("I5", f"{row.suggestion_id} is {row.status} in the ledger, and not {allowed}"))
+    return found + [("I4", f"{sid} began without a row in the ledger") for sid in kinds]
+
+
+def _suggestions(transcript: list[Entry]) -> list[tuple[str, str]]:
     """I5: each suggestion ends once, and its client is told."""
+    parting = _parting(transcript)
     rejects = Counter(
         entry.what.suggestion_id for entry in transcript if is_received(entry, inbound.RejectAction)
     )
     found = []
-    for made in [entry.what for entry in transcript if is_frame(entry, "action_suggestion")]:
-        sid = made["suggestionId"]
+    for made in [entry for entry in transcript if is_frame(entry, "action_suggestion")]:
+        sid = made.what["suggestionId"]
         about = [each.what for each in transcript if each.who == "<-" and _is_about(each.what, sid)]
         closed = sum(frame["type"] == "action_closed" for frame in about)
         results = [frame["result"] for frame in about if frame["type"] == "action_executed"]
@@ -115,6 +245,10 @@ def _suggestions(transcript: list[Entry], cut: bool) -> list[tuple[str, str]]:
         stopped = 0 if closed else results.count({"cancelled": True})
         # A closed suggestion says so again to each reject that comes after.
         ends = min(closed, max(1, closed - rejects[sid])) + ran + stopped
+        confirmed = _confirmed(transcript, sid)
+        let_go = confirmed is not None and any(isinstance(each.what, Kill) for each in transcript[confirmed:])
+        latest = made.at if confirmed is None else transcript[confirmed].at
+        cut = let_go or parting - latest < PATIENT
         if ends > 1 or (ends < 1 and not cut):
             found.append(("I5", f"{sid} was told of {ends} ends"))
     return found
@@ -126,23 +260,26 @@ def _is_about(what: Any, sid: str) -> bool:
 
 async def _nothing_left(lab: Lab) -> list[tuple[str, str]]:
     """I6: no task, timer, level, registry entry or object of a session is left; every claimed row has its end."""
-    found = []
-    if len(lab.registry) or lab.registry.armed or lab.edge.cap.used or lab.runner.running:
+    found = [("I6", f"when the connection had ended {what}") for what in lab.left_behind]
+    if not lab.parted.is_set():
+        found.append(("I6", "the connection did not end"))
+    if not lab.over.is_set():
+        found.append(("I6", "the server did not end"))
+    runner, registry = lab.app.runner, lab.app.registry
+    running = runner.running if runner else 0
+    if len(registry) or registry.armed or lab.app.cap.used or running:
         found.append(
             (
                 "I6",
-                f"{len(lab.registry)} sessions, {lab.registry.armed} timers, {lab.edge.cap.used} connections, "
-                f"{lab.runner.running} actions left",
+                f"{len(registry)} sessions, {registry.armed} timers, {lab.app.cap.used} connections, "
+                f"{running} actions left",
             )
         )
     open_rows = [row.suggestion_id for row in await lab.ledger.rows() if row.status == "claimed"]
     found += [("I6", f"{sid} has no end in the ledger") for sid in open_rows]
     found += [("I6", f"the level {name} is {level}") for name, level in lab.figures.levels.items() if level]
-    tasks = [
-        task.name for task in lab.nursery.child_tasks if not task.name.endswith(("keep_time", "read_all"))
-    ]
+    tasks = [task.name for task in lab.nursery.child_tasks if not task.name.endswith("read_all")]
     found += [("I6", f"the task {name} is left") for name in tasks]
     gc.collect()
-    alive = [ref() for ref in lab.watched]
-    found += [("I6", f"{type(each).__name__} is still alive") for each in alive if each is not None]
+    found += [("I6", f"the {side} session is alive") for side, ref in lab.watched.items() if ref()]
     return found

@@ -100,6 +100,11 @@ class PipeEnd(trio.abc.HalfCloseableStream):
 
     # --- the same without waiting
 
+    @property
+    def closed(self) -> bool:
+        """Whether this end was closed."""
+        return self._closed
+
     def feed(self, data: bytes) -> None:
         """Send at once, whatever the room."""
         self._out.data += data

@@ -2,8 +2,9 @@
 
 A step is a time that the event loop resumes a task of the struck connection or of an action it started. A first run
 counts them; then the scenario is run once per step k, on virtual time with seeded scheduling, and struck just before
-its k-th step. After each run the census is taken (census.py). A point is a distinct (scenario, strike, k) at one seed;
-the same seed gives the same run in every process.
+its k-th step, up to the last of its closing: the script's end is not the connection's. After each run the census is
+taken (census.py). A point is a distinct (scenario, strike, k) at one seed; the same seed gives the same run in every
+process.
 
     python -m agent.testing.inject                          every scenario and strike, with the number of points
     python -m agent.testing.inject SCENARIO STRIKE K        one point again, with its transcript
@@ -15,22 +16,29 @@ import argparse
 import gc
 import logging
 import sys
+import traceback
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 import structlog
 import trio
 import trio._core._run as trio_run
 from trio.testing import MockClock
 
-from .census import violations
-from .lab import SIDE, Entry, Lab, RawClient
-from .plots import CUTS, PATIENCE, STRIKES, Plot, plots
+from .census import PATIENT, overstays, violations
+from .lab import INNOCENT, SIDE, STRUCK, Lab
+from .plots import PATIENCE, Plot, plots
+from .raw import RawClient
+from .strikes import STRIKES
+from .watchdog import Overdue, Watchdog, limited
 
 SEED = 1
-SETTLE = 45.0  # virtual seconds until everything a strike started has ended: expiry, an action's deadline
-WATCHDOG = 100_000  # steps of any task: a run that takes more spins
+STEPS = 20_000  # of any task: a run that takes more spins (the longest takes 2,000)
+NAMED = 1000  # of the steps after that are counted by task, to say who spins
+REAL_SECONDS = 20.0  # a run takes hundredths of one
 
 
 class _Striker(trio.abc.Instrument):
@@ -39,27 +47,35 @@ class _Striker(trio.abc.Instrument):
     An exception inside an instrument would switch it off without a word, so it is kept and raised after the run.
     """
 
-    def __init__(self, k: int, strike: Callable[[], None]) -> None:
+    def __init__(self, k: int, strike: Callable[[], None], watchdog: Watchdog) -> None:
         self.steps = 0
         self.total = 0
         self.error: Exception | None = None
+        self.counting = True
         self._k = k
         self._strike = strike
-        self.counting = False
+        self._watchdog = watchdog
+        self._spinners: Counter[str] = Counter()
 
     def before_task_step(self, task: trio.lowlevel.Task) -> None:
         """Count a step; strike when it is the one."""
         self.total += 1
-        if not self.counting or task.context.get(SIDE) != "struck":
+        if self.total > STEPS:
+            self._spins(task)
+        if not self.counting or task.context.get(SIDE) != STRUCK:
             return
         self.steps += 1
-        if self.steps == self._k or self.total == WATCHDOG:
+        if self.steps == self._k:
             try:
-                if self.total == WATCHDOG:
-                    raise RuntimeError("the run spins")
                 self._strike()
             except Exception as error:  # noqa: BLE001 - see above
                 self.error = error
+
+    def _spins(self, task: trio.lowlevel.Task) -> None:
+        self._spinners[task.name] += 1
+        if self.total == STEPS + NAMED:
+            names = ", ".join(f"{name} {count}" for name, count in self._spinners.most_common(3))
+            self._watchdog.bite(f"over {STEPS} steps, of the last {NAMED}: {names}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +89,7 @@ class Point:
     steps: int
     broken: tuple[str, ...]
     transcript: tuple[str, ...]
+    hung: bool = False  # it did not end by itself
 
     def __str__(self) -> str:
         head = f"{self.scenario} struck by {self.strike} at step {self.k}, seed {self.seed}"
@@ -81,53 +98,104 @@ class Point:
 
 
 def run_point(plot: Plot, strike: str, k: int, seed: int = SEED) -> Point:
-    """Run a scenario and strike before its k-th step (0: never); return what the census found."""
+    """Run a scenario and strike before its k-th step (0: never); return what the census found.
+
+    A server that falls breaks I7. A run that does not end by itself is ended, and what was running is said.
+    """
     setattr(trio_run, "_ALLOW_DETERMINISTIC_SCHEDULING", True)  # noqa: B010 - a Final, for tests of trio's own
     trio_run._r.seed(seed)
-    return trio.run(_run, plot, strike, k, seed, clock=MockClock(autojump_threshold=0))
+    run, hung = _Run(plot, strike), False
+    try:
+        with limited(REAL_SECONDS) as watchdog:
+            trio.run(run, k, watchdog, clock=MockClock(autojump_threshold=0))
+    except Overdue as overdue:
+        hung = True
+        run.broken.append(f"the run hangs: {overdue}")
+    except Exception as error:  # noqa: BLE001 - the server has fallen, and every client with it
+        run.broken.append(f"I7: the server fell: {_first(error)}")
+    if run.striker is not None and run.striker.error is not None:
+        raise run.striker.error
+    steps = run.striker.steps if run.striker else 0
+    return Point(plot.name, strike, k, seed, steps, tuple(run.broken), run.transcript, hung)
 
 
-async def _run(plot: Plot, strike: str, k: int, seed: int) -> Point:
-    broken: list[str] = []
-    async with trio.open_nursery() as nursery:
-        lab = Lab(nursery, plot.drafts, plot.before, plot.after)
-        client = lab.connect(room=plot.room, reads=not plot.slow)
-        innocent = lab.connect("innocent")
-
-        def hit() -> None:
-            lab.transcript.append(Entry(trio.current_time(), "!!", strike))
-            STRIKES[strike](lab, client)
-
-        striker = _Striker(k, hit)
-        trio.lowlevel.add_instrument(striker)
-        striker.counting = True
-        with trio.move_on_after(SETTLE):
-            await plot.script(lab, client)
-        striker.counting = False
-        await trio.sleep(SETTLE)
-        broken += await _innocent(lab, innocent)
-        client.end.close()
-        innocent.end.close()
-        await trio.sleep(PATIENCE)
-        trio.lowlevel.remove_instrument(striker)
-        if striker.error is not None:
-            raise striker.error
-        struck = [entry.what for entry in lab.transcript if entry.who == "!!"]
-        broken += await violations(lab, cut=bool(struck) and strike in CUTS, slow=plot.slow)
-        transcript = tuple(str(entry) for entry in lab.transcript)
-        nursery.cancel_scope.cancel()
-    return Point(plot.name, strike, k, seed, striker.steps, tuple(broken), transcript)
+def _first(error: BaseException) -> str:
+    """Return the first error of a group, and where it was raised."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f", {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
+    return f"{type(error).__name__}: {error}{where}"
 
 
-async def _innocent(lab: Lab, client: RawClient) -> list[str]:
+class _Run:
+    """One run: what it has found is there also when it does not come to its end."""
+
+    def __init__(self, plot: Plot, strike: str) -> None:
+        self.broken: list[str] = []
+        self.striker: _Striker | None = None
+        self._lab: Lab | None = None
+        self._plot = plot
+        self._strike = strike
+
+    @property
+    def transcript(self) -> tuple[str, ...]:
+        """What happened, a line each."""
+        return tuple(str(entry) for entry in self._lab.transcript) if self._lab else ()
+
+    async def __call__(self, k: int, watchdog: Watchdog) -> None:
+        """Open the lab, let the client do what it does, strike, and take the census when all has ended.
+
+        Every step counts until the connection and what it started have ended: its closing too.
+        """
+        plot = self._plot
+        async with trio.open_nursery() as nursery:
+            lab = self._lab = Lab(nursery, plot.drafts, plot.before, plot.after, plot.deaf)
+            await lab.open()
+            client = lab.connect(room=plot.room, reads=not plot.slow, answers=plot.answers)
+            innocent = lab.connect(INNOCENT)
+
+            def hit() -> None:
+                lab.note("!!", self._strike)
+                STRIKES[self._strike](lab, client)
+
+            striker = self.striker = _Striker(k, hit, watchdog)
+            trio.lowlevel.add_instrument(striker)
+            with trio.move_on_after(PATIENT):
+                await plot.script(lab, client)
+            await trio.sleep(PATIENT)
+            self.broken += overstays(lab) + await _asked(lab, innocent)
+            await _left(lab, client)
+            striker.counting = False
+            innocent.vanish()
+            lab.drain()
+            with trio.move_on_after(PATIENT):
+                await lab.over.wait()
+            await trio.sleep(PATIENCE)
+            trio.lowlevel.remove_instrument(striker)
+            self.broken += await violations(lab, slow=plot.slow)
+            nursery.cancel_scope.cancel()
+
+
+async def _asked(lab: Lab, innocent: RawClient) -> list[str]:
     """I7: another client of the same server gets its answer, unless the server goes down."""
-    if lab.registry.draining:
+    if lab.app.registry.draining or lab.stopped:
         return []
-    client.send("message", id="i", text="about nothing")
+    innocent.send("message", id="i", text="about nothing")
     with trio.move_on_after(PATIENCE):
-        await client.until("stream_end")
+        await innocent.until("stream_end")
         return []
     return ["I7: another client got no answer"]
+
+
+async def _left(lab: Lab, client: RawClient) -> None:
+    """Let the client close by the rules; one that does not answer is gone a moment later."""
+    client.goodbye()
+    with trio.move_on_after(PATIENCE):
+        await lab.parted.wait()
+    client.vanish()
+    with trio.move_on_after(PATIENCE):
+        await lab.parted.wait()
 
 
 def steps_of(plot: Plot, seed: int = SEED) -> int:
@@ -136,13 +204,18 @@ def steps_of(plot: Plot, seed: int = SEED) -> int:
 
 
 def strike_all(plot: Plot, strike: str, seed: int = SEED) -> tuple[int, list[Point]]:
-    """Strike a scenario at each of its steps; return how many points that were, and the ones that broke something."""
+    """Strike a scenario at each of its steps; return how many points that were, and the ones that broke something.
+
+    A run that had to be ended is the last: the others would take as long.
+    """
     bad = []
     steps = steps_of(plot, seed)
     for k in range(1, steps + 1):
         point = run_point(plot, strike, k, seed)
         if point.broken:
             bad.append(point)
+        if point.hung:
+            return k, bad
     return steps, bad
 
 

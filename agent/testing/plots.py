@@ -1,7 +1,7 @@
-"""The scenarios that are struck, and the strikes.
+"""The scenarios that are struck (strikes.py says with what).
 
 A plot is what a client does when nothing goes wrong; each of its waits has a deadline, because after a strike the
-frame it waits for may never come. A strike is synchronous: it happens between two steps of the server's tasks.
+frame it waits for may never come. When its script has ended, its client stays for a while and then closes.
 """
 
 from collections.abc import Awaitable, Callable
@@ -10,26 +10,32 @@ from dataclasses import dataclass
 import trio
 
 from ..config import CONFIRM_SECONDS
-from .lab import SENTINEL, Lab, RawClient, Say
+from .fakes import SENTINEL, Say
+from .lab import Lab
+from .raw import RawClient
 
 PATIENCE = 3.0  # virtual seconds a client waits for one frame
 _PLOTS: list["Plot"] = []
-STRIKES: dict[str, Callable[[Lab, RawClient], None]] = {}
-CUTS = ("eof", "reset")  # after these nothing more can be told
 
 Script = Callable[[Lab, RawClient], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """A scenario: how the lab is made, and what the client does."""
+    """A scenario: how the lab is made, and what the client does.
+
+    deaf: the executor hears of a cancel only at `begin()`. room: bytes that fit into the client's socket. answers: the
+    client answers the server's close frame.
+    """
 
     name: str
     script: Script
     drafts: tuple[Say, ...] = (Say("It costs 299 kr."),)
     before: float = 0.0
     after: float = 0.0
+    deaf: bool = False
     room: int = 1 << 30
+    answers: bool = True
 
     @property
     def slow(self) -> bool:
@@ -196,64 +202,92 @@ async def webhook_that_hangs(lab: Lab, client: RawClient) -> None:
     await heard(client, "action_executed")
 
 
-def strike(function: Callable[[Lab, RawClient], None]) -> Callable[[Lab, RawClient], None]:
-    """Name a strike after its function."""
-    STRIKES[function.__name__] = function
-    return function
+async def confirmed(client: RawClient) -> None:
+    """Ask for an action and confirm it."""
+    (sid, *_) = await suggested(client)
+    client.send("confirm_action", suggestionId=sid)
 
 
-@strike
-def cancel(lab: Lab, client: RawClient) -> None:
-    """The client cancels."""
-    client.send("cancel")
+@plot(before=0.1, after=0.05)
+async def cancel_by_the_id_of_what_led_to_it(lab: Lab, client: RawClient) -> None:
+    """Two questions led to an action each; the first one's is stopped, the second one's runs."""
+    await suggested(client)
+    client.send("message", id="b", text="open a ticket")
+    await heard(client, "action_suggestion", 2)
+    for frame in [frame for frame in client.frames if frame["type"] == "action_suggestion"]:
+        client.send("confirm_action", suggestionId=frame["suggestionId"])
+    await trio.sleep(0.05)
+    client.send("cancel", id="a")
+    await heard(client, "action_executed", 2)
 
 
-@strike
-def cancel_of_the_scope(lab: Lab, client: RawClient) -> None:
-    """The turn's scope is cancelled by something other than the session."""
-    session = lab.session()
-    if session is not None and session._turn is not None:
-        session._turn._scope.cancel()
+@plot(before=0.05, after=0.05, deaf=True)
+async def executor_that_hears_late(lab: Lab, client: RawClient) -> None:
+    """An executor prepares its effect where no cancel reaches it."""
+    await confirmed(client)
+    await heard(client, "action_executed")
 
 
-@strike
-def eof(lab: Lab, client: RawClient) -> None:
-    """The client closes its half."""
-    client.end.eof()
+@plot(before=1.0, after=1.0)
+async def client_gone_before_its_action_begins(lab: Lab, client: RawClient) -> None:
+    """A client confirms and resets the connection."""
+    await confirmed(client)
+    await trio.sleep(0.5)
+    client.reset()
+    await trio.sleep(3)
 
 
-@strike
-def reset(lab: Lab, client: RawClient) -> None:
-    """The connection is reset."""
-    client.end.reset()
+@plot(after=8.0)
+async def client_gone_while_its_action_runs(lab: Lab, client: RawClient) -> None:
+    """A client leaves in the middle of its action: the action goes on, the session does not."""
+    await confirmed(client)
+    await trio.sleep(1)
+    client.vanish()
+    await trio.sleep(8)
 
 
-@strike
-def second_message(lab: Lab, client: RawClient) -> None:
-    """The client asks again."""
-    client.send("message", id="x", text="price?")
-
-
-@strike
-def drain(lab: Lab, client: RawClient) -> None:
-    """The server begins to go down."""
+@plot(after=8.0)
+async def drain_while_an_action_runs(lab: Lab, client: RawClient) -> None:
+    """The server goes down: the action is carried out, its client is told, and then closed."""
+    await confirmed(client)
+    await trio.sleep(1)
     lab.drain()
+    await heard(client, "action_executed")
+    await trio.sleep(8)
 
 
-@strike
-def confirm(lab: Lab, client: RawClient) -> None:
-    """The client confirms the first suggestion, whether it has seen it or not."""
-    ids = [frame["suggestionId"] for frame in client.frames if frame["type"] == "action_suggestion"]
-    client.send("confirm_action", suggestionId=ids[0] if ids else "id2")
+@plot(after=8.0)
+async def drain_after_the_client_has_gone(lab: Lab, client: RawClient) -> None:
+    """The server goes down while an action runs that is nobody's any more."""
+    await confirmed(client)
+    await trio.sleep(1)
+    client.goodbye()
+    await trio.sleep(1)
+    lab.drain()
+    await trio.sleep(8)
 
 
-@strike
-def model_breaks(lab: Lab, client: RawClient) -> None:
-    """An exception out of the model."""
-    lab.model.fault()
+@plot()
+async def goodbye_in_a_turn(lab: Lab, client: RawClient) -> None:
+    """A client closes, by the rules, in the middle of an answer."""
+    client.send("message", id="a", text="price?")
+    await heard(client, "stream", 2)
+    client.goodbye()
+    await trio.sleep(1)
 
 
-@strike
-def executor_breaks(lab: Lab, client: RawClient) -> None:
-    """An exception out of the executor."""
-    lab.executor.fault()
+@plot(answers=False)
+async def client_that_stays(lab: Lab, client: RawClient) -> None:
+    """A client that answers no close frame and asks nothing of it."""
+    client.send("message", id="a", text="price?")
+    await heard(client, "response")
+
+
+@plot(answers=False)
+async def client_that_never_closes(lab: Lab, client: RawClient) -> None:
+    """The server closes on a client that breaks the rules, and the client does not answer."""
+    client.send("message", id="a", text="price?")
+    await heard(client, "response")
+    for _ in range(3):
+        client.send_text("{")
+    await heard(client, "error", 3)

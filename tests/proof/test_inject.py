@@ -5,9 +5,10 @@ from collections.abc import Iterator
 import pytest
 
 from agent.testing.inject import quiet, run_point, strike_all
-from agent.testing.plots import STRIKES, Plot, plots
+from agent.testing.plots import Plot, plots
+from agent.testing.strikes import STRIKES
 
-POINTS = 5000
+POINTS = 20_000
 POINTS_STRUCK = pytest.StashKey[int]()
 struck: dict[tuple[str, str], int] = {}
 

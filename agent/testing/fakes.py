@@ -1,0 +1,161 @@
+"""What the lab's server is made of besides its own code: a model and an executor that can be broken, and the rest."""
+
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import trio
+
+from ..config import ACTION_TIMEOUT
+from ..ports.action import Call
+from ..ports.model import Delta, Prompt
+from ..ports.search import Hit, Lang, Passage, Snippet
+
+SENTINEL = "31337"
+SNIPPETS = ("The Standard plan costs 299 kr a month.", "The notice period is 14 days.")
+
+
+@dataclass(frozen=True, slots=True)
+class Say:
+    """A draft: seconds to think, then a text in two deltas with a pause between."""
+
+    text: str
+    think: float = 0.1
+    hang: bool = False  # after the first delta
+    fail: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Began:
+    """The effect of an action began: `begin()` was granted."""
+
+    suggestion_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The effect of an action was carried out to its end."""
+
+    suggestion_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class CutOff:
+    """The effect of an action was cancelled before the deadline that it has from its beginning."""
+
+    suggestion_id: str
+
+
+class _Breakable:
+    """Pauses, and raises out of the next pause when it is told to break."""
+
+    def __init__(self) -> None:
+        self._poke = trio.Event()
+        self._fault = False
+
+    def fault(self) -> None:
+        """Break: a bug, not a failure that anyone expects."""
+        self._fault = True
+        self._poke.set()
+
+    async def _pause(self, seconds: float) -> None:
+        with trio.move_on_after(seconds):
+            await self._poke.wait()
+        if self._fault:
+            self._fault = False
+            self._poke = trio.Event()
+            raise RuntimeError(f"{type(self).__name__} broke at {SENTINEL}")
+
+
+class BreakableModel(_Breakable):
+    """Drafts what it is told, one `Say` per attempt (the last repeats)."""
+
+    def __init__(self, drafts: Sequence[Say]) -> None:
+        super().__init__()
+        self._drafts = drafts
+
+    async def stream(self, prompt: Prompt, evidence: Sequence[Hit]) -> AsyncGenerator[Delta, None]:
+        """Yield the draft of this attempt."""
+        say = self._drafts[min(prompt.attempt, len(self._drafts) - 1)]
+        await self._pause(say.think)
+        half = len(say.text) // 2
+        yield Delta(say.text[:half])
+        await self._pause(float("inf") if say.hang else 0.01)
+        if say.fail:
+            raise RuntimeError(f"the model failed at {SENTINEL}")
+        yield Delta(say.text[half:])
+
+
+class BreakableExecutor(_Breakable):
+    """Sleeps before and after `begin()`, and notes what became of every effect.
+
+    deaf: it hears of a cancel only when it calls `begin()`, as one does that prepares its effect in a thread.
+    """
+
+    def __init__(
+        self, before: float, after: float, deaf: bool = False, note: Callable[[Any], None] = lambda what: None
+    ) -> None:
+        super().__init__()
+        self.before = before
+        self.after = after
+        self.deaf = deaf
+        self.begun: list[str] = []
+        self._note = note
+
+    async def run(self, call: Call, begin: Callable[[], None]) -> Mapping[str, Any]:
+        """Carry out a call, slowly."""
+        with trio.move_on_after(ACTION_TIMEOUT, shield=self.deaf):
+            await self._pause(self.before)
+        begin()
+        self.begun.append(call.suggestion_id)
+        self._note(Began(call.suggestion_id))
+        deadline = trio.current_time() + ACTION_TIMEOUT
+        try:
+            await self._pause(self.after)
+        except trio.Cancelled:
+            if trio.current_time() < deadline:
+                self._note(CutOff(call.suggestion_id))
+            raise
+        self._note(Finished(call.suggestion_id))
+        return {"ran": call.action}
+
+
+class OneFile:
+    """A retriever that always finds the same two snippets."""
+
+    def __init__(self) -> None:
+        snippets = tuple(Snippet("kb/terms.md", text, n, n) for n, text in enumerate(SNIPPETS, 1))
+        passage = Passage("kb/terms.md", ("Terms",), "en", snippets)
+        self._hits = tuple(Hit(snippet, passage, 0.9) for snippet in snippets)
+
+    async def search(self, query: str, lang: Lang, limit: int) -> tuple[Hit, ...]:
+        """Return them, unless the question is about nothing."""
+        await trio.lowlevel.checkpoint()
+        return () if "nothing" in query else self._hits[:limit]
+
+
+class Figures:
+    """An Observer that keeps the levels and the words it was given."""
+
+    def __init__(self) -> None:
+        self.levels: dict[str, int] = {}
+        self.words: set[str] = set()
+
+    def count(self, metric: str, label: str = "") -> None:
+        """Keep the label."""
+        self.words.add(label)
+
+    def measure(self, metric: str, seconds: float) -> None:
+        """Keep nothing."""
+
+    def gauge(self, metric: str, change: int) -> None:
+        """Keep the level."""
+        self.levels[metric] = self.levels.get(metric, 0) + change
+
+
+class Noon:
+    """It is always the same moment in the world."""
+
+    def now_ms(self) -> int:
+        """Return that moment."""
+        return 1_700_000_000_000

@@ -1,0 +1,163 @@
+"""The strike proof sees what it is there to see: each planted fault breaks its invariant, and no run hangs it."""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import trio
+
+import agent.session.session
+from agent.actions.runner import Runner, Running
+from agent.session.session import Session
+from agent.storage.memory import MemoryLedger
+from agent.testing import inject
+from agent.testing.inject import quiet, run_point, strike_all
+from agent.testing.lab import Lab
+from agent.testing.plots import Plot, plots
+from agent.testing.raw import RawClient
+
+
+@pytest.fixture(autouse=True)
+def _quiet() -> Iterator[None]:
+    with quiet():
+        yield
+
+
+def nothing(*_: Any) -> None:
+    """Do nothing, where something was to be done."""
+
+
+async def at_once(*_: Any) -> None:
+    """Return at once, from what was to wait."""
+    await trio.lowlevel.checkpoint()
+
+
+def granted(running: Running) -> None:
+    """A `begin()` that refuses nobody."""
+    running._begun = True
+
+
+FAULTS: list[tuple[str, tuple[Any, str, Any], Plot, str]] = [
+    ("a stop does nothing", (Running, "stop", nothing), plots()["confirm_then_cancel"], "I4"),
+    (
+        "begin() is granted after a stop",
+        (Running, "_begin", granted),
+        replace(plots()["cancel_by_the_id_of_what_led_to_it"], deaf=True),
+        "I4",
+    ),
+    (
+        "a stop by the message's id does nothing",
+        (Running, "stop", nothing),
+        plots()["cancel_by_the_id_of_what_led_to_it"],
+        "I4",
+    ),
+    (
+        "a lost client stops nothing",
+        (Running, "stop", nothing),
+        plots()["client_gone_before_its_action_begins"],
+        "I4",
+    ),
+    (
+        "a session that left is held on to",
+        (Running, "detach", nothing),
+        plots()["client_gone_while_its_action_runs"],
+        "I6: when the connection had ended the session is alive",
+    ),
+    (
+        "a drain does not wait for what runs",
+        (Runner, "wait_idle", at_once),
+        plots()["drain_after_the_client_has_gone"],
+        "I5",
+    ),
+    (
+        "an outcome is not recorded",
+        (MemoryLedger, "record", at_once),
+        plots()["suggestion_then_confirm"],
+        "I5",
+    ),
+    (
+        "a session waits without end for its client's close",
+        (agent.session.session, "CLOSE_TIMEOUT", math.inf),
+        plots()["client_that_never_closes"],
+        "I6: it is still open after",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("fault", "plot", "said"), [row[1:] for row in FAULTS], ids=[row[0] for row in FAULTS]
+)
+def test_a_planted_fault_is_seen(
+    fault: tuple[Any, str, Any], plot: Plot, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the fault, and only with it, the scenario breaks the invariant that the fault is about."""
+    assert run_point(plot, "cancel", 0).broken == ()
+    monkeypatch.setattr(*fault)
+    broken = run_point(plot, "cancel", 0).broken
+    assert [each for each in broken if each.startswith(said)], broken
+
+
+def test_a_server_that_falls_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An error out of a session's own clean-up, which no edge is above, is told and not raised."""
+
+    def falls(*_: object) -> None:
+        raise ValueError("as planted")
+
+    monkeypatch.setattr(Running, "_cut_off", falls)
+    monkeypatch.setattr(Runner, "_finished", falls)
+    point = run_point(plots()["suggestion_then_confirm"], "cancel", 0)
+    assert point.broken[0].startswith("I7: the server fell: ValueError: as planted")
+
+
+def test_the_closing_is_struck_too() -> None:
+    """Steps are counted to the last of the connection, and a strike after the script's end strikes."""
+    plot = plots()["plain_answer"]
+    steps = inject.steps_of(plot)
+    last = run_point(plot, "reset", steps)
+    said = [line.split(maxsplit=2)[1:] for line in last.transcript]
+    assert ["<-", "close 1000"] in said
+    assert said.index(["!!", "reset"]) > said.index(["<-", "close 1000"])
+    assert last.broken == ()
+    assert not any("!!" in line for line in run_point(plot, "reset", steps + 1).transcript)
+
+
+def spinning(task: Callable[[], Any]) -> Plot:
+    async def script(lab: Lab, client: RawClient) -> None:
+        await task()
+
+    return Plot("spinning", script)
+
+
+async def never_blocks() -> None:
+    while True:
+        await trio.lowlevel.checkpoint()
+
+
+async def never_yields() -> None:
+    while True:
+        pass
+
+
+@pytest.mark.parametrize("task", [never_blocks, never_yields])
+def test_a_run_that_spins_is_ended_and_told(task: Callable[[], Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is one failure, with what was spinning, and the points after it are not run."""
+    monkeypatch.setattr(inject, "STEPS", 3000)
+    monkeypatch.setattr(inject, "REAL_SECONDS", 0.1 if task is never_yields else 20.0)
+    points, bad = strike_all(spinning(task), "cancel")
+    assert (points, len(bad), bad[0].hung) == (1, 1, True)
+    said = "over 3000 steps, of the last 1000: " if task is never_blocks else f"{task.__name__}"
+    assert said in bad[0].broken[0], bad[0].broken
+
+
+def test_a_session_that_spins_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The task that takes the steps is in the message."""
+
+    async def read(session: Session) -> None:
+        await never_blocks()
+
+    monkeypatch.setattr(Session, "_read", read)
+    monkeypatch.setattr(inject, "STEPS", 3000)
+    (broken,) = run_point(plots()["plain_answer"], "cancel", 0).broken
+    assert "read" in broken
