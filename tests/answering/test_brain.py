@@ -110,7 +110,7 @@ async def test_the_search_gets_the_rewritten_question() -> None:
 
 async def test_without_a_hit_the_model_is_not_asked() -> None:
     """No evidence is a refusal at once."""
-    model = FakeModel(TRUE)
+    model = FakeModel(TRUE, TRUE)
     assert shape(await told(brain(model, FakeRetriever(())))) == ["no_sources"]
     assert model.prompts == []
 

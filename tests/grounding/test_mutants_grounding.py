@@ -1,7 +1,8 @@
 """What was checked is what is cited: each number stands in the very citation that is said to support it."""
 
-from agent.grounding.verify import verify
+from agent.grounding.verify import check, verify
 from agent.ports.search import Hit, Passage, Snippet
+from agent.text.numbers import TOO_MANY
 
 TEXTS = (
     "Basic costs 101 kr.",
@@ -27,5 +28,11 @@ def test_each_number_stands_in_the_citation_that_supports_it() -> None:
     assert cited == [TEXTS[0], TEXTS[3], TEXTS[4]]
     assert len(verdict.checks) == 3
     for each in verdict.checks:
-        assert each.supported_by is not None
-        assert each.text in cited[each.supported_by]
+        assert each.supported_by in [place for place, text in enumerate(cited) if each.text in text]
+
+
+def test_of_too_many_numbers_none_is_looked_at() -> None:
+    """A text with more tokens than the limit is refused for that alone: nothing of it is checked or cited."""
+    verdict = check("It costs 101 kr. " * (TOO_MANY + 1), [hit.snippet for hit in hits()])
+    assert (verdict.passed, verdict.citations) == (False, ())
+    assert [(each.kind, each.value) for each in verdict.checks] == [("unread", "too many")]

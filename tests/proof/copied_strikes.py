@@ -9,7 +9,7 @@ import sys
 from agent.testing.inject import SEED, quiet, run_point, steps_of
 from agent.testing.plots import plots
 
-from .in_copy import BROKEN, NOTICED, WELL, leave
+from .in_copy import BROKEN, NOTICED, OVERDUE, WELL, leave
 
 
 def first_break(scenario: str, strike: str) -> tuple[int, str]:
@@ -19,12 +19,10 @@ def first_break(scenario: str, strike: str) -> tuple[int, str]:
         return BROKEN, f"breaks without a strike: {calm[0]}"
     steps = steps_of(plot)
     for k in range(1, steps + 1):
-        try:
-            broken = run_point(plot, strike, k).broken
-        except Exception as error:  # noqa: BLE001 - a server that falls is found too
-            broken = (f"the server falls: {type(error).__name__}",)
-        if broken:
-            return NOTICED, f"k={k} of {steps}: {broken[0]} (seed {SEED})"
+        point = run_point(plot, strike, k)
+        if point.broken:
+            said = f"k={k} of {steps}: {point.broken[0]} (seed {SEED})"
+            return OVERDUE if point.hung else NOTICED, said
     return WELL, f"nothing broke in {steps} steps"
 
 

@@ -8,6 +8,8 @@ import agent
 WELL = 40  # not 0 or 1, which an interpreter that breaks on its way could end with too
 NOTICED = 41  # the last line printed says what
 BROKEN = 42
+CRASHED = 43  # something fell over: that is no test of the promise
+OVERDUE = 44  # it hangs, and was ended
 
 
 def leave(status: int, said: str) -> None:

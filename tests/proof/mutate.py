@@ -4,8 +4,9 @@
     python -m tests.proof.mutate NAME...    some
 
 Prints a table; exit status 1 when one survives, or cannot be applied or examined any more. A mutation counts as
-killed only by a test that fails, or by an invariant that breaks: not by a copy that cannot be imported, and not by
-tests that fail on the untouched copy too, which is examined in the same run.
+killed only by a test whose assertion fails, or by an invariant that breaks: not by a test that hangs and had to be
+ended, not by one that falls over something else, not by a copy that cannot be imported, and not by tests that fail on
+the untouched copy too, which is examined in the same run.
 """
 
 import os
@@ -21,14 +22,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .in_copy import NOTICED, WELL
+from .in_copy import CRASHED, NOTICED, OVERDUE, WELL
 
 ROOT = Path(__file__).resolve().parents[2]
 LIST = Path(__file__).with_name("mutants.toml")
 COPIED = ("agent", "tests", "kb", "diagrams", "pyproject.toml", "README.md")
 TESTS, STRIKES = "tests.proof.copied_tests", "tests.proof.copied_strikes"
 AT_ONCE = 2
-HANGS = 60.0  # seconds; what takes longer hangs, and a mutant that hangs is noticed
+HANGS = 120.0  # seconds for one examination, whose every test and run has a shorter deadline
+OUTCOMES = {WELL: "survived", NOTICED: "killed", CRASHED: "crashed", OVERDUE: "hung", None: "hung"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,11 @@ class Mutant:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What became of a mutant: killed, survived or broken (it could not be examined), and what noticed it."""
+    """What became of a mutant, and what noticed it.
+
+    killed: by an assertion or an invariant. survived. hung, crashed: something was noticed, and not what is wrong.
+    broken: it could not be examined.
+    """
 
     mutant: Mutant
     outcome: str
@@ -111,11 +117,7 @@ def examine(copy: Path, module: str, *arguments: str) -> tuple[int | None, str]:
         )
     except subprocess.TimeoutExpired:
         return None, f"hangs for {HANGS:g} s"
-    lines = (
-        done.stdout.strip()
-        if done.returncode in (WELL, NOTICED)
-        else done.stderr.strip() or done.stdout.strip()
-    )
+    lines = done.stdout.strip() if done.returncode in OUTCOMES else done.stderr.strip() or done.stdout.strip()
     return done.returncode, lines.rpartition("\n")[2].replace(f"{copy}/", "")
 
 
@@ -135,8 +137,7 @@ def judge(mutant: Mutant, clean: Path, room: Path) -> Verdict:
         status, said = examine(copy, *mutant.examination)
     finally:
         shutil.rmtree(copy)
-    outcome = {WELL: "survived", NOTICED: "killed", None: "killed"}.get(status, "broken")
-    return Verdict(mutant, outcome, said, time.perf_counter() - began)
+    return Verdict(mutant, OUTCOMES.get(status, "broken"), said, time.perf_counter() - began)
 
 
 def check_clean(clean: Path, verdicts: Sequence[Verdict]) -> str:
@@ -170,7 +171,8 @@ def report(verdicts: Sequence[Verdict], unclean: str) -> str:
     killed = sum(each.outcome == "killed" for each in verdicts)
     found = sum(each.outcome == "killed" for each in planted)
     lines.append(
-        f"{killed} of {len(verdicts)} mutants killed; of {len(planted)} planted bugs (*) {found} found"
+        f"{killed} of {len(verdicts)} mutants killed by an assertion or an invariant; "
+        f"of {len(planted)} planted bugs (*) {found} found"
     )
     if unclean:
         lines.append(f"without any mutation this fails too, so it proves nothing: {unclean}")

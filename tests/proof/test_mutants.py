@@ -7,7 +7,7 @@ import pytest
 from . import mutate
 from .mutate import Mutant, Verdict, mutants
 
-MUTANTS, PLANTED = 25, 10
+MUTANTS, PLANTED = 110, 20
 TABLE = pytest.StashKey[str]()
 
 
@@ -48,6 +48,17 @@ WRITER = "tests/session/test_writer.py::test_a_write_that_stalls_aborts"
         (made(HARMLESS, (WRITER,)), "survived", ""),
         (made(HARMLESS, strike=("reject", "eof")), "survived", "nothing broke in"),
         (made("while not (chunk := await", (WRITER,)), "killed", WRITER),
+        (
+            made("            raise OSError", (WRITER,), old="            raise WireClosed"),
+            "crashed",
+            "(OSError: ",
+        ),
+        (made("            pass", (WRITER,), old="            wire.abort()"), "killed", WRITER),
+        (
+            made("while True:\n        continue\n    while (chunk := await", (WRITER,)),
+            "hung",
+            "not over after",
+        ),
         (made("while not (chunk := await", strike=("reject", "eof")), "broken", "breaks without a strike"),
         (made("while while", (WRITER,)), "broken", ""),
         (made("x", (WRITER,), old="not there"), "broken", "occurs 0 times"),
@@ -55,7 +66,7 @@ WRITER = "tests/session/test_writer.py::test_a_write_that_stalls_aborts"
     ],
 )
 def test_only_what_is_noticed_counts_as_killed(mutant: Mutant, outcome: str, said: str) -> None:
-    """A harmless mutation survives, and one that cannot be examined is not killed but broken."""
+    """Only an assertion kills: not a hang, not a crash nearby, nor what cannot be examined."""
     (verdict,), unclean = mutate.run([mutant])
     assert (verdict.outcome, said in verdict.by) == (outcome, True), verdict
     assert bool(unclean) == ("test_none" in "".join(mutant.tests))
@@ -77,5 +88,5 @@ def test_the_report_names_what_found_a_planted_bug() -> None:
     text = mutate.report([Verdict(mutant, "killed", "k=21 of 40: I2: late", 1.0)], "x")
     assert "* m " in text
     assert "plain_answer cancel k=21 of 40: I2: late" in text
-    assert "1 of 1 mutants killed; of 1 planted bugs (*) 1 found" in text
+    assert "1 of 1 mutants killed by an assertion or an invariant; of 1 planted bugs (*) 1 found" in text
     assert text.endswith("so it proves nothing: x")

@@ -1,5 +1,7 @@
 """Host, Origin and token: who may speak to the server."""
 
+import hmac
+
 import pytest
 
 from agent.config import Settings
@@ -126,6 +128,25 @@ def test_the_token_guards_metrics_and_every_post_but_not_the_page() -> None:
     assert status(LOCKED, head(("Authorization", "bearer s3cret-x"), path="/metrics")) == 200
     assert status(LOCKED, head(("Authorization", "Bearer s3cret"), path="/metrics")) == 401
     assert status(LOCKED, head(("Authorization", "Basic s3cret-x"), path="/metrics")) == 401
+
+
+def test_a_token_is_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """How long the answer takes says nothing of how much of a guess was right: every comparison is hmac's."""
+    compared: list[tuple[bytes, bytes]] = []
+
+    def compare(shown: bytes, expected: bytes) -> bool:
+        compared.append((shown, expected))
+        return real(shown, expected)
+
+    real = hmac.compare_digest
+    monkeypatch.setattr(hmac, "compare_digest", compare)
+    guesses = ("s3cret-x", "s3cret-y", "s")
+    assert [LOCKED.authorised(head(("Authorization", f"Bearer {guess}"))) for guess in guesses] == [
+        True,
+        False,
+        False,
+    ]
+    assert compared == [(guess.encode(), b"s3cret-x") for guess in guesses]
 
 
 def test_a_token_as_a_subprotocol_is_for_the_websocket_alone() -> None:

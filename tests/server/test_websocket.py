@@ -85,7 +85,9 @@ async def converse(data: bytes, handler: Serve = echo, *, eof: bool = False) -> 
         await client.send_all(data)
         if eof:
             await client.send_eof()
-        answer = await read_until_eof(client)
+        with trio.move_on_after(60) as late:
+            answer = await read_until_eof(client)
+        assert not late.cancelled_caught, "the server does not close the connection"
         await client.aclose()
     handshake, _, frames = answer.partition(b"\r\n\r\n")
     assert handshake.startswith(b"HTTP/1.1 101 ")
@@ -396,6 +398,7 @@ async def test_a_cancel_behind_a_ping_is_seen_while_the_socket_blocks(
     client, inner = trio.testing.memory_stream_pair()
     server = SlowWriter(inner)
     seen: list[str | bytes] = []
+    heard = trio.Event()
 
     async def handler(connection: Connection) -> None:
         async with trio.open_nursery() as nursery:
@@ -403,14 +406,14 @@ async def test_a_cancel_behind_a_ping_is_seen_while_the_socket_blocks(
             for _ in range(50):
                 connection.outbox.put(connection.frame(b"delta"))
             seen.append(await connection.receive())
+            heard.set()
             server.reads.set()
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(serve_one, server, handler)
         await client.send_all(HANDSHAKE + masked(0x89, b"are you there") + masked(0x81, b"cancel"))
-        with trio.fail_after(1):
-            while not seen:
-                await trio.testing.wait_all_tasks_blocked()
+        with trio.move_on_after(1):
+            await heard.wait()
         nursery.cancel_scope.cancel()
     assert seen == ["cancel"]
 

@@ -1,14 +1,21 @@
-"""Rules of the session that only an unlucky order shows: what the dead still say, and events inside events."""
+"""Rules of the session that only an unlucky order shows: what the dead still say, events inside events, early ends."""
 
+import gc
+import weakref
 from collections.abc import Callable
 from dataclasses import replace
 
+import pytest
 import trio
 import trio.testing
 
+from agent.actions.runner import Running
+from agent.actions.suggestions import Step, Suggestion
 from agent.ports.brain import Drafted
 from agent.protocol.inbound import Cancel
+from agent.session.confirming import OWN_ENGINE
 from agent.session.events import Faulted, Received, Told
+from agent.session.session import Session
 from agent.testing.wires import MemoryWire
 
 from .driver import REFUSAL, Driver
@@ -102,3 +109,76 @@ async def test_a_session_that_breaks_lets_go_of_everything(autojump_clock: trio.
         row = await w.ledger.get(sid)
         assert row is not None
         assert (row.status, w.executor.begun) == ("cancelled", [])
+
+
+async def test_a_session_that_breaks_is_at_once_nobodys(autojump_clock: trio.testing.MockClock) -> None:
+    """No timer and no drain meets a broken session, though its client takes its time to close."""
+
+    def broken() -> None:
+        raise ValueError("31337")
+
+    async with world() as w:
+        meddler = Meddler("bad_json")
+        meddler.act = broken
+        wire = await meddled(w, meddler)
+        wire.answers_close = False
+        wire.push("{")
+        await trio.testing.wait_all_tasks_blocked()
+        assert wire.raw == [b"CLOSE 1011"]
+        assert len(w.registry) == 0
+
+
+async def test_a_session_that_is_cancelled_stops_its_action(autojump_clock: trio.testing.MockClock) -> None:
+    """Cancelled from outside, a session leaves what a client that left leaves: nothing, and nothing begins."""
+    async with world() as w:
+        w.brain.script = saying("word", proposals=1)
+        w.executor.before = 5.0
+        wire = MemoryWire()
+        async with trio.open_nursery() as connection:
+            session = Session(w.parts, wire, wire.outbox)
+            w.gone.append(weakref.ref(session))
+            connection.start_soon(session.run)
+            del session
+            wire.push(ask())
+            sid = (await wire.until("action_suggestion"))["suggestionId"]
+            wire.push({"type": "confirm_action", "suggestionId": sid})
+            await trio.sleep(1)
+            assert w.states == ["executing"]
+            connection.cancel_scope.cancel()
+        await trio.sleep(10)
+        assert w.executor.begun == []
+        row = await w.ledger.get(sid)
+        assert row is not None
+        assert row.status == "cancelled"
+        w.nothing_is_left()
+
+
+async def test_an_action_that_has_reported_is_let_go_of(autojump_clock: trio.testing.MockClock) -> None:
+    """A session that goes on keeps nothing of an action that is over, its payload least of all."""
+
+    def handles() -> list[Running]:
+        return [each for each in gc.get_objects() if isinstance(each, Running)]
+
+    others = handles()  # what earlier tests have left to be collected
+    async with world() as w:
+        w.brain.script = saying("word", proposals=1)
+        wire = await w.connect()
+        wire.push(ask())
+        sid = (await wire.until("action_suggestion"))["suggestionId"]
+        wire.push({"type": "confirm_action", "suggestionId": sid})
+        await wire.until("action_executed")
+        await trio.testing.wait_all_tasks_blocked()
+        gc.collect()
+        assert [each for each in handles() if each not in others] == []
+
+
+@pytest.mark.parametrize("closing", [Step.REJECT, Step.CANCEL, Step.EXPIRE])
+def test_what_was_closed_stays_closed(closing: Step) -> None:
+    """A confirm of a suggestion that was closed unconfirmed changes nothing, and is only answered."""
+    suggestion = Suggestion("s1", "create_ticket", {}, "m", deadline=130.0)
+    OWN_ENGINE.fire(suggestion, closing)
+    closed = suggestion.state
+    row = OWN_ENGINE.fire(suggestion, Step.CONFIRM)
+    assert suggestion.state is closed
+    assert row is not None
+    assert row.does in (("answer_cancelled",), ("answer_expired",))

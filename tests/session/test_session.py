@@ -156,10 +156,11 @@ async def test_a_brain_that_emits_a_plain_string_is_a_fault(autojump_clock: trio
             w.brain.script = script
             wire = await w.connect()
             wire.push({**ask(), "lang": "sv"})
-            response = await wire.until("response")
-            assert wire.sent("error")[0]["code"] == "internal"
-            assert response["blocked"]["code"] == "model_failed"
-            assert response["text"] == "Jag kan inte svara just nu. Försök igen."
+            await trio.sleep(10)
+            assert [frame["code"] for frame in wire.sent("error")] == ["internal"]
+            assert [(frame["blocked"]["code"], frame["text"]) for frame in wire.sent("response")] == [
+                ("model_failed", "Jag kan inte svara just nu. Försök igen.")
+            ]
             assert "31337" not in str(wire.frames)
 
 
@@ -241,7 +242,7 @@ async def test_an_action_runs_once_however_often_it_is_confirmed(
             wire.push(confirm(sid))
         await trio.sleep(CONFIRM_SECONDS + 1)
         wire.push(confirm(sid))
-        await wire.until("action_executed", 4)
+        await trio.sleep(1)
         results = [frame["result"] for frame in wire.sent("action_executed")]
         assert results == [
             {"ignored": True},
@@ -488,7 +489,8 @@ async def test_a_brain_that_lingers_does_not_hold_up_the_next_question(
         wire.push(ask("a"))
         await wire.until("response")
         wire.push(ask("b"))
-        assert (await wire.until("response", 2))["id"] == "b"
+        await trio.sleep(60)
+        assert [frame["id"] for frame in wire.sent("response")] == ["a", "b"]
 
 
 async def test_a_cancelled_server_leaves_nothing(autojump_clock: trio.testing.MockClock) -> None:
