@@ -250,11 +250,18 @@ class App:
         async def handler(connection: Connection) -> None:
             await Session(parts, connection, connection.outbox, connection.agent_v1).run()
 
-        contents = Contents(asyncapi.document(), mermaid(TABLE), self.metrics.text, lambda: self._gate.ready)
+        admission = Admission.of(self.settings, self.port)
+        contents = Contents(
+            asyncapi.document(),
+            mermaid(TABLE),
+            self.metrics.text,
+            lambda: self._gate.ready,
+            admission.shows_token,
+        )
         return Edge(
-            admission=Admission.of(self.settings, self.port),
+            admission=admission,
             handler=handler,
-            http=HttpServer(make_app(contents)),
+            http=HttpServer(make_app(contents, self.metrics)),
             cap=Cap(self.settings.max_connections),
             observer=self.metrics,
             gate=self._gate,

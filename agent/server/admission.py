@@ -5,6 +5,7 @@ gives it away; if it calls us by our own name the Origin does. Neither can be se
 """
 
 import hmac
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..config import Settings
@@ -12,6 +13,7 @@ from .sniff import Head, Refusal
 
 SUBPROTOCOL = "agent.v1"
 _BEARER = "bearer."
+NEEDS_TOKEN = Refusal(401, "Send Authorization: Bearer and the token.", {"WWW-Authenticate": "Bearer"})
 _LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
 
@@ -23,7 +25,7 @@ class Admission:
     port: the port that is really listened on.
     allowed_hosts: further names; with a port of their own, or good for any port.
     allowed_origins: further origins, as `scheme://host[:port]`, lower case.
-    token: what a client has to show for the WebSocket, /metrics and every POST, or None.
+    token: what a client has to show for the WebSocket, every POST, and the routes that say so; or None.
     """
 
     hosts: tuple[str, ...]
@@ -59,22 +61,24 @@ class Admission:
             return Refusal(421, "This server does not answer to that Host; see --allow-host.")
         if not self._friendly(head.values(b"origin"), host):
             return Refusal(403, "Requests from that Origin are not allowed; see --allow-origin.")
-        guarded = head.method == b"POST" or head.path == b"/metrics"
-        if guarded and not head.upgrade and not self.authorised(head):
-            return Refusal(401, "Send Authorization: Bearer and the token.", {"WWW-Authenticate": "Bearer"})
+        if head.method == b"POST" and not self.authorised(head):
+            return NEEDS_TOKEN
         return None
 
     def authorised(self, head: Head) -> bool:
         """Whether the request shows the token, in a header or (for a WebSocket) as a subprotocol; in constant time."""
-        if self.token is None:
-            return True
-        shown = [
-            value[7:].strip() for value in head.values(b"authorization") if value[:7].lower() == b"bearer "
-        ]
+        shown = head.values(b"authorization")
         if head.upgrade:
             offered = (name.removeprefix(_BEARER) for name in head.subprotocols if name.startswith(_BEARER))
-            shown += [name.encode("latin-1") for name in offered]
+            shown += tuple(b"Bearer " + name.encode("latin-1") for name in offered)
+        return self.shows_token(shown)
+
+    def shows_token(self, authorization: Sequence[bytes]) -> bool:
+        """Whether one of these values of the header Authorization shows the token; in constant time."""
+        if self.token is None:
+            return True
         expected = self.token.encode()
+        shown = [value[7:].strip() for value in authorization if value[:7].lower() == b"bearer "]
         return any(hmac.compare_digest(value, expected) for value in shown)
 
     def _ours(self, host: str, local: str | None) -> bool:

@@ -1,9 +1,12 @@
 """What is answered over plain HTTP: the chat page, the probes, the figures and the descriptions of the wire.
 
 Everything is read or made before the server starts and answered from memory: no thread, no file, no template.
+
+Each route says itself whether it needs the token. A check of the path beforehand would have to read it exactly as the
+router does, which decodes percent escapes.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 
@@ -14,6 +17,9 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from ..ports.observe import Observer
+from .admission import NEEDS_TOKEN
+
 _ASSETS = {
     "index.html": "text/html; charset=utf-8",
     "app.js": "text/javascript; charset=utf-8",
@@ -22,6 +28,7 @@ _ASSETS = {
     "icon.svg": "image/svg+xml",
 }
 _PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
+_NO_UPGRADE = "This is the WebSocket: connect to it as ws://, or open the chat page at /.\n"
 # The page loads nothing from elsewhere, runs no inline script, and cannot be framed.
 SECURITY: Mapping[str, str] = {
     "content-security-policy": "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
@@ -39,25 +46,36 @@ class Contents:
 
     asyncapi: the wire's description, as JSON bytes. session_diagram: the state diagram, as Mermaid text.
     metrics: returns the Prometheus text. ready: whether new clients are welcome.
+    authorised: whether one of these values of Authorization shows the token, where one is asked for.
     """
 
     asyncapi: bytes
     session_diagram: str
     metrics: Callable[[], bytes]
     ready: Callable[[], bool]
+    authorised: Callable[[Sequence[bytes]], bool]
 
 
-def make_app(contents: Contents) -> ASGIApp:
-    """Return the ASGI application: the routes, with security headers on every answer, and no WebSocket."""
+def make_app(contents: Contents, observer: Observer) -> ASGIApp:
+    """Return the ASGI application: the routes, with security headers on every answer, and no WebSocket.
+
+    observer: counts the requests that showed no token where one is needed.
+    """
     routes = [
         _static("/", "index.html"),
         *(_static(f"/static/{name}", name) for name in _ASSETS),
         _static("/favicon.ico", "icon.svg"),
         _fixed("/healthz", lambda: PlainTextResponse("ok\n")),
         _fixed("/readyz", lambda: _readiness(contents.ready())),
-        _fixed("/metrics", lambda: Response(contents.metrics(), headers={"content-type": _PROMETHEUS})),
+        _guarded(
+            "/metrics",
+            lambda: Response(contents.metrics(), headers={"content-type": _PROMETHEUS}),
+            contents.authorised,
+            observer,
+        ),
         _fixed("/asyncapi.json", lambda: Response(contents.asyncapi, media_type="application/json")),
         _fixed("/session.mmd", lambda: PlainTextResponse(contents.session_diagram)),
+        _fixed("/ws", lambda: PlainTextResponse(_NO_UPGRADE, 426, {"upgrade": "websocket"})),
     ]
     app = Starlette(routes=routes, exception_handlers={HTTPException: _plain_words})
 
@@ -79,6 +97,24 @@ def _static(path: str, name: str) -> Route:
 def _fixed(path: str, answer: Callable[[], Response]) -> Route:
     async def endpoint(_: Request) -> Response:
         return answer()
+
+    return Route(path, endpoint, methods=["GET", "HEAD"])
+
+
+def _guarded(
+    path: str,
+    answer: Callable[[], Response],
+    authorised: Callable[[Sequence[bytes]], bool],
+    observer: Observer,
+) -> Route:
+    """Return a route that answers only who shows the token."""
+
+    async def endpoint(request: Request) -> Response:
+        shown = [value.encode("latin-1") for value in request.headers.getlist("authorization")]
+        if authorised(shown):
+            return answer()
+        observer.count("rejections", "401")
+        return PlainTextResponse(f"{NEEDS_TOKEN.words}\n", NEEDS_TOKEN.status, NEEDS_TOKEN.headers)
 
     return Route(path, endpoint, methods=["GET", "HEAD"])
 

@@ -252,7 +252,7 @@ ATTACKS: Mapping[str, Attack] = {
         ("a head over 16 KiB", request(lambda e: e.get("/", f"X: {'x' * 20_000}\r\n")), ("431",)),
         ("many headers", request(lambda e: e.get("/", "A: b\r\n" * 5000)), ("431",)),
         ("plain GET", request(lambda e: e.get("/")), ("200",)),
-        ("POST", request(lambda e: e.get("/ws", "Content-Length: 4\r\n", method="POST") + b"body"), ("404",)),
+        ("POST", request(lambda e: e.get("/ws", "Content-Length: 4\r\n", method="POST") + b"body"), ("405",)),
         ("garbage", request(lambda _: bytes(range(256)) * 8), ("400",)),
         ("a TLS handshake", request(lambda _: CLIENT_HELLO), ("400",)),
         ("a method of its own", request(lambda e: e.get("/", method="BREW")), ("405",)),

@@ -120,14 +120,21 @@ def test_an_allowed_origin_passes() -> None:
     assert status(rules, upgrade(("Origin", "http://app.example"))) == 403
 
 
-def test_the_token_guards_metrics_and_every_post_but_not_the_page() -> None:
-    """Without it they are 401; the page and the probes are open."""
-    assert status(LOCKED, head(path="/metrics?x")) == 401
+def test_the_token_guards_every_post() -> None:
+    """Whatever the path; what else needs it is said by the routes themselves."""
     assert status(LOCKED, head(method="POST")) == 401
     assert [status(LOCKED, head(path=path)) for path in ("/", "/healthz", "/readyz")] == [200, 200, 200]
-    assert status(LOCKED, head(("Authorization", "bearer s3cret-x"), path="/metrics")) == 200
-    assert status(LOCKED, head(("Authorization", "Bearer s3cret"), path="/metrics")) == 401
-    assert status(LOCKED, head(("Authorization", "Basic s3cret-x"), path="/metrics")) == 401
+    assert status(LOCKED, head(("Authorization", "bearer s3cret-x"), method="POST")) == 200
+    assert status(LOCKED, head(("Authorization", "Bearer s3cret"), method="POST")) == 401
+    assert status(LOCKED, head(("Authorization", "Basic s3cret-x"), method="POST")) == 401
+
+
+def test_the_token_is_looked_for_in_every_authorization() -> None:
+    """In each value of the header, and in nothing else."""
+    assert LOCKED.shows_token([b"Basic x", b"Bearer  s3cret-x "])
+    assert not LOCKED.shows_token([b"s3cret-x", b"Bearer", b"Bearer s3cret-y"])
+    assert not LOCKED.shows_token([])
+    assert RULES.shows_token([])
 
 
 def test_a_token_is_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch) -> None:

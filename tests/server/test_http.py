@@ -11,11 +11,14 @@ from starlette.types import Message
 from agent.config import HTTP_TIMEOUT, WRITE_TIMEOUT
 from agent.server.http import SECURITY, Contents, make_app
 from agent.server.hypercorn_edge import HttpServer
+from agent.server.metrics import Metrics
 from agent.server.sniff import Head, read_head
 
 READY = [True]
-CONTENTS = Contents(b'{"asyncapi":"3.0.0"}', "stateDiagram-v2\n", lambda: b"agent_x 1\n", lambda: READY[0])
-SERVER = HttpServer(make_app(CONTENTS))
+CONTENTS = Contents(
+    b'{"asyncapi":"3.0.0"}', "stateDiagram-v2\n", lambda: b"agent_x 1\n", lambda: READY[0], lambda _: True
+)
+SERVER = HttpServer(make_app(CONTENTS, Metrics()))
 
 
 async def exchange(request: bytes, more: bytes = b"", server: HttpServer = SERVER) -> bytes:
@@ -137,7 +140,7 @@ async def test_a_websocket_scope_is_refused_by_the_application() -> None:
     async def send(message: Message) -> None:
         sent.append(message)
 
-    await make_app(CONTENTS)({"type": "websocket", "path": "/ws", "headers": []}, receive, send)
+    await make_app(CONTENTS, Metrics())({"type": "websocket", "path": "/ws", "headers": []}, receive, send)
     assert sent == [{"type": "websocket.close", "code": 1008}]
 
 

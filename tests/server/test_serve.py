@@ -46,8 +46,9 @@ async def next_chunk(connection: Connection) -> bytes:
 def edge(handler: Any = greet, size: int = 10, **settings: Any) -> tuple[Edge, Metrics]:
     """Build an edge and its figures."""
     metrics, gate = Metrics(), Gate()
-    http = HttpServer(make_app(Contents(b"{}", "", metrics.text, lambda: gate.ready)))
     admission = Admission.of(Settings(**settings))
+    contents = Contents(b"{}", "", metrics.text, lambda: gate.ready, admission.shows_token)
+    http = HttpServer(make_app(contents, metrics))
     return Edge(admission, handler, http, Cap(size), metrics, gate), metrics
 
 

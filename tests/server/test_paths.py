@@ -1,0 +1,171 @@
+"""What needs the token is exactly what the router serves there: the same request with and without it, spelled oddly.
+
+Each route in every spelling that has come to mind: each single character as a percent escape, doubled and dotted
+slashes, another case, a slash behind, parameters, a query. What is answered to who shows the token tells which route a
+spelling reaches; without the token exactly the spellings that reach a guarded route must be 401.
+"""
+
+from collections.abc import Iterator
+from urllib.parse import unquote
+
+import pytest
+import trio
+import trio.testing
+from starlette.types import Message
+
+from agent.config import Settings
+from agent.server.admission import Admission
+from agent.server.http import Contents, make_app
+from agent.server.hypercorn_edge import HttpServer
+from agent.server.limits import Cap
+from agent.server.metrics import Metrics
+from agent.server.serve import Edge, serve_stream
+
+TOKEN = "a-token-of-length"
+SHOWN = (b"authorization", f"Bearer {TOKEN}".encode())
+FIGURES = b"agent_figure 1\n"
+ROUTES = ("/", "/healthz", "/readyz", "/metrics", "/asyncapi.json", "/session.mmd", "/static/app.js", "/ws")
+ADMISSION = Admission.of(Settings(token=TOKEN))
+METRICS = Metrics()
+APP = make_app(Contents(b"{}", "", lambda: FIGURES, lambda: True, ADMISSION.shows_token), METRICS)
+
+
+def spellings(path: str) -> Iterator[str]:
+    """Yield a path in other words; some of them reach the same route."""
+    yield path
+    for at, letter in enumerate(path):
+        code = f"%{ord(letter):02x}"
+        for escape in {code, code.upper(), f"%25{code[1:]}", f"%u00{code[1:]}", f"%c1%{ord(letter):02x}"}:
+            yield path[:at] + escape + path[at + 1 :]
+    yield "".join(f"%{ord(letter):02x}" for letter in path)
+    yield "/" + "".join(f"%{ord(letter):02X}" for letter in path[1:])
+    for odd in ("/", "//", "/.", "/..", "/./", "/../", "/x/..", "/x/../", "%2f", "%2F", "%2e", "\\", "%5c"):
+        yield odd + path
+        yield path + odd
+        yield odd + path[1:]
+    for behind in (
+        "?",
+        "?x",
+        "?x=/metrics",
+        "?/../metrics",
+        ";x",
+        ";jsessionid=1",
+        "%00",
+        "%20",
+        "%0a",
+        "%09",
+    ):
+        yield path + behind
+    yield from ("#", f"/#{path}", f"{path}#x", f"/?{path}", f"/healthz/..{path}", f"/static/..{path}")
+    yield from (path.upper(), path.title(), path.swapcase(), f"*{path}", f"/*{path}", f"{path}*")
+
+
+def raw_request(method: str, target: str, token: bool) -> bytes:
+    shown = f"Authorization: Bearer {TOKEN}\r\n" if token else ""
+    return f"{method} {target} HTTP/1.1\r\nHost: localhost\r\n{shown}\r\n".encode()
+
+
+async def routed(method: str, target: str, token: bool) -> tuple[int, bytes]:
+    """Ask the application itself, with the path decoded as the HTTP server decodes it; return status and body."""
+    path, _, query = target.encode().partition(b"?")
+    scope = {
+        "type": "http",
+        "http_version": "1.1",
+        "method": method,
+        "scheme": "http",
+        "path": unquote(path.decode("ascii")),
+        "raw_path": path,
+        "query_string": query,
+        "root_path": "",
+        "headers": [(b"host", b"localhost"), *([SHOWN] if token else [])],
+        "client": None,
+        "server": None,
+    }
+    sent: list[Message] = []
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    await APP(scope, receive, send)
+    body = b"".join(message.get("body", b"") for message in sent[1:])
+    return sent[0]["status"], body
+
+
+async def ask(data: bytes) -> tuple[int, bytes]:
+    """Send a request to the whole edge; return status and body."""
+    edge = Edge(ADMISSION, _no_session, HttpServer(APP), Cap(5), METRICS)
+    client, server = trio.testing.memory_stream_pair()
+    answer = bytearray()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(serve_stream, edge, server)
+        await client.send_all(data)
+        while received := await client.receive_some():
+            answer += received
+        await client.aclose()
+    head, _, body = bytes(answer).partition(b"\r\n\r\n")
+    return int(head.split()[1]), body
+
+
+async def _no_session(_: object) -> None:
+    raise AssertionError("this was no upgrade")
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+async def test_exactly_what_the_router_serves_there_needs_the_token(method: str) -> None:
+    """Whatever the spelling: 401 where the figures would be, and the same answer as ever everywhere else."""
+    reached = 0
+    for route in ROUTES:
+        for target in spellings(route):
+            shown, body = await routed(method, target, token=True)
+            status, told = await routed(method, target, token=False)
+            figures = (await routed("GET", target, token=True))[1] == FIGURES
+            assert FIGURES not in told, target
+            assert (status, told) == ((401, told) if figures else (shown, body)), target
+            assert shown == 200 or not figures, target
+            reached += figures
+    assert reached > len("/metrics")  # also by escapes of one letter each
+
+
+async def test_the_whole_edge_reads_a_path_as_its_router_does() -> None:
+    """Sniffer, admission and HTTP server between: escapes get nobody past the token, and a POST needs it everywhere."""
+    escaped = ["/metrics"[:at] + f"%{ord('/metrics'[at]):02x}" + "/metrics"[at + 1 :] for at in range(8)]
+    for target in ("/metrics", "/metrics?x", *escaped[1:], "/%6D%65trics", "//metrics", "/./metrics"):
+        shown, body = await ask(raw_request("GET", target, token=True))
+        status, told = await ask(raw_request("GET", target, token=False))
+        assert (shown, status) in (((200, 401),) if body == FIGURES else ((404, 404),)), target
+        assert FIGURES not in told
+    for target in ("/", "/metrics", "/%6detrics", "/nothing"):
+        assert (await ask(raw_request("POST", target, token=False)))[0] == 401
+        assert (await ask(raw_request("POST", target, token=True)))[0] in (404, 405)
+    assert (await ask(raw_request("GET", "http://localhost/metrics", token=True)))[0] == 400
+
+
+@pytest.mark.proof
+async def test_the_whole_edge_in_every_spelling() -> None:
+    """The same difference as above for all of them, through sniffer, admission and HTTP server."""
+    for route in ROUTES:
+        for target in spellings(route):
+            for method in ("GET", "HEAD", "POST"):
+                shown, _ = await ask(raw_request(method, target, token=True))
+                status, told = await ask(raw_request(method, target, token=False))
+                figures = (await ask(raw_request("GET", target, token=True)))[1] == FIGURES
+                guarded = figures if method != "POST" else shown != 400
+                assert FIGURES not in told, target
+                assert status == (401 if guarded else shown), (method, target)
+
+
+async def test_a_refusal_for_want_of_the_token_is_counted() -> None:
+    """Beside those that the edge refuses itself."""
+    before = METRICS.text().count(b'agent_rejections_total{status="401"}')
+    await routed("GET", "/metrics", token=False)
+    assert before <= METRICS.text().count(b'agent_rejections_total{status="401"}') == 1
+
+
+async def test_the_socket_without_an_upgrade_says_what_it_is() -> None:
+    """A person who opens it in a browser learns where to go."""
+    status, told = await ask(raw_request("GET", "/ws", token=False))
+    assert status == 426
+    assert b"ws://" in told
