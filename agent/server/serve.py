@@ -17,6 +17,7 @@ import trio
 from ..config import TURNED_AWAY, TURNED_AWAY_BRIEFLY
 from ..errors import WireClosed
 from ..ports.observe import Observer
+from .accept import ManyAtOnce
 from .admission import Admission
 from .hypercorn_edge import HttpServer
 from .limits import Cap
@@ -119,7 +120,8 @@ async def _accept(
     task_status: trio.TaskStatus[object],
 ) -> None:
     handler = partial(serve_stream, edge)
-    await trio.serve_listeners(handler, list(listeners), handler_nursery=connections, task_status=task_status)
+    many = [ManyAtOnce(each) for each in listeners]
+    await trio.serve_listeners(handler, many, handler_nursery=connections, task_status=task_status)
 
 
 async def _serve(edge: Edge, stream: trio.abc.Stream) -> None:

@@ -8,6 +8,7 @@ For the HTTP server the head is written anew: no `Upgrade`, no `HTTP2-Settings`,
 about a body, because nothing here takes one. A connection therefore carries exactly one request, the checked one.
 """
 
+from base64 import b64decode
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -21,6 +22,7 @@ METHODS = (b"GET", b"HEAD", b"POST")
 VERSIONS = (b"1.0", b"1.1")
 SOCKET_PATHS = (b"/", b"/ws")
 _READ = 4096
+_VERSION = b"13"
 _BODY = (b"content-length", b"transfer-encoding")
 # What may not pass to the HTTP server: other protocols, a second request, a body, and headers about this hop.
 _STRIPPED = frozenset(
@@ -152,18 +154,35 @@ def _admissible(request: h11.Request, received: bytes, rest: bytes) -> Head | Re
         return Refusal(405, "This port answers GET, HEAD and POST.", {"Allow": "GET, HEAD, POST"})
     if not head.target.startswith(b"/"):
         return Refusal(400, "Send a path that begins with a slash.")
-    if head.upgrade and not _clean_upgrade(head):
+    return (_bad_upgrade(head) if head.upgrade else None) or head
+
+
+def _bad_upgrade(head: Head) -> Refusal | None:
+    """Return what is wrong with a WebSocket upgrade (RFC 6455, sections 4.1 and 4.2.1), or None."""
+    versions, keys = head.values(b"sec-websocket-version"), head.values(b"sec-websocket-key")
+    if not all(name not in _BODY and _plain(name, value) for name, value in head.headers):
         return Refusal(400, "Send a WebSocket upgrade without a body, in ASCII.")
-    return head
+    if b"upgrade" not in _words(head.values(b"connection")):
+        return Refusal(400, "Send Connection: Upgrade with a WebSocket upgrade.")
+    if len(versions) != 1:
+        return Refusal(400, "Send Sec-WebSocket-Version once: 13.")
+    if versions[0] != _VERSION:
+        return Refusal(426, "This port speaks version 13 of WebSocket.", {"Sec-WebSocket-Version": "13"})
+    if len(keys) != 1 or not _is_key(keys[0]):
+        return Refusal(400, "Send Sec-WebSocket-Key once: 16 bytes in base64.")
+    return None
 
 
-def _clean_upgrade(head: Head) -> bool:
-    """Whether the WebSocket library can read this upgrade without choking on bytes that no upgrade holds."""
-    return all(
-        name not in _BODY
-        and (value.isascii() or not name.startswith((b"sec-websocket", b"connection", b"upgrade")))
-        for name, value in head.headers
-    )
+def _plain(name: bytes, value: bytes) -> bool:
+    """Whether a header that an upgrade is made of holds no byte that belongs in none."""
+    return value.isascii() or not name.startswith((b"sec-websocket", b"connection", b"upgrade"))
+
+
+def _is_key(value: bytes) -> bool:
+    try:
+        return len(b64decode(value, validate=True)) == 16
+    except ValueError:
+        return False
 
 
 def _malformed(status: int) -> Refusal:

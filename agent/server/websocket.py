@@ -1,5 +1,9 @@
 """One WebSocket: the library frames and answers, the outbox keeps the order, the session's writer alone writes.
 
+The upgrade is answered here: its head was read and checked (sniff.py), and the library, which would parse it again,
+is handed a connection that is open. That is not documented API (a WSConnection with its `connection` set, and
+`_reader_task`, which its own functions start), so it stays in this file and the library's minor version is pinned.
+
 trio-websocket writes its pongs and close frames under a lock that its reader waits for too, so behind a slow socket
 it would stop reading, and a cancel behind a PING would go unseen. It is therefore given a stream of ours whose
 `send_all` appends whole frames to the outbox and returns. Data frames are built here; a server's frame is not masked,
@@ -15,13 +19,17 @@ read it; the socket is closed. Each step has its deadline.
 
 import socket
 import struct
+from base64 import b64encode
 from collections.abc import Awaitable, Callable
+from hashlib import sha1
 from typing import TypeAlias
 
 import trio
-from trio_websocket import ConnectionClosed, WebSocketConnection, wrap_server_stream
+from trio_websocket import ConnectionClosed, WebSocketConnection
+from wsproto import ConnectionType, WSConnection
+from wsproto.connection import Connection as OpenConnection
 
-from ..config import CLOSE_TIMEOUT, FLUSH_TIMEOUT, HANDSHAKE_TIMEOUT, MAX_FRAME
+from ..config import CLOSE_TIMEOUT, FLUSH_TIMEOUT, MAX_FRAME
 from ..errors import WireClosed
 from ..session.outbox import Outbox
 from .admission import SUBPROTOCOL
@@ -33,6 +41,7 @@ ABNORMAL, PROTOCOL_ERROR, INVALID_TEXT = 1006, 1002, 1007
 _REASON_MAX = 123  # bytes of a close frame's reason: a control frame's 125 less the code
 _FAULTS = {PROTOCOL_ERROR: "protocol error", INVALID_TEXT: "invalid UTF-8"}
 _EXCESS = {POLICY: "too many frames per second", TOO_BIG: "message in too many pieces"}
+_KEY_SUFFIX = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"  # RFC 6455, section 1.3
 _RESET = struct.pack(
     "ii", 1, 0
 )  # SO_LINGER on, 0 seconds: closing resets and frees what the kernel still holds
@@ -51,15 +60,15 @@ class Connection:
         self.agent_v1 = SUBPROTOCOL in head.subprotocols
         self.aborted = False
         self._raw = stream
-        self._carrier = _Carrier(self, stream, head)
-        self._ws: WebSocketConnection | None = None
+        self._carrier = _Carrier(self, stream, head.rest)
+        self._ws = WebSocketConnection(self._carrier, _opened(), max_message_size=MAX_FRAME)
         self._nursery: trio.Nursery | None = None  # while the library runs
-        self._opening = trio.CancelScope()
         self._receiving = trio.CancelScope()
         self._closed_with: int | None = None  # the code of the close frame that we put first
         self._said_goodbye = False  # a close frame is in the outbox, ours or the library's
         self._gave_up = False  # the client has left, or was waited for in vain
         self._torn = False  # a frame was begun and not finished: nothing may follow it
+        self.outbox.put(_accepted(head, self.agent_v1))
 
     @property
     def heard_at(self) -> float:
@@ -83,7 +92,6 @@ class Connection:
         if self._closed_with is not None:
             await trio.lowlevel.checkpoint()
             raise WireClosed(self._closed_with)
-        assert self._ws is not None
         with trio.CancelScope() as self._receiving:
             try:
                 message: str | bytes = await self._ws.get_message()
@@ -123,7 +131,6 @@ class Connection:
         What the client still sends is read and dropped. Cancelled, the close frame stays queued.
         """
         self.put_close(code, reason)
-        assert self._ws is not None
         self._gave_up = True
         try:
             while True:
@@ -140,7 +147,6 @@ class Connection:
             return
         self.aborted = True
         self.outbox.close()
-        self._opening.cancel()
         if isinstance(self._raw, trio.SocketStream):
             if self._torn:
                 self._raw.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
@@ -156,13 +162,11 @@ class Connection:
             self.outbox.close()
 
     def library_closed(self) -> None:
-        """Take note that the library has closed its stream: a refused handshake, or the end.
+        """Take note that the library has closed its stream.
 
         It drops a client that breaks the protocol without a word; the word is put here.
         """
-        if self._ws is None:
-            self._opening.cancel()
-        elif self._ws.closed is not None:
+        if self._ws.closed is not None:
             self._explain(int(self._ws.closed.code))
 
     def _explain(self, code: int) -> None:
@@ -171,12 +175,12 @@ class Connection:
             self.put_close(code, _FAULTS[code])
 
     async def run(self, handler: "Handler") -> None:
-        """Shake hands, run `handler`, say goodbye, end the library's tasks. See `serve_websocket`."""
+        """Run `handler`, say goodbye, end the library's task. See `serve_websocket`."""
         try:
             async with trio.open_nursery() as self._nursery:
-                if await self._open(self._nursery):
-                    await handler(self)
-                    await self._leave()
+                self._nursery.start_soon(self._ws._reader_task)
+                await handler(self)
+                await self._leave()
                 self._nursery.cancel_scope.cancel()
         finally:
             self._nursery = None
@@ -186,19 +190,9 @@ class Connection:
         if not self._shook_hands():
             await hang_up(self._raw)
 
-    async def _open(self, nursery: trio.Nursery) -> bool:
-        """Answer the upgrade; False when the client's was not one (the library has queued a refusal)."""
-        self._opening.deadline = trio.current_time() + HANDSHAKE_TIMEOUT
-        with self._opening:
-            request = await wrap_server_stream(nursery, self._carrier, max_message_size=MAX_FRAME)
-            self._ws = await request.accept(subprotocol=SUBPROTOCOL if self.agent_v1 else None)
-            self._carrier.accepted.set()
-            return True
-        return False
-
     def _closed_as(self) -> int | None:
         """Return the code that the library's connection ended with; None while it has not."""
-        closed = None if self._ws is None else self._ws.closed
+        closed = self._ws.closed
         return None if closed is None else int(closed.code)
 
     def _shook_hands(self) -> bool:
@@ -234,12 +228,12 @@ Handler: TypeAlias = Callable[[Connection], Awaitable[None]]
 
 
 async def serve_websocket(stream: trio.abc.Stream, head: Head, handler: Handler) -> None:
-    """Serve one WebSocket whose upgrade `head` was checked: shake hands, run `handler`, close.
+    """Serve one WebSocket whose upgrade `head` was checked: run `handler`, close.
 
-    The handler reads with `receive` and alone writes, from `outbox` with `send`. It returns when the session is
-    over; whatever it left in the outbox is written then, a close frame 1000 too if it put none. A refused handshake
-    never reaches it. Its exceptions come out in an ExceptionGroup. The stream is closed and no task is left however
-    this ends; cancelled, at once and without a close frame.
+    The handler reads with `receive` and alone writes, from `outbox` with `send`; the answer to the upgrade is the
+    first that waits there. It returns when the session is over; whatever it left in the outbox is written then, a
+    close frame 1000 too if it put none. Its exceptions come out in an ExceptionGroup. The stream is closed and no
+    task is left however this ends; cancelled, at once and without a close frame.
     """
     connection = Connection(stream, head)
     try:
@@ -252,28 +246,22 @@ async def serve_websocket(stream: trio.abc.Stream, head: Head, handler: Handler)
 class _Carrier(trio.abc.Stream):
     """The stream that the library sees: reads the client, but writes to the outbox and never waits for a socket."""
 
-    def __init__(self, connection: Connection, raw: trio.abc.Stream, head: Head) -> None:
+    def __init__(self, connection: Connection, raw: trio.abc.Stream, held: bytes) -> None:
         self.heard_at = trio.current_time()
-        self.accepted = trio.Event()
         self._connection = connection
         self._raw = raw
-        self._head = head.raw
-        self._held = head.rest  # came with the upgrade; the library would lose it before it has accepted
+        self._held = held  # came with the upgrade
         self._meter = FrameMeter()
         self._closed = False
 
     async def receive_some(self, max_bytes: int | None = None) -> bytes | bytearray:
-        """Return the upgrade's head, then what came with it, then what the socket brings, up to too many frames."""
+        """Return what came with the upgrade, then what the socket brings, up to too many frames."""
         if self._closed:
             await trio.lowlevel.checkpoint()
             raise trio.ClosedResourceError
-        if self._head:
-            await trio.lowlevel.checkpoint()
-            data, self._head = self._head[:max_bytes], self._head[len(self._head[:max_bytes]) :]
-            return data
-        await self.accepted.wait()
         received: bytes | bytearray
         if self._held:
+            await trio.lowlevel.checkpoint()
             received, self._held = self._held[:max_bytes], self._held[len(self._held[:max_bytes]) :]
         else:
             received = await self._raw.receive_some(max_bytes)
@@ -309,6 +297,24 @@ class _Carrier(trio.abc.Stream):
             self._closed = True
             self._connection.library_closed()
         await trio.lowlevel.cancel_shielded_checkpoint()
+
+
+def _opened() -> WSConnection:
+    """Return the library's view of a server's connection whose upgrade has been answered."""
+    protocol = WSConnection(ConnectionType.SERVER)
+    protocol.connection = OpenConnection(ConnectionType.SERVER)
+    return protocol
+
+
+def _accepted(head: Head, agent_v1: bool) -> bytes:
+    """Return the answer to an upgrade (RFC 6455, section 4.2.2)."""
+    (key,) = head.values(b"sec-websocket-key")
+    proof = b64encode(sha1(key + _KEY_SUFFIX, usedforsecurity=False).digest())
+    protocol = f"Sec-WebSocket-Protocol: {SUBPROTOCOL}\r\n".encode() if agent_v1 else b""
+    return (
+        b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        b"Sec-WebSocket-Accept: " + proof + b"\r\n" + protocol + b"\r\n"
+    )
 
 
 def _frame(first: int, payload: bytes) -> bytes:

@@ -51,9 +51,10 @@ class Registry:
 
     def add(self, member: Member) -> None:
         """Let a session in; it is pinged from now on."""
+        if not self._pings:  # else the timer already waits for one that is due before
+            self._wake.set()
         self._members[member] = set()
         self._pings[member] = trio.current_time() + KEEPALIVE_EVERY
-        self._wake.set()
 
     def remove(self, member: Member) -> None:
         """Let a session go, with its timers. Idempotent."""

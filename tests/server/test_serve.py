@@ -245,3 +245,19 @@ async def test_a_reset_connection_is_no_fault() -> None:
             assert answer.endswith(b"ok\n")
             nursery.cancel_scope.cancel()
     assert logs == []
+
+
+async def test_a_crowd_is_accepted_in_few_turns() -> None:
+    """A busy loop gives the listener a turn now and then; each time it takes all that wait."""
+    of, _ = edge(size=40)
+    listeners = await trio.open_tcp_listeners(0, host="127.0.0.1")
+    address = listeners[0].socket.getsockname()
+    async with trio.open_nursery() as nursery:
+        await nursery.start(partial(serve, listeners, of))
+        clients = [socket.create_connection(address) for _ in range(40)]
+        for _ in range(10):
+            await trio.lowlevel.checkpoint()
+        assert of.cap.used == 40
+        nursery.cancel_scope.cancel()
+    for client in clients:
+        client.close()

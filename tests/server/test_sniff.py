@@ -11,7 +11,9 @@ from agent.config import HEAD_MAX, HEAD_TIMEOUT
 from agent.server.sniff import Head, Refusal, hang_up, read_head
 
 GET = b"GET /ws HTTP/1.1\r\nHost: localhost\r\n"
-UPGRADE = GET + b"Connection: Upgrade\r\nUpgrade: WebSocket\r\n"
+KEY = b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+VERSION = b"Sec-WebSocket-Version: 13\r\n"
+UPGRADE = GET + b"Connection: Upgrade\r\nUpgrade: WebSocket\r\n" + KEY + VERSION
 
 
 async def read(*pieces: bytes, eof: bool = False) -> Head | Refusal | None:
@@ -123,6 +125,37 @@ async def test_what_this_port_does_not_speak_is_refused(data: bytes, status: int
     assert await status_of(data) == status
 
 
+@pytest.mark.parametrize(
+    ("change", "status"),
+    [
+        ((VERSION, b"Sec-WebSocket-Version: 12\r\n"), 426),
+        ((VERSION, b"Sec-WebSocket-Version: 13, 8\r\n"), 426),
+        ((VERSION, b""), 400),
+        ((VERSION, VERSION * 2), 400),
+        ((KEY, b""), 400),
+        ((KEY, KEY * 2), 400),
+        ((KEY, KEY + b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n"), 400),
+        ((KEY, b"Sec-WebSocket-Key:\r\n"), 400),
+        ((KEY, b"Sec-WebSocket-Key: AAAA\r\n"), 400),
+        ((KEY, b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAAA=\r\n"), 400),
+        ((KEY, b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA\r\n"), 400),
+        ((KEY, b"Sec-WebSocket-Key: AAAAAAAAAA AAAAAAAAAAAA==\r\n"), 400),
+        ((KEY, b"Sec-WebSocket-Key: !!!!!!!!!!!!!!!!!!!!!!==\r\n"), 400),
+        ((b"Connection: Upgrade", b"Connection: close"), 400),
+        ((b"Connection: Upgrade\r\n", b""), 400),
+    ],
+)
+async def test_a_bad_upgrade_is_refused_before_anything_else(
+    change: tuple[bytes, bytes], status: int
+) -> None:
+    """One key of 16 bytes in base64, one version, 13, and a connection that is to be upgraded."""
+    assert change[0] in UPGRADE
+    refusal = await read(UPGRADE.replace(*change) + b"\r\n")
+    assert isinstance(refusal, Refusal)
+    assert refusal.status == status
+    assert (status == 426) == (refusal.headers.get("Sec-WebSocket-Version") == "13")
+
+
 async def test_a_client_that_leaves_before_its_head_is_whole_gets_nothing() -> None:
     """There is nobody left to answer."""
     assert await read(b"GET / HT", eof=True) is None
@@ -142,11 +175,11 @@ async def test_a_client_that_resets_gets_nothing() -> None:
         (UPGRADE, True),
         (UPGRADE.replace(b"/ws", b"/"), True),
         (UPGRADE.replace(b"/ws", b"/ws?x"), True),
-        (UPGRADE.replace(b"WebSocket", b"h2c, websocket"), True),
+        (UPGRADE.replace(b": WebSocket", b": h2c, websocket"), True),
         (UPGRADE.replace(b"/ws", b"/other"), False),
         (UPGRADE.replace(b"1.1", b"1.0"), False),
         (UPGRADE.replace(b"GET", b"POST"), False),
-        (UPGRADE.replace(b"WebSocket", b"h2c"), False),
+        (UPGRADE.replace(b": WebSocket", b": h2c"), False),
         (GET, False),
     ],
 )

@@ -9,13 +9,13 @@ from typing import Any, TypeAlias
 import pytest
 import trio
 import trio.testing
-from trio_websocket import ConnectionClosed, ConnectionRejected, WebSocketConnection, wrap_client_stream
+from trio_websocket import ConnectionClosed, WebSocketConnection, wrap_client_stream
 
 from agent.config import CLOSE_TIMEOUT, FLUSH_TIMEOUT, FRAMES_PER_SECOND, OUTBOX_FRAMES
 from agent.errors import WireClosed
 from agent.ports.wire import Wire
 from agent.server.sniff import Head, read_head
-from agent.server.websocket import Connection, serve_websocket
+from agent.server.websocket import Connection, _accepted, serve_websocket
 
 HANDSHAKE = (
     b"GET /ws HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
@@ -347,48 +347,25 @@ async def test_a_client_that_never_closes_is_left_after_a_moment(
         await client.send_all(b"x")
 
 
-@pytest.mark.parametrize(
-    ("change", "status"),
-    [
-        ((b"Version: 13", b"Version: 12"), 426),
-        ((b"Sec-WebSocket-Version: 13\r\n", b""), 400),
-        ((b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n", b""), 400),
-        ((b"Connection: Upgrade", b"Connection: close"), 400),
-    ],
-)
-async def test_a_bad_upgrade_is_refused_in_http(change: tuple[bytes, bytes], status: int) -> None:
-    """The library's refusal reaches the client, and the handler is never called."""
-
-    async def handler(connection: Connection) -> None:
-        raise AssertionError
-
-    client, server = trio.testing.memory_stream_pair()
+@pytest.mark.parametrize("offered", [(), ("agent.v1",), ("other", "agent.v1"), ("other",)])
+async def test_the_librarys_client_accepts_the_answer_to_its_upgrade(offered: tuple[str, ...]) -> None:
+    """The proof of its key is right, and no subprotocol is chosen that it did not offer."""
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(serve_one, server, handler)
-        await client.send_all(HANDSHAKE.replace(*change))
-        answer = await read_until_eof(client)
+        client = await connected(nursery, echo, offered)
+        assert client.subprotocol == ("agent.v1" if "agent.v1" in offered else None)
+        await client.send_message("hello")
+        assert await client.get_message() == "hello"
         await client.aclose()
-    assert answer.startswith(b"HTTP/1.1 %d" % status)
-    assert b"\x88" not in answer
 
 
-async def test_the_librarys_client_sees_a_rejection() -> None:
-    """A refusal is a response that a real client understands."""
-    pair: Any = trio.testing.memory_stream_pair()
-    client, server = pair
-
-    async def reject() -> None:
-        head = await read_head(server)
-        assert isinstance(head, Head)
-        raw = head.raw.replace(b"13", b"12")
-        await serve_websocket(
-            server, Head(head.method, head.target, head.version, head.headers, raw, b""), echo
-        )
-
-    with pytest.RaisesGroup(ConnectionRejected):
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(reject)
-            await wrap_client_stream(nursery, client, "localhost", "/ws")
+def test_the_answer_to_an_upgrade_is_that_of_the_standard() -> None:
+    """The key and its proof are RFC 6455's own example."""
+    key = (b"sec-websocket-key", b"dGhlIHNhbXBsZSBub25jZQ==")
+    answer = _accepted(Head(b"GET", b"/ws", b"1.1", (key,), b"", b""), False)
+    assert answer == (
+        b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        b"Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n"
+    )
 
 
 async def test_a_cancel_behind_a_ping_is_seen_while_the_socket_blocks(
