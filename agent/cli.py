@@ -20,7 +20,7 @@ COMMANDS = {
     "chat": "agent.commands.talk:chat",
     "ask": "agent.commands.talk:ask",
     "demo": "agent.testing.demo:demo",
-    "soak": "agent.testing.soak:soak",
+    "soak": "agent.soak.command:soak",
     "verify": "agent.commands.verify:verify",
     "search": "agent.commands.search:search",
     "kb": "agent.commands.kb:command",

@@ -23,11 +23,11 @@ from cyclopts import Parameter
 from .. import log
 from ..config import is_loopback
 from ..errors import UsageError, WireClosed
-from .client import DEFAULT_URL
-from .soak_account import Tally
-from .soak_inside import Census, Inside, inside
-from .soak_users import HANG_UP, PATIENCE, QUESTIONS, SUBJECTS, Target, User, Visit
-from .soak_wire import Line, open_line
+from ..testing.client import DEFAULT_URL
+from .account import Tally
+from .inside import Census, Inside, inside
+from .users import HANG_UP, PATIENCE, QUESTIONS, SUBJECTS, Target, User, Visit
+from .wire import Line, open_line
 
 CLIENTS_MAX, SECONDS_MAX = 5000, 24 * 3600.0
 WARM_UP = (20.0, 1 / 3)  # seconds, or the share of a run that is shorter than three times that

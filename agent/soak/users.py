@@ -13,9 +13,9 @@ from typing import ClassVar
 import trio
 
 from ..errors import WireClosed
-from .demo import CALL, PREMIUM, PRICE, RETURNS
-from .soak_account import Account, Tally
-from .soak_wire import LEAVINGS, Leaving, Line, open_line
+from ..testing.demo import CALL, PREMIUM, PRICE, RETURNS
+from .account import Account, Tally
+from .wire import LEAVINGS, Leaving, Line, open_line
 
 PATIENCE = 20.0  # seconds in which whatever was asked for must have ended
 HANG_UP = 8.0  # seconds in which a server that was left must hang up too

@@ -16,13 +16,15 @@ import trio
 from agent import cli, log
 from agent.errors import UsageError, WireClosed
 from agent.ports.action import Call
-from agent.testing import soak, soak_inside, soak_users
+from agent.soak import command as soak
+from agent.soak import inside as soak_inside
+from agent.soak import users as soak_users
+from agent.soak.account import Tally
+from agent.soak.command import Run, percentiles, summary
+from agent.soak.inside import Census, Effects, inside
+from agent.soak.users import Target
+from agent.soak.wire import open_line
 from agent.testing.demo import CALL
-from agent.testing.soak import Run, percentiles, summary
-from agent.testing.soak_account import Tally
-from agent.testing.soak_inside import Census, Effects, inside
-from agent.testing.soak_users import Target
-from agent.testing.soak_wire import open_line
 
 
 @pytest.fixture(autouse=True)

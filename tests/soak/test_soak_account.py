@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from agent.testing.soak_account import Account, Tally
+from agent.soak.account import Account, Tally
 
 CITED = [{"file": "kb/a.md", "snippet": "It costs 0299 kr in 14 days."}]
 

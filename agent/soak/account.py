@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from .soak_wire import Frame
+from .wire import Frame
 
 _RUN = re.compile(r"\d+")
 _EXPECTED_ERRORS = ("busy", "rate_limited", "shutting_down", "unknown_suggestion")

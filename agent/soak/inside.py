@@ -28,9 +28,9 @@ from ..retrieval.load import Document
 from ..retrieval.search import KnowledgeBase
 from ..server.metrics import Metrics
 from ..storage.memory import MemoryLedger
-from .demo import KNOWLEDGE
-from .soak_account import Tally
-from .soak_users import QUESTIONS
+from ..testing.demo import KNOWLEDGE
+from .account import Tally
+from .users import QUESTIONS
 
 HALLUCINATED = 0.2  # the share of drafts with an invented number
 MODEL_DELAY_MS = 1.0  # before each piece of a draft, so that there is a draft to cancel
@@ -41,7 +41,7 @@ SETTLED = 15.0  # seconds in which everything of clients that have left must be 
 # Whose objects are counted: ours and those of the libraries that serve a connection.
 COUNTED = ("agent", "trio", "trio_websocket", "wsproto", "h11", "hypercorn", "starlette")
 # Not these: the soak's own, and trio's idle worker threads, which end by themselves when nobody needs one for a while.
-PASSED_OVER = ("agent.testing.soak", "trio._core._thread_cache")
+PASSED_OVER = ("agent.soak", "trio._core._thread_cache")
 
 
 class Stopwatch(Metrics):
