@@ -5,13 +5,16 @@ httpx's trace extension tells. So everything up to there is without an effect: n
 cancel there is a plain cancel. From there on only the answer's status can tell: a 4xx says that nothing was done, a
 2xx that it was, and anything else (3xx, 5xx, silence, a reset, an answer too long) leaves it unknown.
 
-One connection per action, none kept: a kept one may be dead, and whether a request on it arrived could not be told.
+One client and one connection per action, none kept: a kept connection may be dead, and whether a request on it arrived
+could not be told; and a request that is cancelled once its connection stands, before its first byte, leaves that
+connection in httpcore's pool for good, counted among the pool's most. A client that is left closes what it has.
 Nothing is retried, no redirect is followed, no proxy or credential is taken from the environment, no cookie is kept.
 Messages and logs hold neither the URL nor the payload; httpx's own loggers, which would, are raised to WARNING.
 """
 
 import logging
 from collections.abc import Callable, Mapping
+from functools import partial
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any
 
@@ -31,22 +34,20 @@ class WebhookExecutor:
     """POSTs `{suggestionId, action, payload}` as JSON, with the suggestion id as `Idempotency-Key`.
 
     url: http or https; user and password in it are sent as basic authentication.
-    transport: what carries the request; None is the network.
+    transport: makes what carries one request; None is the network.
     """
 
-    def __init__(self, url: str, transport: httpx.AsyncBaseTransport | None = None) -> None:
+    def __init__(self, url: str, transport: Callable[[], httpx.AsyncBaseTransport] | None = None) -> None:
         for name in ("httpx", "httpcore"):
             logging.getLogger(name).setLevel(logging.WARNING)
         self._url = url
-        self._client = httpx.AsyncClient(
-            transport=transport,
-            timeout=None,  # one deadline for the whole exchange, below
+        self._transport = transport or partial(
+            httpx.AsyncHTTPTransport,
+            verify=httpx.create_ssl_context(trust_env=False),  # 30 ms, once
             trust_env=False,
-            follow_redirects=False,
-            headers={"Accept": "application/json", "Accept-Encoding": "identity"},
-            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
-            limits=httpx.Limits(max_connections=_CONNECTIONS, max_keepalive_connections=0),
+            limits=httpx.Limits(max_keepalive_connections=0),
         )
+        self._connections = trio.CapacityLimiter(_CONNECTIONS)
 
     async def run(self, call: Call, begin: Callable[[], None]) -> Mapping[str, Any]:
         """POST the call and return the JSON answer of a 2xx ({} when it is not JSON).
@@ -65,17 +66,32 @@ class WebhookExecutor:
         body = {"suggestionId": call.suggestion_id, "action": call.action, "payload": dict(call.payload)}
         with trio.move_on_after(WEBHOOK_TIMEOUT):
             try:
-                async with self._client.stream(
-                    "POST",
-                    self._url,
-                    content=msgspec.json.encode(body),
-                    headers={"Content-Type": "application/json", "Idempotency-Key": call.suggestion_id},
-                    extensions={"trace": trace},
-                ) as response:
+                async with (
+                    self._connections,
+                    self._client() as client,
+                    client.stream(
+                        "POST",
+                        self._url,
+                        content=msgspec.json.encode(body),
+                        headers={"Content-Type": "application/json", "Idempotency-Key": call.suggestion_id},
+                        extensions={"trace": trace},
+                    ) as response,
+                ):
                     return await _outcome(response)
             except httpx.HTTPError as error:
                 raise _cut_short(begun, type(error).__name__) from None
         raise _cut_short(begun, f"no answer in {WEBHOOK_TIMEOUT:g} s")
+
+    def _client(self) -> httpx.AsyncClient:
+        """Return a client for one request."""
+        return httpx.AsyncClient(
+            transport=self._transport(),
+            timeout=None,  # one deadline for the whole exchange, in `run`
+            trust_env=False,
+            follow_redirects=False,
+            headers={"Accept": "application/json", "Accept-Encoding": "identity"},
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
+        )
 
 
 def _cut_short(begun: bool, why: str) -> ActionFailed | ActionUnknown:

@@ -3,7 +3,7 @@
 import contextlib
 import json
 import logging
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from typing import Any
 
 import httpcore
@@ -70,12 +70,40 @@ class Network(httpcore.AsyncNetworkBackend):
         ours, theirs = memory_stream_pair()
         self.connections.append(theirs)
         self.nursery.start_soon(self.serve, theirs)
+        await (
+            trio.lowlevel.cancel_shielded_checkpoint()
+        )  # a real one may be cancelled when it is already connected
         return MemoryStream(ours, self)
 
 
+class Cut(trio.abc.Instrument):
+    """Cancels a scope at the n-th step of the task that it was made in."""
+
+    def __init__(self, scope: trio.CancelScope, step: int) -> None:
+        self._scope, self._left, self._task = scope, step, trio.lowlevel.current_task()
+
+    def before_task_step(self, task: trio.lowlevel.Task) -> None:
+        self._left -= task is self._task
+        if self._left == 0:
+            self._scope.cancel()
+
+
+@contextlib.contextmanager
+def cancelled_at(scope: trio.CancelScope, step: int) -> Iterator[None]:
+    cut = Cut(scope, step)
+    trio.lowlevel.add_instrument(cut)
+    try:
+        yield
+    finally:
+        trio.lowlevel.remove_instrument(cut)
+
+
 def executor_on(network: Network) -> WebhookExecutor:
-    transport = httpx.AsyncHTTPTransport(verify=False, trust_env=False)
-    transport._pool = httpcore.AsyncConnectionPool(network_backend=network, max_keepalive_connections=0)
+    def transport() -> httpx.AsyncHTTPTransport:
+        made = httpx.AsyncHTTPTransport(verify=False, trust_env=False)
+        made._pool = httpcore.AsyncConnectionPool(network_backend=network, max_keepalive_connections=0)
+        return made
+
     return WebhookExecutor(URL, transport)
 
 
@@ -283,6 +311,32 @@ async def test_a_cancel_while_connecting_leaves_nothing(
         await executor_on(network).run(CALL, lambda: pytest.fail("begun"))
     await trio.sleep(5.0)
     assert network.connections == []
+
+
+@pytest.mark.filterwarnings("ignore:.*ByteStream:ResourceWarning")  # httpx's own, of a body that was not read
+@pytest.mark.filterwarnings("ignore:.*ByteStream:pytest.PytestUnraisableExceptionWarning")
+async def test_whenever_it_is_cut_no_connection_stays(nursery: trio.Nursery) -> None:
+    """At each of its steps: what was connected is closed, and the next action finds as many free as the first."""
+    ended: list[bytes] = []
+
+    async def serve(stream: Peer) -> None:
+        received = bytes(await stream.receive_some())
+        ended.append(received)
+        if received:
+            await stream.send_all(http("200 OK", b"{}"))
+
+    network = Network(nursery, serve)
+    executor = executor_on(network)
+    step, whole = 0, False
+    while not whole:
+        step += 1
+        with trio.CancelScope() as scope, cancelled_at(scope, step):
+            await executor.run(CALL, lambda: None)
+        whole = not scope.cancelled_caught
+        await trio.testing.wait_all_tasks_blocked()
+        assert len(ended) == len(network.connections), f"a connection is left open, cut at step {step}"
+    assert step > 10
+    assert b"" in ended, "none was cut between its connection and its request"
 
 
 async def test_no_cookie_and_no_connection_is_kept(nursery: trio.Nursery) -> None:

@@ -40,7 +40,7 @@ def _webhook(effect: Effect) -> Executor:
             await trio.sleep(1.0)
             return httpx.Response(200, stream=httpx.ByteStream(b'{"sent": true}'))
 
-    return WebhookExecutor("http://hook.test/", Network())
+    return WebhookExecutor("http://hook.test/", Network)
 
 
 EXECUTORS = {"record": _record, "webhook": _webhook}
