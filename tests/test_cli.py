@@ -72,6 +72,8 @@ def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "kb").mkdir()
     monkeypatch.setattr(serving, "Server", FakeServer)
     monkeypatch.setattr(log, "configure", lambda *_: None)
+    monkeypatch.setattr(serving, "share_heaps", lambda: None)
+    monkeypatch.setattr(serving, "set_aside", lambda: None)
     monkeypatch.setattr(FakeServer, "made", [])
     monkeypatch.setattr(FakeServer, "signals", [])
 
@@ -172,6 +174,21 @@ def test_serve_prints_where_page_and_socket_are(
     """With the port that was bound, and an address that a browser can open."""
     served("--host", host, "--port", "0", "--insecure")
     assert capsys.readouterr().out == f"page    http://{place}:4711/\nsocket  ws://{place}:4711/ws\n"
+
+
+def test_serve_prepares_its_memory(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Heaps are shared before anything else is made; what the server is made of is set aside before it is ready."""
+    seen: list[str] = []
+
+    def note(what: str) -> None:
+        seen.append(f"{what}, servers {len(FakeServer.made)}, said {len(capsys.readouterr().out)}")
+
+    monkeypatch.setattr(serving, "share_heaps", lambda: note("heaps"))
+    monkeypatch.setattr(serving, "set_aside", lambda: note("aside"))
+    served()
+    assert seen == ["heaps, servers 0, said 0", "aside, servers 1, said 0"]
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

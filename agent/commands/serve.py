@@ -19,6 +19,7 @@ from .. import log
 from ..app import App as Server
 from ..config import USER_DATA, Settings
 from ..errors import UsageError
+from ..heap import set_aside, share_heaps
 from .output import OK, write
 
 CONFIG_FILE = "agent.toml"
@@ -66,6 +67,7 @@ async def serve(*, settings: Annotated[_Flags, Parameter(name="*")] = _Flags()) 
 
     Example: agent serve --kb docs --port 9000
     """
+    share_heaps()
     log.configure(settings.log_format, settings.log_level)
     if not settings.kb.is_dir():
         raise UsageError(
@@ -91,6 +93,7 @@ async def _run(server: Server, settings: Settings, ready: trio.Event, scope: tri
     """Run the server until it has drained, and say where it is once it listens."""
     async with trio.open_nursery() as nursery:
         await nursery.start(server.run)
+        set_aside()
         ready.set()
         host = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(settings.host, settings.host)
         place = f"[{host}]:{server.port}" if ":" in host else f"{host}:{server.port}"

@@ -1,0 +1,93 @@
+"""A process that serves for weeks keeps its memory small, and collects no garbage where there can be none."""
+
+import ctypes
+import gc
+import os
+import platform
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from agent import heap
+
+
+@pytest.fixture
+def _frozen() -> Iterator[None]:
+    """Whatever a test sets aside stays set aside: what was before it does, too."""
+    yield
+    gc.freeze()
+
+
+@pytest.mark.usefixtures("_frozen")
+def test_what_is_set_aside_is_not_visited() -> None:
+    """It is garbage no more, whatever happens to it; what comes later is collected as ever."""
+    there = [object()]
+    heap.set_aside()
+    known = {id(each) for each in gc.get_objects()}
+    later = [object()]
+    assert id(there) not in known
+    assert id(later) in {id(each) for each in gc.get_objects()}
+
+
+def test_the_operator_has_the_last_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    """MALLOC_ARENA_MAX stands; without it the number of heaps is set where the system is glibc's."""
+    monkeypatch.setenv("MALLOC_ARENA_MAX", "7")
+    assert not heap.share_heaps()
+    monkeypatch.delenv("MALLOC_ARENA_MAX")
+    assert heap.share_heaps() is (platform.libc_ver()[0] == "glibc")
+
+
+def test_another_system_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where there is no such function nothing is said or done."""
+
+    class Bare:
+        def __init__(self, name: None) -> None:
+            self.name = name
+
+    monkeypatch.delenv("MALLOC_ARENA_MAX", raising=False)
+    monkeypatch.setattr(ctypes, "CDLL", Bare)
+    assert not heap.share_heaps()
+
+
+EDITS = 40
+GROWN = 15 * 2**20  # 6 with shared heaps, 38 or more without
+
+
+@pytest.mark.proof
+@pytest.mark.skipif(not heap.share_heaps(), reason="only glibc has several heaps")
+def test_a_folder_that_is_edited_often_does_not_fill_the_memory(tmp_path: Path) -> None:
+    """`agent serve` takes over 40 edits and does not keep the buffers of the indexes before."""
+    page = tmp_path / "kb" / "page.md"
+    page.parent.mkdir()
+    page.write_text("# A\n\nIt costs 1 kr.\n")
+    environment = {name: value for name, value in os.environ.items() if name != "MALLOC_ARENA_MAX"}
+    with subprocess.Popen(
+        [sys.executable, "-m", "agent", "serve", "--port", "0", "--kb", str(page.parent), "--data", "memory"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+    ) as server:
+        assert server.stdout is not None
+        assert server.stderr is not None
+        try:
+            server.stdout.readline()
+            sizes = []
+            for edit in range(EDITS):
+                page.write_text(f"# A\n\nIt costs {edit + 2} kr.\n")
+                while "reloaded" not in server.stderr.readline():
+                    pass
+                sizes.append(_resident(server.pid))
+                time.sleep(0.05)
+        finally:
+            server.kill()
+    assert max(sizes) - sizes[0] < GROWN, sizes
+
+
+def _resident(process: int) -> int:
+    pages = Path(f"/proc/{process}/statm").read_text(encoding="ascii").split()[1]
+    return int(pages) * os.sysconf("SC_PAGE_SIZE")
