@@ -1,7 +1,8 @@
 """What one connection was promised and what it got: the invariants, as a client can check them.
 
 Pure: the caller says what was sent and what came, and when. A rule that is broken is noted at the frame that breaks
-it; what is owed is checked by `settled`, once the client believes that nothing is in progress.
+it; what is owed is checked by `settled`, once the client believes that nothing is in progress, or by `cut_off`, when
+a server that goes down has ended the connection.
 
 Numbers are checked the hard way, by runs of digits: each must stand in a citation, leading zeros aside. The mock's and
 a script's drafts hold numbers as their sources write them; a model that rewrites `1 234` as `1234` would need the
@@ -10,11 +11,14 @@ number rule itself, which is not asked here so that the check shares no code wit
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeAlias
 
+from .figures import Tally
+from .pages import Pages
 from .wire import Frame
 
+BEHIND = 10.0  # seconds in which a change of the knowledge base must have been taken over
 _RUN = re.compile(r"\d+")
 _EXPECTED_ERRORS = ("busy", "rate_limited", "shutting_down", "unknown_suggestion")
 
@@ -28,6 +32,9 @@ class Asked:
     cancelled_at: float | None = None
     ended: str | None = None  # the reason of its stream_end, or the code of its error
     answered: bool = False
+    behind: float | None = (
+        None  # seconds for which what its answer cites had been changed before it was asked
+    )
 
 
 @dataclass(slots=True)
@@ -35,6 +42,7 @@ class Suggested:
     """A suggestion: how often the client decided on it, and how often it was told of an end."""
 
     confirms: int = 0
+    confirmed_at: float = 0.0  # the last time
     rejects: int = 0
     answers: int = 0  # action_executed frames
     closed: int = 0  # action_closed frames
@@ -42,35 +50,25 @@ class Suggested:
     live: bool = True
 
 
-@dataclass(slots=True)
-class Tally:
-    """The figures of a whole soak, shared by its accounts. `cancel_seconds`: from sending it to its stream_end."""
-
-    counts: dict[str, int] = field(default_factory=dict)
-    broken: dict[str, int] = field(default_factory=dict)
-    examples: list[str] = field(default_factory=list)
-    cancel_seconds: list[float] = field(default_factory=list)
-
-    def count(self, what: str) -> None:
-        """Add one to a count."""
-        self.counts[what] = self.counts.get(what, 0) + 1
-
-    def violation(self, invariant: str, what: str) -> None:
-        """Note a broken invariant; the first twenty are kept in words."""
-        self.broken[invariant] = self.broken.get(invariant, 0) + 1
-        if len(self.examples) < 20:
-            self.examples.append(f"{invariant}: {what}")
+Note: TypeAlias = Callable[[str, str], None]
+"""Takes what became of a suggestion, `confirmed` or what its client was told of its end, and the suggestion's id."""
 
 
 class Account:
-    """One connection's messages and suggestions. `name` stands in what is noted."""
+    """One connection's messages and suggestions.
 
-    def __init__(self, name: str, tally: Tally) -> None:
+    name: stands in what is said of it. note: is told what became of each suggestion. pages: what the knowledge base
+    has been, if somebody knows.
+    """
+
+    def __init__(self, name: str, tally: Tally, note: Note | None = None, pages: Pages | None = None) -> None:
         self.messages: dict[str, Asked] = {}
         self.suggestions: dict[str, Suggested] = {}
         self.guesses = 0  # confirms of ids that were never issued to this client, not answered yet
         self._name = name
         self._tally = tally
+        self._became = note or (lambda kind, id: None)
+        self._pages = pages
         self._came = 0
         self._owed: str | None = None  # the message whose response must be the next frame
 
@@ -89,11 +87,13 @@ class Account:
             if asked.cancelled_at is None:
                 asked.cancelled_at = at
 
-    def confirmed(self, suggestion: str) -> None:
+    def confirmed(self, suggestion: str, at: float) -> None:
         """A confirm is about to be sent; of an id that this client was never given, it is a guess."""
         self._tally.count("confirms")
         if suggestion in self.suggestions:
             self.suggestions[suggestion].confirms += 1
+            self.suggestions[suggestion].confirmed_at = at
+            self._became("confirmed", suggestion)
         else:
             self.guesses += 1
 
@@ -111,6 +111,11 @@ class Account:
     def live(self) -> list[str]:
         """Return the suggestions that can still be decided on, as far as the client knows."""
         return [id for id, each in self.suggestions.items() if each.live and not each.confirms]
+
+    @property
+    def heard(self) -> bool:
+        """Whether anything has come."""
+        return self._came > 0
 
     @property
     def waiting(self) -> bool:
@@ -154,6 +159,20 @@ class Account:
         if self.guesses:
             self._broken("I5", f"{self.guesses} confirms of unknown ids were not answered")
 
+    def cut_off(self, since: float) -> None:
+        """A server that goes down has hung up: check that all has ended, but what was sent after `since` seconds.
+
+        That may have crossed the server's close on its way, and was then never read.
+        """
+        for id in self.in_progress():
+            if self.messages[id].at < since:
+                self._broken("I1", f"{id} had not ended when the server went down")
+        if self._owed is not None:
+            self._broken("I1", f"{self._owed} was done without a response when the server went down")
+        for id, each in self.suggestions.items():
+            if each.confirmed_at < since and (each.ends != 1 or each.answers < each.confirms):
+                self._broken("I5", f"{id} when the server went down: {each}")
+
     def _broken(self, invariant: str, what: str) -> None:
         self._tally.violation(invariant, f"{self._name}: {what}")
 
@@ -186,7 +205,7 @@ class Account:
         if reason == "done":
             self._owed = frame["id"]
         elif asked.cancelled_at is not None:
-            self._tally.cancel_seconds.append(at - asked.cancelled_at)
+            self._tally.cancels.add(at - asked.cancelled_at)
         if reason == "cancelled":
             asked.said = ""
 
@@ -203,7 +222,19 @@ class Account:
             self._broken("I3", f"{frame['id']}: the deltas are not the response")
         for run in unsupported(frame):
             self._broken("I3", f"{frame['id']}: {run} stands in no citation")
+        if self._pages is not None and frame["citations"]:
+            self._took_from(self._pages, frame, asked)
         asked.said = ""
+
+    def _took_from(self, pages: Pages, frame: Frame, asked: Asked) -> None:
+        behind = pages.behind(_citations(frame), asked.at)
+        if behind is None:
+            self._broken("kb", f"{frame['id']} cites what was never in the knowledge base at one time")
+            return
+        asked.behind = behind
+        self._tally.behind.add(behind)
+        if behind > BEHIND:
+            self._broken("kb", f"{frame['id']} was answered from what had been changed {behind:.1f} s before")
 
     def _action_suggestion(self, frame: Frame, at: float) -> None:
         asked, id = self._message(frame), frame["suggestionId"]
@@ -222,6 +253,7 @@ class Account:
         each.closed += 1
         each.live = False
         if each.closed == 1:
+            self._became("closed", frame["suggestionId"])
             self._end(frame["suggestionId"], each)
         elif each.closed > 1 + each.rejects:
             self._broken("I5", f"{frame['suggestionId']} was closed {each.closed} times")
@@ -237,9 +269,13 @@ class Account:
         if not each.confirms:
             self._broken("I4", f"{id} was never confirmed, and is {result}")
         if "success" in result:
+            self._became(
+                "done" if result["success"] else "unknown" if result.get("unknown") else "failed", id
+            )
             self._end(id, each)
         elif result == {"cancelled": True}:
             if not each.closed:  # of a closed one these are the words for a confirm that came too late
+                self._became("cancelled", id)
                 self._end(id, each)
         elif result == {"ignored": True}:
             if each.confirms + each.rejects < 2:
@@ -254,6 +290,11 @@ class Account:
             self.guesses -= 1
         elif code not in _EXPECTED_ERRORS or code == "unknown_suggestion":
             self._broken("I7", f"error {code}: {frame['message']}")
+        turned_away = self.suggestions.get(str(frame.get("suggestionId")))
+        if (
+            turned_away is not None and code == "shutting_down"
+        ):  # it stays open until the connection is closed
+            turned_away.answers += 1
         asked = self.messages.get(str(frame.get("id")))
         if asked is not None and code in ("busy", "rate_limited", "shutting_down"):
             if asked.ended is not None:

@@ -1,47 +1,40 @@
 """A server to soak from the inside: on a real loopback port, in this process, and measured while it runs.
 
-The server is the whole one (its sniffer, sessions, mock model and ledger) with three parts of ours: an observer that
-keeps each cancel's exact time, an executor that is slow, fails on purpose and counts its effects, and a ledger that
-is small and full from the start, so that remembering, which is bounded, does not look like leaking.
+The server is the whole one (its sniffer, sessions, mock model, live knowledge base, webhook and ledger) with an
+observer of ours, which keeps each cancel's exact time, and one of two ledgers: in memory, small and full from the
+start, so that remembering, which is bounded, does not look like leaking; or the one on disk, whose disk is made slow.
 """
 
-import gc
-import os
-import sys
-from array import array
-from collections import Counter
-from collections.abc import AsyncGenerator, Callable, Mapping
+import time
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import TypeVar
 
 import trio
-from trio._core._run import GLOBAL_RUN_CONTEXT
 
-from ..app import Adapters, App, WallClock
-from ..config import Settings
-from ..errors import ActionFailed
-from ..ports.action import Call
-from ..retrieval.load import Document
-from ..retrieval.search import KnowledgeBase
+from ..app import Adapters, App, Threads, WallClock
+from ..config import MEMORY, Settings
+from ..ports.ledger import Ledger
+from ..ports.work import RunSync
 from ..server.metrics import Metrics
 from ..storage.memory import MemoryLedger
-from ..testing.demo import KNOWLEDGE
-from .account import Tally
+from ..storage.open import opened_ledger
+from .census import tasks
+from .figures import Histogram
 from .users import QUESTIONS
 
 HALLUCINATED = 0.2  # the share of drafts with an invented number
 MODEL_DELAY_MS = 1.0  # before each piece of a draft, so that there is a draft to cancel
-FAILING = 0.1  # the share of actions that fail before their effect
-ACTION_SECONDS = 0.25  # at most, before the effect and again after it
 LEDGER_ROWS = 128
 SETTLED = 15.0  # seconds in which everything of clients that have left must be gone
-# Whose objects are counted: ours and those of the libraries that serve a connection.
-COUNTED = ("agent", "trio", "trio_websocket", "wsproto", "h11", "hypercorn", "starlette")
-# Not these: the soak's own, and trio's idle worker threads, which end by themselves when nobody needs one for a while.
-PASSED_OVER = ("agent.soak", "trio._core._thread_cache")
+HICCUPS = (
+    0.01,
+    50.0,
+)  # the share of a slow disk's pieces of work that take so many times longer than the others
+T = TypeVar("T")
 
 
 class Stopwatch(Metrics):
@@ -49,47 +42,52 @@ class Stopwatch(Metrics):
 
     def __init__(self) -> None:
         super().__init__()
-        self.cancels = array("d")
+        self.cancels = Histogram()
         self.blind_until = 0.0  # a census stops the loop; what it delays is not the server's doing
 
     def measure(self, metric: str, seconds: float) -> None:
         """Keep a cancel's time too."""
         super().measure(metric, seconds)
         if metric == "cancel_seconds" and trio.current_time() > self.blind_until:
-            self.cancels.append(seconds)
+            self.cancels.add(seconds)
 
 
-class Effects:
-    """An executor whose effect is a count: slow on both sides of it, and failing now and then."""
+class SlowDisk:
+    """Blocking work on a disk that is slow to sync (implements `agent.ports.work.RunSync`).
 
-    def __init__(self, seed: int, tally: Tally) -> None:
-        self._rng = Random(seed)
-        self._tally = tally
-        self._begun: dict[str, None] = {}  # the last LEDGER_ROWS ids
+    Each piece of work, in its thread, takes `seconds` longer, and a hundredth of them fifty times that.
+    """
 
-    async def run(self, call: Call, begin: Callable[[], None]) -> Mapping[str, Any]:
-        """Take a moment, take effect, take another moment. Raises ActionFailed for a share, without an effect."""
-        await trio.sleep(self._rng.uniform(0, ACTION_SECONDS))
-        if self._rng.random() < FAILING:
-            raise ActionFailed("It failed on purpose.")
-        begin()
-        if call.suggestion_id in self._begun:
-            self._tally.violation("I4", f"the effect of {call.suggestion_id} began twice")
-        self._begun[call.suggestion_id] = None
-        if len(self._begun) > LEDGER_ROWS:
-            del self._begun[next(iter(self._begun))]
-        self._tally.count("effects")
-        await trio.sleep(self._rng.uniform(0, ACTION_SECONDS))
-        return {"ran": call.action}
+    def __init__(self, run_sync: RunSync, seconds: float, seed: int) -> None:
+        self._run_sync = run_sync
+        self._seconds = seconds
+        self._rng = Random(f"{seed}/disk")
+
+    async def __call__(self, function: Callable[[], T]) -> T:
+        """Return `function()`, later; as the one that is slowed down says."""
+        share, times = HICCUPS
+        seconds = self._seconds * (times if self._rng.random() < share else 1)
+
+        def slowly() -> T:
+            try:
+                return function()
+            finally:
+                time.sleep(seconds)
+
+        return await self._run_sync(slowly)
 
 
 @dataclass(frozen=True)
 class Inside:
-    """A server in this process, and what can be seen of it. `tasks`: how many lived before its first client."""
+    """A server in this process, and what can be seen of it.
+
+    tasks: how many lived before its first client. over: set when it has gone down and its ledger is closed.
+    """
 
     app: App
     stopwatch: Stopwatch
     tasks: int
+    over: trio.Event
 
     async def idle(self) -> bool:
         """Wait until no session, timer, action or task of a client is left; False when some are after SETTLED s.
@@ -100,89 +98,73 @@ class Inside:
         assert runner is not None
         with trio.move_on_after(SETTLED):
             # Nothing tells when the last task of a library ends.
-            while len(registry) + registry.armed + runner.running or _tasks() > self.tasks:  # noqa: ASYNC110
+            while len(registry) + registry.armed + runner.running or tasks() > self.tasks:  # noqa: ASYNC110
                 await trio.sleep(0.05)
             return True
         return False
 
 
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What a server to soak stands on.
+
+    knowledge: folder of the knowledge base. webhook: the port of an endpoint on this machine; None only records.
+    data: folder of the ledger; None remembers in memory. slow: seconds that each write of it takes longer.
+    """
+
+    knowledge: Path
+    webhook: int | None = None
+    data: Path | None = None
+    slow: float = 0.0
+
+
 @asynccontextmanager
-async def inside(seed: int, clients: int, tally: Tally) -> AsyncGenerator[Inside, None]:
-    """Run a server of our own on a free loopback port for the time of a block."""
+async def inside(seed: int, clients: int, ground: Ground) -> AsyncGenerator[Inside, None]:
+    """Run a server of our own on a free loopback port for the time of a block, or until it has drained."""
     settings = Settings(
         port=0,
+        kb=ground.knowledge,
         mock_seed=seed,
         mock_hallucinate=HALLUCINATED,
         mock_delay_ms=MODEL_DELAY_MS,
-        max_connections=max(clients, len(QUESTIONS)) + 16,
+        # Who drops a connection and comes back has two for a moment.
+        max_connections=2 * max(clients, len(QUESTIONS)) + 16,
+        action_webhook=None if ground.webhook is None else f"http://127.0.0.1:{ground.webhook}/",
+        data=MEMORY if ground.data is None else str(ground.data),
     )
-    documents = [Document(f"kb/{name}", text) for name, text in KNOWLEDGE.items()]
-    adapters = Adapters(
-        knowledge=KnowledgeBase.build(documents),
-        executor=Effects(seed, tally),
-        ledger=await _full_ledger(),
-    )
-    app = App(settings, adapters)
-    app.metrics = stopwatch = Stopwatch()
+    stopwatch, over = Stopwatch(), trio.Event()
     async with trio.open_nursery() as nursery:
-        await nursery.start(app.run)
-        yield Inside(app, stopwatch, _tasks())
+        app, watched = await nursery.start(_serve, settings, ground, seed, stopwatch, over)
+        yield Inside(app, stopwatch, watched, over)
         app.stop()
 
 
-async def _full_ledger() -> MemoryLedger:
-    """Return a small ledger that is full of finished actions."""
+async def _serve(
+    settings: Settings,
+    ground: Ground,
+    seed: int,
+    stopwatch: Stopwatch,
+    over: trio.Event,
+    task_status: "trio.TaskStatus[tuple[App, int]]",
+) -> None:
+    async with _ledger(settings, ground, seed) as ledger:
+        app = App(settings, Adapters(ledger=ledger))
+        app.metrics = stopwatch
+        async with trio.open_nursery() as nursery:
+            await nursery.start(app.run)
+            task_status.started((app, tasks()))
+    over.set()
+
+
+@asynccontextmanager
+async def _ledger(settings: Settings, ground: Ground, seed: int) -> AsyncGenerator[Ledger, None]:
+    if ground.data is not None:
+        run_sync = SlowDisk(Threads(1), ground.slow, seed)
+        async with opened_ledger(settings, run_sync, WallClock()) as kept:
+            yield kept
+        return
     ledger, now = MemoryLedger(LEDGER_ROWS), WallClock().now_ms()
     for number in range(LEDGER_ROWS):
         await ledger.claim(f"{number:032x}", "send_sms", now)
         await ledger.record(f"{number:032x}", "done", {"success": True, "data": {"ran": "send_sms"}}, now)
-    return ledger
-
-
-@dataclass(frozen=True, slots=True)
-class Census:
-    """Resident bytes (None where the system does not tell), tasks, and live objects by type."""
-
-    resident: int | None
-    tasks: int
-    objects: Counter[str]
-
-    @classmethod
-    def take(cls) -> "Census":
-        """Collect garbage and count what is left."""
-        _prune_deadlines()
-        gc.collect()
-        objects: Counter[str] = Counter()
-        for each in gc.get_objects():
-            module = type(each).__module__
-            if (
-                isinstance(module, str)
-                and module.partition(".")[0] in COUNTED
-                and not module.startswith(PASSED_OVER)
-            ):
-                objects[f"{module}.{type(each).__qualname__}"] += 1
-        return cls(resident(), _tasks(), objects)
-
-    def changed(self, since: "Census") -> dict[str, int]:
-        """Return the types with more or fewer objects than before, and by how many."""
-        names = self.objects.keys() | since.objects.keys()
-        return {
-            name: change for name in sorted(names) if (change := self.objects[name] - since.objects[name])
-        }
-
-
-def _prune_deadlines() -> None:
-    """Let trio forget the deadlines that have been lifted; else it keeps up to a thousand scopes for a while."""
-    GLOBAL_RUN_CONTEXT.runner.deadlines._prune()
-
-
-def _tasks() -> int:
-    return trio.lowlevel.current_statistics().tasks_living
-
-
-def resident() -> int | None:
-    """Return this process's resident bytes, where /proc tells them."""
-    if not sys.platform.startswith("linux"):
-        return None
-    pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[1]
-    return int(pages) * os.sysconf("SC_PAGE_SIZE")
+    yield ledger

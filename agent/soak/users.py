@@ -6,19 +6,24 @@ that passes is a broken invariant: a server that owes an end and says nothing ha
 """
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from random import Random
 from typing import ClassVar
 
 import trio
 
+from ..config import HANDSHAKE_TIMEOUT
 from ..errors import WireClosed
 from ..testing.demo import CALL, PREMIUM, PRICE, RETURNS
-from .account import Account, Tally
-from .wire import LEAVINGS, Leaving, Line, open_line
+from .account import Account
+from .scene import Scene
+from .wire import LEAVINGS, GaveUp, Leaving, Line
 
 PATIENCE = 20.0  # seconds in which whatever was asked for must have ended
 HANG_UP = 8.0  # seconds in which a server that was left must hang up too
+# What was sent within these seconds before a server hung up may have crossed its close; or within twice the longest
+# that a cancel has taken, since on a crowded machine each way takes its time.
+CROSSING = 1.0
+GOING_DOWN = 1012  # the close code of a server that drains
 POLITE = 0.3  # the share of connections that end with everything settled and checked
 SUBJECTS = (
     PRICE,
@@ -34,47 +39,39 @@ SUBJECTS = (
 QUESTIONS = tuple(subject + "!" * loud for loud in range(4) for subject in SUBJECTS)
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
-    """Where the server is, its token if it has one, and the mean seconds a user thinks before it does something."""
-
-    host: str
-    port: int
-    token: str | None = None
-    think: float = 1.0
-
-
 class User:
-    """One user, who connects again and again until `stop` is set."""
+    """One user, who connects again and again until the scene's `stop` or `drain` is set."""
 
-    def __init__(self, number: int, seed: int, target: Target, tally: Tally, stop: trio.Event) -> None:
+    def __init__(self, number: int, seed: int, scene: Scene) -> None:
         self._name = f"user {number}"
         self._rng = Random(f"{seed}/{number}")
-        self._target = target
-        self._tally = tally
-        self._stop = stop
+        self._scene = scene
         self._visits = 0
 
     async def run(self) -> None:
-        """Use the server until told to stop, and then settle and leave."""
-        await self._pause(self._target.think)
-        while not self._stop.is_set():
+        """Use the server until told to stop, and then settle and leave, or until it goes down."""
+        scene, think = self._scene, self._scene.target.think
+        await self._pause(think)
+        while not scene.stop.is_set() and not scene.drain.is_set():
             try:
-                line = await open_line(
-                    self._target.host, self._target.port, self._target.token, self._rng.random() < 0.5
-                )
-            except WireClosed:
-                self._tally.violation("I7", f"{self._name} was not let in")
-                await self._pause(self._target.think)
+                line = await scene.line(self._rng.random() < 0.5)
+            except GaveUp:
+                scene.tally.count("handshakes given up")
+                await self._pause(think)
+                continue
+            except WireClosed as error:
+                if not scene.drain.is_set():
+                    scene.tally.violation("I7", f"{self._name} was not let in ({error.code})")
+                await self._pause(think)
                 continue
             self._visits += 1
-            self._tally.count("connections")
-            visit = Visit(f"{self._name}.{self._visits}", line, self._tally, self._rng)
+            scene.tally.count("connections")
+            visit = Visit(f"{self._name}.{self._visits}", line, scene, self._rng)
             try:
                 await self._visit(visit)
             finally:
                 line.drop()
-            await self._pause(self._target.think / 5)
+            await self._pause(think / 5)
 
     async def _visit(self, visit: "Visit") -> None:
         polite = self._rng.random() < POLITE
@@ -82,11 +79,11 @@ class User:
             nursery.start_soon(visit.read)
             try:
                 with trio.CancelScope() as staying:
-                    nursery.start_soon(_cut_short, self._stop, staying)
+                    nursery.start_soon(_cut_short, self._scene.stop, staying)
                     for _ in range(self._rng.randint(1, 12)):
                         await visit.do_something()
-                        await trio.sleep(self._rng.expovariate(1 / self._target.think))
-                if polite or self._stop.is_set():
+                        await trio.sleep(self._rng.expovariate(1 / self._scene.target.think))
+                if polite or self._scene.stop.is_set():
                     await visit.settle()
                     await visit.leave("close")
                 else:
@@ -97,7 +94,7 @@ class User:
 
     async def _pause(self, mean: float) -> None:
         with trio.move_on_after(self._rng.expovariate(1 / mean)):
-            await self._stop.wait()
+            await self._scene.stop.wait()
 
 
 async def _cut_short(stop: trio.Event, scope: trio.CancelScope) -> None:
@@ -108,11 +105,13 @@ async def _cut_short(stop: trio.Event, scope: trio.CancelScope) -> None:
 class Visit:
     """One connection of a user: what it does there, and its account of what came."""
 
-    def __init__(self, name: str, line: Line, tally: Tally, rng: Random) -> None:
-        self.account = Account(name, tally)
+    def __init__(self, name: str, line: Line, scene: Scene, rng: Random) -> None:
+        self.account = Account(name, scene.tally, scene.note, scene.pages)
         self._name = name
         self._line = line
-        self._tally = tally
+        self._scene = scene
+        self._tally = scene.tally
+        self._patience = PATIENCE * scene.target.slower
         self._rng = rng
         self._asked = 0
         self._news = trio.Event()
@@ -123,8 +122,22 @@ class Visit:
             self.account.came(frame, trio.current_time())
             self._tell()
         if self._line.left is None:
-            self._tally.violation("I7", f"{self._name}: the server hung up with {self._line.code}")
+            self._hung_up()
         self._tell()
+
+    def _hung_up(self) -> None:
+        """Judge a server that has ended the connection first: only one that goes down may, and only cleanly.
+
+        One that is too busy for a handshake within its own time gives it up, which is counted apart.
+        """
+        slowest = 2 * self._tally.cancels.longest
+        if self._scene.drain.is_set() and self._line.code == GOING_DOWN:
+            self._tally.count("hung up on by a draining server")
+            self.account.cut_off(trio.current_time() - max(CROSSING * self._scene.target.slower, slowest))
+        elif self._line.code is None and not self.account.heard and slowest > HANDSHAKE_TIMEOUT:
+            self._tally.count("handshakes given up by a slow server")
+        else:
+            self._tally.violation("I7", f"{self._name}: the server hung up with {self._line.code}")
 
     async def do_something(self) -> None:
         """Do one thing that a user does; raises WireClosed. Cancelled, a frame may have been sent."""
@@ -135,6 +148,16 @@ class Visit:
         """Ask a question and wait for the end of the answer; raises WireClosed."""
         await self._ended(await self._ask(question))
 
+    async def is_up_to_date(self) -> bool:
+        """Return whether answers about two files tell what stands there now; raises WireClosed."""
+        seen = []
+        for question in (PRICE, RETURNS):
+            id = await self._ask(question)
+            await self._ended(id)
+            await self._line.ping()  # the response comes before its answer
+            seen.append(self.account.messages[id].behind == 0.0)
+        return all(seen)
+
     async def do_everything(self) -> None:
         """Do each thing once; raises WireClosed."""
         for act in self._ACTS:
@@ -142,7 +165,7 @@ class Visit:
 
     async def settle(self) -> None:
         """Cancel and wait until nothing is in progress or live, then check that nothing is owed."""
-        with trio.move_on_after(PATIENCE):
+        with trio.move_on_after(self._patience):
             await self._line.ping()  # what was on its way comes before its answer
             while self.account.waiting or self.account.live():
                 if not self.account.waiting:
@@ -155,7 +178,7 @@ class Visit:
         """Leave, and see that the server hangs up where it can be seen."""
         self._tally.count(f"left by {how}")
         await self._line.leave(how)
-        with trio.move_on_after(HANG_UP) as waiting:
+        with trio.move_on_after(HANG_UP * self._scene.target.slower) as waiting:
             await self._line.over.wait()
         if waiting.cancelled_caught:
             self._tally.violation("I6", f"{self._name}: the server did not hang up after {how}")
@@ -203,7 +226,7 @@ class Visit:
 
     async def _guess(self) -> None:
         id = f"{self._rng.getrandbits(128):032x}"
-        self.account.confirmed(id)
+        self.account.confirmed(id, trio.current_time())
         await self._line.send("confirm_action", suggestionId=id)
 
     async def _stop_everything(self) -> None:
@@ -229,7 +252,7 @@ class Visit:
             return None
         chosen = self._rng.choice(live)
         for _ in range(times):
-            self.account.confirmed(chosen)
+            self.account.confirmed(chosen, trio.current_time())
             await self._line.send("confirm_action", suggestionId=chosen)
         return chosen
 
@@ -239,11 +262,11 @@ class Visit:
 
     async def _ended(self, id: str) -> None:
         """Wait until a message has ended, its response and suggestions with it."""
-        with trio.move_on_after(PATIENCE):
+        with trio.move_on_after(self._patience):
             while self.account.messages[id].ended is None and not self._line.over.is_set():
-                await self._change(PATIENCE)
+                await self._change(self._patience)
             return
-        self._tally.violation("I1", f"{self._name}: {id} has not ended in {PATIENCE:g} s")
+        self._tally.violation("I1", f"{self._name}: {id} has not ended in {self._patience:g} s")
 
     async def _change(self, timeout: float) -> None:
         self._news = trio.Event()

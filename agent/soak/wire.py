@@ -24,6 +24,10 @@ _READ = 16 * 1024
 _RESET = struct.pack("ii", 1, 0)  # SO_LINGER on, 0 seconds
 
 
+class GaveUp(WireClosed):
+    """This end had no patience left for a handshake; what the server would have said is not known."""
+
+
 class Line:
     """One connection. One task calls `next_frame`, any may send.
 
@@ -48,7 +52,8 @@ class Line:
         self._pong = trio.Event()
         before = trio.current_time()
         await self._write(_PING, b"")
-        await self._pong.wait()
+        if not self.over.is_set():
+            await self._pong.wait()
         if self.over.is_set():
             raise WireClosed
         return trio.current_time() - before
@@ -86,8 +91,9 @@ class Line:
             await self._answer(_CLOSE, struct.pack("!H", 1000))
         elif how == "eof":
             try:
-                await self._stream.send_eof()
-            except (trio.BrokenResourceError, trio.ClosedResourceError, trio.BusyResourceError):
+                async with self._sending:  # the reader may be answering
+                    await self._stream.send_eof()
+            except (trio.BrokenResourceError, trio.ClosedResourceError):
                 self.drop()
         else:
             if how == "reset":
@@ -143,7 +149,7 @@ class Line:
         return first, payload
 
     async def upgrade(self, host: str, headers: str) -> None:
-        """Shake hands. Raises WireClosed when the server answers anything but 101."""
+        """Shake hands. Raises WireClosed, with the status for a code, when the server answers anything but 101."""
         await self._stream.send_all(
             (
                 f"GET /ws HTTP/1.1\r\nHost: {host}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
@@ -154,13 +160,18 @@ class Line:
             if not await self._more():
                 raise WireClosed
         if not self._data.startswith(b"HTTP/1.1 101 "):
-            raise WireClosed
+            status = bytes(self._data[9:12])
+            raise WireClosed(int(status) if status.isdigit() else 1006)
         del self._data[: end + 4]
 
 
-async def open_line(host: str, port: int, token: str | None = None, greet: bool = False) -> Line:
-    """Connect and shake hands within HANDSHAKE_TIMEOUT seconds. Raises WireClosed; cancelled, nothing stays open.
+async def open_line(
+    host: str, port: int, token: str | None = None, greet: bool = False, patience: float = HANDSHAKE_TIMEOUT
+) -> Line:
+    """Connect and shake hands. Cancelled, nothing stays open.
 
+    Raises GaveUp when that takes more than `patience` seconds, and WireClosed when the server does not let this end
+    in.
     greet: offer the subprotocol `agent.v1`, so that `welcome` comes first.
     """
     headers = "Sec-WebSocket-Protocol: agent.v1\r\n" if greet else ""
@@ -168,12 +179,14 @@ async def open_line(host: str, port: int, token: str | None = None, greet: bool 
     line: Line | None = None
     whole = False
     try:
-        with trio.fail_after(HANDSHAKE_TIMEOUT):
+        with trio.fail_after(patience):
             line = Line(await trio.open_tcp_stream(host, port))
             await line.upgrade(f"[{host}]:{port}" if ":" in host else f"{host}:{port}", headers)
         whole = True
         return line
-    except (OSError, trio.TooSlowError, trio.BrokenResourceError):
+    except trio.TooSlowError:
+        raise GaveUp from None
+    except (OSError, trio.BrokenResourceError):
         raise WireClosed from None
     finally:
         if line is not None and not whole:

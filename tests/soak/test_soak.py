@@ -3,35 +3,39 @@
 import io
 import json
 import logging
-from array import array
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
 import structlog
 import trio
+import trio.lowlevel
+import trio.testing
 
 from agent import cli, log
-from agent.errors import UsageError, WireClosed
+from agent.actions.webhook import WebhookExecutor
+from agent.errors import AgentError, UsageError, WireClosed
 from agent.ports.action import Call
-from agent.soak import command as soak
-from agent.soak import inside as soak_inside
-from agent.soak import users as soak_users
-from agent.soak.account import Tally
-from agent.soak.command import Run, percentiles, summary
-from agent.soak.inside import Census, Effects, inside
-from agent.soak.users import Target
+from agent.soak import command, inside, phases, remote, users, wire
+from agent.soak.crowd import ARRIVALS, DRAINED, see_taken_over, stay
+from agent.soak.figures import Tally
+from agent.soak.inside import Ground, SlowDisk
+from agent.soak.pages import Pages
+from agent.soak.scene import Scene, Target
 from agent.soak.wire import open_line
-from agent.testing.demo import CALL
+from agent.storage.sqlite import SqliteLedger
 
 
 @pytest.fixture(autouse=True)
-def _logged() -> Iterator[None]:
+def _logged(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     root = logging.getLogger()
     before = root.level, root.handlers[:]
     log.configure("console", "error")
+    monkeypatch.setattr(command, "share_heaps", lambda: None)
     yield
     structlog.reset_defaults()
     root.level, root.handlers = before
@@ -39,79 +43,148 @@ def _logged() -> Iterator[None]:
 
 @pytest.mark.proof
 async def test_a_short_soak_keeps_every_promise(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """Twenty users for three seconds break nothing and leave nothing, and the result says so."""
-    monkeypatch.setattr(soak, "LINE_EVERY", 0.1)
-    assert await soak.soak(clients=20, seconds=3, own=True) == 0
+    """Twenty users for five seconds break nothing and leave nothing, and the result says so."""
+    monkeypatch.setattr(phases, "LINE_EVERY", 0.1)
+    assert await command.soak(clients=20, seconds=5, own=True, data=tmp_path, slow_disk=1.0) == 0
     out, err = capsys.readouterr()
     report = json.loads(out)
     assert report["passed"]
     assert not report["failed"]
-    assert report["violations"] == {f"I{n}": 0 for n in range(1, 8)}
+    assert set(report["violations"].values()) == {0}
     assert report["counts"]["ended done"] > 10
     assert report["counts"]["ended cancelled"] > 5
-    assert report["counts"]["effects"] > 0
+    assert report["reckoning"]["effects"] > 0
+    assert report["reckoning"]["rows"]["done"] == report["reckoning"]["told"]["done"] > 0
+    assert report["knowledge_behind"]["count"] > 10
+    assert report["counts"]["hung up on by a draining server"] > 5
+    assert report["drain"]["sessions"] > 5
     assert report["objects_left"] == {}
     assert report["tasks"]["start"] == report["tasks"]["end"] < report["tasks"]["warm"]
     assert report["cancel_in_server"]["p99_ms"] > 0
+    assert report["steps"]["count"] > 1000
+    assert report["memory"] is None or not report["memory"]["judged"]
     assert "0 violations, cancel p99" in err
 
 
-async def test_users_of_another_server_check_it_too(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.proof
+async def test_what_is_planted_is_found(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Effects that come twice, outcomes that are lost, a step that holds the loop, and what is left behind."""
+    carry_out, left = WebhookExecutor.run, []
+    told = trio.lowlevel.ParkingLot
+
+    async def twice(self: WebhookExecutor, call: Call, begin: Callable[[], None]) -> Mapping[str, Any]:
+        left.append(told())
+        sum(range(5_000_000))
+        await carry_out(self, call, begin)
+        return await carry_out(self, call, begin)
+
+    async def lost(*_: Any) -> None:
+        await trio.lowlevel.checkpoint()
+
+    monkeypatch.setattr(WebhookExecutor, "run", twice)
+    monkeypatch.setattr(SqliteLedger, "record", lost)
+    assert await command.soak(clients=20, seconds=5, own=True, data=tmp_path, slow_disk=0.0) == 1
+    report = json.loads(capsys.readouterr().out)
+    assert report["violations"]["I4"] > 0
+    assert report["violations"]["ledger"] > 0
+    assert report["reckoning"]["rows"].keys() == {"claimed"}
+    assert any("took effect 2 times" in example for example in report["examples"])
+    assert any("still claimed" in example for example in report["examples"])
+    assert any("held the loop" in line for line in report["failed"])
+    assert report["objects_left"]["trio.lowlevel.ParkingLot"] > 0
+
+
+@pytest.mark.proof
+async def test_a_crowd_that_breaks_is_one_line(tmp_path: Path) -> None:
+    """Its process may die at any time; who waits for it is told."""
+    async with remote.remote_crowd(tmp_path, 1, 1) as crowd:
+        assert crowd.hook
+        crowd._process.kill()
+        with pytest.raises(AgentError, match="the crowd's process"):
+            await crowd.do("first", port=1)
+
+
+async def test_a_soak_that_cannot_go_on_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whatever group its reason comes in; a wrong setting is one for the command line to tell, a bug is a bug."""
+
+    def breaking(error: Exception) -> None:
+        async def breaks(*_: Any) -> None:
+            await trio.lowlevel.checkpoint()
+            raise ExceptionGroup("nested", [ExceptionGroup("again", [error])])
+
+        monkeypatch.setattr(command, "soak_inside", breaks)
+
+    breaking(AgentError("the crowd's process has ended"))
+    assert await command.soak(own=True) == 1
+    assert capsys.readouterr().err == "agent: the crowd's process has ended\n"
+    breaking(UsageError("the folder cannot be used"))
+    with pytest.raises(UsageError):
+        await command.soak(own=True)
+    breaking(KeyError("bug"))
+    with pytest.raises(KeyError):
+        await command.soak(own=True)
+
+
+async def test_users_of_another_server_check_it_too(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     """With --url nothing is seen from the inside, and the promises are checked all the same."""
-    async with inside(1, 8, Tally()) as server:
-        status = await soak.soak(url=f"ws://127.0.0.1:{server.app.port}/ws", clients=3, seconds=1)
+    Pages(tmp_path, trio.current_time)
+    async with inside.inside(1, 8, Ground(tmp_path)) as server:
+        status = await command.soak(url=f"ws://127.0.0.1:{server.app.port}/ws", clients=3, seconds=1)
     report = json.loads(capsys.readouterr().out)
     assert (status, report["failed"]) == (0, [])
     assert report["messages"] > 0
     assert "tasks" not in report
 
 
-async def test_an_effect_that_begins_twice_is_found(
-    monkeypatch: pytest.MonkeyPatch,
+async def test_a_knowledge_base_that_is_not_taken_over_is_found_out(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """The executor of a soak knows what it has begun."""
-    monkeypatch.setattr(soak_inside, "ACTION_SECONDS", 0.0)
-    monkeypatch.setattr(soak_inside, "FAILING", 0.0)
-    tally = Tally()
-    effects = Effects(1, tally)
-    for _ in range(2):
-        await effects.run(Call("s", "send_sms", {}), lambda: None)
-    assert tally.broken == {"I4": 1}
+    """A server that goes on answering from what was there when it began says so to the first who asks."""
+
+    async def blind(_: object) -> None:
+        await trio.lowlevel.checkpoint()
+
+    monkeypatch.setattr("agent.soak.crowd.TAKEN_OVER", 0.3)
+    monkeypatch.setattr("agent.app.App._keep_knowledge", blind)
+    pages, tally = Pages(tmp_path, trio.current_time), Tally()
+    async with inside.inside(1, 1, Ground(tmp_path)) as server:
+        await see_taken_over(Scene(Target("127.0.0.1", server.app.port), tally, pages=pages), pages)
+    assert tally.broken == {"kb": 1}
 
 
-async def test_a_server_that_runs_every_confirm_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A planted bug, duplicate effects behind one claim, is found by the first confirm."""
-    real = Effects.run
+async def test_a_slow_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each piece of work takes longer, one in a hundred much longer; its result, and what it raises, come through."""
+    slept: list[float] = []
+    monkeypatch.setattr("time.sleep", slept.append)
 
-    async def twice(self: Effects, call: Call, begin: Callable[[], None]) -> Mapping[str, Any]:
-        await real(self, call, begin)
-        return await real(self, call, begin)
+    async def at_once(function):  # type: ignore[no-untyped-def]
+        return function()
 
-    monkeypatch.setattr(Effects, "run", twice)
-    monkeypatch.setattr(soak_inside, "ACTION_SECONDS", 0.0)
-    monkeypatch.setattr(soak_inside, "FAILING", 0.0)
-    tally = Tally()
-    async with inside(1, 1, tally) as server, trio.open_nursery() as nursery:
-        line = await open_line("127.0.0.1", server.app.port)
-        visit = soak_users.Visit("user", line, tally, Random(1))
-        nursery.start_soon(visit.read)
-        await visit.hear(CALL)
-        await line.ping()
-        await visit._decide(1)
-        await visit.settle()
-        await visit.leave("close")
-        line.drop()
-    assert tally.broken == {"I4": 1}
-    assert not summary(Run(1, 1.0, tally))["passed"]
+    def broken() -> None:
+        raise OSError
+
+    disk = SlowDisk(at_once, 0.02, seed=1)
+    assert [await disk(lambda: 7) for _ in range(1000)] == [7] * 1000
+    with pytest.raises(OSError):  # noqa: PT011
+        await disk(broken)
+    assert set(slept) == {0.02, 1.0}
+    assert 2 <= slept.count(1.0) <= 30
+    assert len(slept) == 1001
 
 
 async def test_a_server_that_says_nothing_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """A message without an end is a broken promise once patience is at its end, and so is one who never hangs up."""
-    monkeypatch.setattr(soak_users, "PATIENCE", 0.1)
-    monkeypatch.setattr(soak_users, "HANG_UP", 0.1)
-    tally, stop = Tally(), trio.Event()
+    monkeypatch.setattr(users, "PATIENCE", 0.1)
+    monkeypatch.setattr(users, "HANG_UP", 0.1)
+    tally = Tally()
 
     async def deaf(stream: trio.SocketStream) -> None:
         await stream.receive_some()
@@ -125,14 +198,13 @@ async def test_a_server_that_says_nothing_is_found_out(monkeypatch: pytest.Monke
     async with trio.open_nursery() as nursery:
         await nursery.start(trio.serve_listeners, deaf, listeners)
         line = await open_line("127.0.0.1", listeners[0].socket.getsockname()[1])
-        visit = soak_users.Visit("user", line, tally, Random(1))
+        visit = users.Visit("user", line, Scene(Target("127.0.0.1", 0), tally), Random(1))
         nursery.start_soon(visit.read)
         visit.account.asked("1", 0.0)
         await visit._ended("1")
         await line.ping()
         visit.account.settled()
         await visit.leave("close")
-        stop.set()
         nursery.cancel_scope.cancel()
     assert tally.broken == {"I1": 2, "I6": 1}
     line.drop()
@@ -140,7 +212,7 @@ async def test_a_server_that_says_nothing_is_found_out(monkeypatch: pytest.Monke
 
 async def test_a_server_that_hangs_up_or_lets_nobody_in_is_found_out() -> None:
     """Users who are thrown out, or turned away, say so and come back."""
-    tally, stop = Tally(), trio.Event()
+    tally = Tally()
     answers = [b"HTTP/1.1 101 \r\n\r\n\x88\x02\x03\xf3", b"HTTP/1.1 503 \r\n\r\n", b""]
 
     async def rude(stream: trio.SocketStream) -> None:
@@ -148,22 +220,94 @@ async def test_a_server_that_hangs_up_or_lets_nobody_in_is_found_out() -> None:
             await stream.receive_some()
             await stream.send_all(answers.pop(0))
             if not answers:
-                stop.set()
+                scene.stop.set()
 
     listeners = await trio.open_tcp_listeners(0, host="127.0.0.1")
+    scene = Scene(Target("127.0.0.1", listeners[0].socket.getsockname()[1], think=0.01), tally)
     async with trio.open_nursery() as nursery:
         await nursery.start(trio.serve_listeners, rude, listeners)
-        target = Target("127.0.0.1", listeners[0].socket.getsockname()[1], think=0.01)
-        await soak_users.User(1, 1, target, tally, stop).run()
+        await users.User(1, 1, scene).run()
         nursery.cancel_scope.cancel()
     assert tally.broken == {"I7": 3}
-    assert "the server hung up with 1011" in " ".join(tally.examples)
+    said = " ".join(tally.examples)
+    assert "the server hung up with 1011" in said
+    assert "was not let in (503)" in said
+
+
+@pytest.mark.parametrize(("code", "broken"), [(1012, {}), (1011, {"I7": 1}), (None, {"I7": 1})])
+async def test_a_server_that_goes_down_hangs_up_with_its_code(
+    code: int | None, broken: dict[str, int]
+) -> None:
+    """Then its users leave, and do not come back; another code, or none, is a broken promise."""
+    tally = Tally()
+    came = 0
+
+    async def draining(stream: trio.SocketStream) -> None:
+        nonlocal came
+        came += 1
+        async with stream:
+            await stream.receive_some()
+            await stream.send_all(b"HTTP/1.1 101 \r\n\r\n")
+            scene.drain.set()
+            if code is not None:
+                await stream.send_all(b"\x88\x02" + code.to_bytes(2, "big"))
+
+    listeners = await trio.open_tcp_listeners(0, host="127.0.0.1")
+    scene = Scene(Target("127.0.0.1", listeners[0].socket.getsockname()[1], think=0.01), tally)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(trio.serve_listeners, draining, listeners)
+        await users.User(1, 1, scene).run()
+        nursery.cancel_scope.cancel()
+    assert (came, tally.broken) == (1, broken)
+
+
+@pytest.mark.parametrize(("slowest", "broken"), [(3.0, {}), (1.0, {"I7": 1})])
+async def test_a_server_that_was_seen_to_be_slow_may_give_a_handshake_up(
+    slowest: float, broken: dict[str, int]
+) -> None:
+    """Its own time for one is over then, though the client has seen it succeed; a quick server has no such excuse."""
+    tally = Tally()
+    tally.cancels.add(slowest)
+    line, theirs = pair()
+    visit = users.Visit("user", line, Scene(Target("127.0.0.1", 0), tally), Random(1))
+    await theirs.aclose()
+    await visit.read()
+    line.drop()
+    assert tally.broken == broken
+    assert tally.counts.get("handshakes given up by a slow server", 0) == (not broken)
+
+
+async def test_a_handshake_without_an_end_is_the_users_own_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine it says nothing of the server: it is counted, and no promise is broken."""
+    monkeypatch.setattr("agent.soak.scene.HANDSHAKE_TIMEOUT", 0.05)
+    tally = Tally()
+
+    async def silent(stream: trio.SocketStream) -> None:
+        await stream.receive_some()
+        await trio.sleep(0.1)
+        scene.stop.set()
+
+    listeners = await trio.open_tcp_listeners(0, host="127.0.0.1")
+    scene = Scene(Target("127.0.0.1", listeners[0].socket.getsockname()[1], think=0.01), tally)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(trio.serve_listeners, silent, listeners)
+        await users.User(1, 1, scene).run()
+        nursery.cancel_scope.cancel()
+    assert tally.broken == {}
+    assert tally.counts["handshakes given up"] >= 1
+
+
+def test_a_larger_crowd_is_more_patient() -> None:
+    """In proportion, from as many as this machine serves with ease."""
+    assert [Target("", 0, clients=clients).slower for clients in (1, 200, 1000)] == [1.0, 1.0, 5.0]
 
 
 def test_wrong_settings_end_as_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     """A crowd without end, a foreign server and a URL that is none are refused; no server is status 1."""
     for wrong in (
         ["--clients", "0"],
+        ["--slow-disk", "-1"],
+        ["--data", "x"],
         ["--seconds", "1e9"],
         ["--url", "ws://example.com/ws"],
         ["--url", "ftp://127.0.0.1/"],
@@ -180,56 +324,85 @@ async def test_a_connection_that_is_refused_raises() -> None:
     with pytest.raises(WireClosed):
         await open_line("127.0.0.1", 1)
     with pytest.raises(UsageError):
-        await soak.soak(url="ws://[::2]:80/ws")
-
-
-def seen(
-    cancels: list[float],
-    pings: list[float],
-    end: Census,
-    steady: tuple[int | None, int | None] = (10**8, 10**8),
-    faults: int = 0,
-) -> dict[str, Any]:
-    """Return the verdict on a minute that was seen from the inside."""
-    start = Census(10**8, 8, Counter(x=3))
-    run = Run(2, 60.0, pings=pings, faults=faults, steady=steady, server_cancels=array("d", cancels))
-    run.censuses = {"start": start, "warm": start, "end": end}
-    return summary(run)
-
-
-def test_the_bars() -> None:
-    """Slow cancels, grown memory, a task, an object or an error line left behind: each fails, and says why."""
-    back = Census(10**8, 8, Counter(x=3))
-    assert seen([0.01], [0.001], back)["passed"]
-    assert seen([0.1], [0.05], back)["passed"]
-    assert seen([], [], back, steady=(None, None))["passed"]
-    assert seen([0.01], [0.001], back, steady=(10**8, 10**8 + 2 * 2**20 - 1))["passed"]
-    for report, word in (
-        (seen([0.021], [0.001], back), "cancel p99"),
-        (seen([0.01], [0.001], Census(10**8, 9, Counter(x=3))), "left behind: 1 tasks"),
-        (seen([0.01], [0.001], Census(10**8, 8, Counter(x=4))), "'x': 1"),
-        (seen([0.01], [0.001], back, steady=(10**8, 10**8 + 2 * 2**20)), "memory has grown"),
-        (seen([0.01], [0.001], back, faults=2), "2 error lines"),
-    ):
-        assert not report["passed"]
-        assert [word in line for line in report["failed"]] == [True]
-
-
-def test_percentiles() -> None:
-    """Nearest rank, in milliseconds."""
-    assert percentiles([n / 1000 for n in range(101)]) == {
-        "count": 101,
-        "p50_ms": 50.0,
-        "p99_ms": 99.0,
-        "max_ms": 100.0,
-    }
-    assert percentiles([])["p99_ms"] is None
+        await command.soak(url="ws://[::2]:80/ws")
 
 
 def test_log_lines_are_counted_and_passed_on() -> None:
     """An error line is a fault of the server's."""
     out = io.StringIO()
-    lines = soak._ErrorLines(out)
+    lines = command.ErrorLines(out)
     lines.write("one\n")
     lines.write("two\n")
     assert (lines.count, out.getvalue()) == (2, "one\ntwo\n")
+
+
+def pair() -> tuple[wire.Line, trio.SocketStream]:
+    """Return a user's end and a server's end of a connection without a network."""
+    ours, theirs = (trio.SocketStream(each) for each in trio.socket.socketpair())
+    return wire.Line(ours), theirs
+
+
+async def test_leaving_while_something_is_sent() -> None:
+    """The end of the stream waits for the frame before it, and what comes after is told that it is too late."""
+    for first in (True, False):
+        line, theirs = pair()
+
+        async def send(line: wire.Line = line) -> None:
+            with suppress(WireClosed):
+                await line.send("cancel")
+
+        async with trio.open_nursery() as nursery, theirs:
+            for task in (send, partial(line.leave, "eof")) if first else (partial(line.leave, "eof"), send):
+                nursery.start_soon(task)
+            assert await theirs.receive_some() in (b"", b"\x81\x92\0\0\0\0" + b'{"type": "cancel"}')
+        line.drop()
+
+
+async def test_a_ping_of_a_connection_that_has_ended_raises() -> None:
+    """Also when its end was read before, and nobody will tell of a PONG any more."""
+    line, theirs = pair()
+    await theirs.send_eof()
+    assert await line.next_frame() is None
+    with pytest.raises(WireClosed), trio.fail_after(5):
+        await line.ping()
+    line.drop()
+    await theirs.aclose()
+
+
+async def test_users_come_little_by_little_and_must_leave(
+    monkeypatch: pytest.MonkeyPatch, autojump_clock: trio.testing.MockClock
+) -> None:
+    """Not all of them shake hands at once; one who cannot leave in time is a broken promise, and is left behind."""
+    came: list[float] = []
+
+    async def stuck(_: users.User) -> None:
+        came.append(trio.current_time())
+        await trio.sleep_forever()
+
+    monkeypatch.setattr(users.User, "run", stuck)
+    scene, began = Scene(Target("127.0.0.1", 0, clients=3), Tally()), trio.current_time()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(stay, scene, 1, 3)
+        await trio.sleep(10)
+        scene.stop.set()
+    assert came == pytest.approx([began, began + 1 / ARRIVALS, began + 2 / ARRIVALS])
+    assert scene.tally.broken == {"I6": 1}
+    assert trio.current_time() - began == pytest.approx(10 + 2 * users.PATIENCE + users.HANG_UP)
+
+
+async def test_users_who_were_let_go_have_left(
+    monkeypatch: pytest.MonkeyPatch, autojump_clock: trio.testing.MockClock
+) -> None:
+    """By a server that drains, within its time; then nothing is waited for."""
+
+    async def let_go(user: users.User) -> None:
+        await user._scene.drain.wait()
+        await trio.sleep(DRAINED - 1)
+
+    monkeypatch.setattr(users.User, "run", let_go)
+    scene = Scene(Target("127.0.0.1", 0), Tally())
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(stay, scene, 1, 3)
+        await trio.sleep(10)
+        scene.drain.set()
+    assert scene.tally.broken == {}

@@ -1,11 +1,15 @@
 """A client's account notices every way in which a promise can be broken, and nothing else."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from agent.soak.account import Account, Tally
+from agent.soak.account import BEHIND, Account
+from agent.soak.figures import EXAMPLES_MAX, Tally
+from agent.soak.pages import Pages, texts
 
+CITED_FILES = ("pricing.md", "returns.md")
 CITED = [{"file": "kb/a.md", "snippet": "It costs 0299 kr in 14 days."}]
 
 
@@ -49,10 +53,13 @@ SUGGESTED = [*SAID, suggestion()]
 Step = dict[str, Any] | tuple[str, ...]
 
 
-def judge(*steps: Step, settled: bool = True) -> tuple[Account, Tally]:
-    """Play a connection: frames that come, and in tuples what the client does."""
+def judge(
+    *steps: Step, settled: bool = True, notes: list[str] | None = None, pages: Pages | None = None
+) -> tuple[Account, Tally]:
+    """Play a connection, one step a second: frames that come, and in tuples what the client does."""
     tally = Tally()
-    account = Account("user", tally)
+    noted: list[str] = [] if notes is None else notes
+    account = Account("user", tally, lambda what, id: noted.append(f"{what} {id}"), pages)
     account.asked("1", 0.0)
     for at, step in enumerate(steps, 1):
         if isinstance(step, dict):
@@ -62,7 +69,7 @@ def judge(*steps: Step, settled: bool = True) -> tuple[Account, Tally]:
         elif step[0] == "cancel":
             account.cancelled(float(at), *step[1:])
         elif step[0] == "confirm":
-            account.confirmed(step[1])
+            account.confirmed(step[1], float(at))
         else:
             account.rejected(step[1])
     if settled:
@@ -162,7 +169,7 @@ def test_cancels_are_timed() -> None:
         end("cancelled", "2"),
         settled=False,
     )
-    assert tally.cancel_seconds == [2.0]
+    assert (tally.cancels.count, tally.cancels.longest) == (1, 2.0)
     assert tally.counts["cancels"] == 2
 
 
@@ -170,4 +177,81 @@ def test_only_the_first_examples_are_kept() -> None:
     """A soak that goes wrong does not fill the memory with words about it."""
     _, tally = judge(*SAID, *[stream("late")] * 50)
     assert tally.broken["I1"] == 50
-    assert len(tally.examples) == 20
+    assert len(tally.examples) == EXAMPLES_MAX
+
+
+@pytest.mark.parametrize(
+    ("steps", "noted"),
+    [
+        ([*SUGGESTED, ("confirm", "s"), executed(success=True, data={})], ["confirmed s", "done s"]),
+        ([*SUGGESTED, ("confirm", "s"), executed(success=False, error="")], ["confirmed s", "failed s"]),
+        (
+            [*SUGGESTED, ("confirm", "s"), executed(success=False, unknown=True, error="")],
+            ["confirmed s", "unknown s"],
+        ),
+        ([*SUGGESTED, ("confirm", "s"), executed(cancelled=True)], ["confirmed s", "cancelled s"]),
+        ([*SUGGESTED, ("confirm", "s"), closed(), executed(cancelled=True)], ["confirmed s", "closed s"]),
+        ([*SUGGESTED, ("reject", "s"), ("reject", "s"), closed(), closed()], ["closed s"]),
+        ([*SAID, ("confirm", "guess"), error("unknown_suggestion")], []),
+    ],
+)
+def test_what_becomes_of_a_suggestion_is_noted_once(steps: list[Step], noted: list[str]) -> None:
+    """Each confirm, and the end that the client was told of."""
+    notes: list[str] = []
+    judge(*steps, notes=notes)
+    assert notes == noted
+
+
+@pytest.mark.parametrize(
+    ("promise", "steps"),
+    [
+        (None, [*SUGGESTED, closed()]),
+        (None, [*SUGGESTED, ("confirm", "s"), executed(success=True, data={})]),
+        (None, [error("shutting_down", id="1")]),
+        (None, [*SUGGESTED, ("confirm", "s"), error("shutting_down", suggestionId="s"), closed()]),
+        (None, [*SAID, ("ask", "2")]),  # it crossed the close
+        (None, [*SUGGESTED, ("confirm", "s")]),
+        ("I1", [stream("299 ")]),
+        ("I1", [stream("299 kr"), end("done")]),
+        ("I5", SUGGESTED),
+        ("I5", [*SUGGESTED, ("confirm", "s"), closed(), ("ask", "2"), ("ask", "3")]),
+    ],
+)
+def test_a_server_that_goes_down_owes_nothing(promise: str | None, steps: list[Step]) -> None:
+    """All that was asked a second before it hung up has ended; what was sent after may have crossed the close."""
+    account, tally = judge(*steps, settled=False)
+    account.cut_off(float(max(1, len(steps) - 1)))
+    assert list(tally.broken) == ([] if promise is None else [promise]), tally.examples
+
+
+def test_answers_are_of_one_state_of_the_knowledge_base(tmp_path: Path) -> None:
+    """Of the one before or after a change, not long before, and never of two at once."""
+    clock = [0.0]
+    pages = Pages(tmp_path, lambda: clock[0])
+    for _ in range(3):
+        clock[0] += 1
+        pages.rewrite()
+
+    def citations(*generations: int) -> list[dict[str, str]]:
+        return [
+            {"file": f"kb/{name}", "snippet": texts(generation)[name]}
+            for generation, name in zip(generations, CITED_FILES, strict=False)
+        ]
+
+    tally = Tally()
+    account = Account("user", tally, pages=pages)
+
+    def answered(asked_at: float, cited: list[dict[str, str]]) -> float | None:
+        account.asked("1", asked_at)
+        for frame in (stream("Yes."), end("done"), {**response("Yes."), "citations": cited}):
+            account.came(frame, asked_at + 1)
+        return account.messages["1"].behind
+
+    assert (answered(3.0, citations(3, 3)), tally.broken) == (0.0, {})
+    assert (answered(3.5, citations(2, 2)), tally.broken) == (0.5, {})
+    assert (answered(3.5, []), tally.broken) == (None, {})
+    assert (tally.behind.count, tally.behind.longest) == (2, 0.5)
+    assert answered(4.0 + BEHIND, citations(2, 2)) == 1.0 + BEHIND
+    assert tally.broken == {"kb": 1}
+    assert answered(4.0, [*citations(3), {"file": "kb/contact.md", "snippet": "never"}]) is None
+    assert tally.broken == {"kb": 2}

@@ -1,0 +1,72 @@
+"""What a process holds, counted: resident bytes, tasks, and live objects by type."""
+
+import gc
+from collections import Counter
+from dataclasses import dataclass
+from functools import _lru_cache_wrapper
+
+import trio
+from trio._core._run import GLOBAL_RUN_CONTEXT
+
+from ..heap import set_aside
+from .memory import resident
+
+# Whose objects are counted: ours and those of the libraries that serve a connection.
+COUNTED = ("agent", "trio", "trio_websocket", "wsproto", "h11", "hypercorn", "starlette")
+# Not these: the soak's own, and trio's idle worker threads, which end by themselves when nobody needs one for a while.
+PASSED_OVER = ("agent.soak", "trio._core._thread_cache")
+
+
+@dataclass(frozen=True, slots=True)
+class Census:
+    """Resident bytes (None where the system does not tell), tasks, and live objects by type."""
+
+    resident: int | None
+    tasks: int
+    objects: Counter[str]
+
+    @classmethod
+    def take(cls, whole: bool = False) -> "Census":
+        """Collect garbage and count what is left, but what has been set aside.
+
+        whole: count that too, and set it aside again; and empty the package's caches before, since they are bounded,
+        and hold other things whenever the knowledge base has changed.
+        """
+        if whole:
+            gc.unfreeze()
+            _forget()
+        _prune_deadlines()
+        gc.collect()
+        objects: Counter[str] = Counter()
+        for each in gc.get_objects():
+            module = type(each).__module__
+            if (
+                isinstance(module, str)
+                and module.partition(".")[0] in COUNTED
+                and not module.startswith(PASSED_OVER)
+            ):
+                objects[f"{module}.{type(each).__qualname__}"] += 1
+        if whole:
+            set_aside()
+        return cls(resident(), tasks(), objects)
+
+    def left(self, since: "Census") -> dict[str, int]:
+        """Return the types with more objects than before, and how many more."""
+        more = self.objects - since.objects
+        return dict(sorted(more.items()))
+
+
+def tasks() -> int:
+    """Return how many tasks live."""
+    return trio.lowlevel.current_statistics().tasks_living
+
+
+def _forget() -> None:
+    for each in gc.get_objects():
+        if isinstance(each, _lru_cache_wrapper) and each.__module__.startswith("agent."):
+            each.cache_clear()
+
+
+def _prune_deadlines() -> None:
+    """Let trio forget the deadlines that have been lifted; else it keeps up to a thousand scopes for a while."""
+    GLOBAL_RUN_CONTEXT.runner.deadlines._prune()

@@ -1,0 +1,99 @@
+"""All users of one soak: they arrive little by little, stay until they are told, and are seen out.
+
+A crowd runs beside a server of somebody else's, or in a process of its own beside one of ours (`remote`), where it
+also keeps the knowledge base on the move.
+"""
+
+from random import Random
+
+import trio
+
+from .pages import NAMES, Pages
+from .scene import Scene
+from .users import HANG_UP, PATIENCE, QUESTIONS, SUBJECTS, User, Visit
+
+ARRIVALS = 50.0  # users a second, so that not all of them shake hands at once
+REWRITE_EVERY = 3.0  # seconds
+TAKEN_OVER = 15.0  # seconds in which an answer must come from what was written last
+DRAINED = 45.0  # seconds in which a server that goes down must have let everybody go
+
+
+async def stay(scene: Scene, seed: int, number_of: int) -> None:
+    """Let users come, use the server and leave, until `scene.stop` is set or a server that drains is gone.
+
+    Those who cannot leave in time are a broken promise. Cancelled, everything ends at once.
+    """
+    with trio.CancelScope() as overall:
+        async with trio.open_nursery() as around:
+            around.start_soon(_see_out, scene, overall)
+            async with trio.open_nursery() as users:
+                for number in range(1, number_of + 1):
+                    users.start_soon(User(number, seed, scene).run)
+                    with trio.move_on_after(1 / ARRIVALS):
+                        await scene.stop.wait()
+            around.cancel_scope.cancel()
+    if overall.cancelled_caught:
+        scene.tally.violation("I6", "users could not leave")
+
+
+async def _see_out(scene: Scene, overall: trio.CancelScope) -> None:
+    """Set the deadline for leaving once it is time to leave."""
+    async with trio.open_nursery() as either:
+        either.start_soon(_until, scene.stop, either.cancel_scope)
+        either.start_soon(_until, scene.drain, either.cancel_scope)
+    leaving = DRAINED if scene.drain.is_set() else 2 * PATIENCE + HANG_UP
+    overall.deadline = trio.current_time() + leaving * scene.target.slower
+
+
+async def _until(event: trio.Event, scope: trio.CancelScope) -> None:
+    await event.wait()
+    scope.cancel()
+
+
+async def first_of_all(scene: Scene) -> None:
+    """Ask each question and do a bit of everything, so that what is made once is there before anything is counted."""
+
+    async def visit(number: int, question: str) -> None:
+        line = await scene.line()
+        try:
+            async with trio.open_nursery() as nursery:
+                first = Visit(f"first {number}", line, scene, Random(number))
+                nursery.start_soon(first.read)
+                await first.hear(question)
+                if number < len(SUBJECTS):
+                    await first.do_everything()
+                await first.settle()
+                await first.leave("close")
+        finally:
+            line.drop()
+
+    async with trio.open_nursery() as nursery:
+        for number, question in enumerate(QUESTIONS):
+            nursery.start_soon(visit, number, question)
+
+
+async def keep_rewriting(pages: Pages) -> None:
+    """Rewrite the knowledge base every few seconds, until cancelled."""
+    while True:
+        pages.rewrite()
+        await trio.sleep(REWRITE_EVERY)
+
+
+async def see_taken_over(scene: Scene, pages: Pages) -> None:
+    """Rewrite each file of the knowledge base once, and ask until an answer tells of the last one."""
+    for _ in NAMES:
+        pages.rewrite()
+    line = await scene.line()
+    try:
+        async with trio.open_nursery() as nursery:
+            asking = Visit("the reader", line, scene, Random(0))
+            nursery.start_soon(asking.read)
+            with trio.move_on_after(TAKEN_OVER * scene.target.slower) as waiting:
+                while not await asking.is_up_to_date():  # noqa: ASYNC110  it is asked over the wire
+                    await trio.sleep(0.1)
+            if waiting.cancelled_caught:
+                scene.tally.violation("kb", "what was written last is not answered")
+            await asking.settle()
+            await asking.leave("close")
+    finally:
+        line.drop()

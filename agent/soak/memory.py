@@ -1,0 +1,120 @@
+"""Does it leak? The slope of what was held, once a process has settled.
+
+Pure but for `resident`. What a process holds grows at first and for good reasons: caches fill, threads and their
+arenas come, the busiest moment so far sets a new high. So no single difference says anything. The samples are even in
+time; the process has settled where they first come near the level of the run's second half, and at half the run at
+the latest; from there on the slope is the median of the slopes between all pairs (Theil 1950, Sen 1968), which up to
+29 % of outliers do not move. One step up, such as the allocator's next arena, is not a leak wherever it falls: what
+is left without the largest rise between two sixths of the settled part must be too much as well. A run too short to
+tell is not judged.
+"""
+
+import os
+import sys
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations, pairwise
+from pathlib import Path
+from statistics import median
+
+SAMPLES_MAX = 600
+SAMPLE_EVERY = 1.0  # seconds, or as many as make SAMPLES_MAX of a run
+SLOPE_MAX = 0.1 * 2**20  # bytes a minute
+NEAR = 0.5 * 2**20  # bytes, or ...
+NEAR_SHARE = 0.005  # ... this share of the level
+JUDGED_AFTER = (
+    240.0  # seconds that a settled part must last: in less, one arena of 1 MiB is a slope of its own
+)
+PARTS = 6
+FEWEST = 2 * PARTS  # samples: one for each part of the later half
+PAIRS_OF = 200  # points at most of which all pairs are taken; more are thinned by their medians
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """When a process had settled, for how many seconds it was seen from then on, and its growth in bytes a minute.
+
+    steadily: the same between the medians of that time's sixths, without the largest of the five steps.
+    """
+
+    settled_at: float
+    seconds: float
+    slope: float
+    steadily: float
+
+    @property
+    def judged(self) -> bool:
+        """Whether it was seen for long enough to say."""
+        return self.seconds >= JUDGED_AFTER
+
+    @property
+    def leaks(self) -> bool:
+        """Whether it has grown for too long and too much."""
+        return self.judged and min(self.slope, self.steadily) >= SLOPE_MAX
+
+
+class Samples:
+    """Levels over time, in room that is taken at once. every: seconds between two of them."""
+
+    def __init__(self, seconds: float) -> None:
+        self.every = max(SAMPLE_EVERY, seconds / SAMPLES_MAX)
+        room = bytes(8 * (SAMPLES_MAX + 1))
+        self._times, self._levels, self._count = array("d", room), array("d", room), 0
+
+    def add(self, at: float, level: float) -> None:
+        """Keep one sample, in the order of time; what comes after the last place is dropped."""
+        if self._count < len(self._times):
+            self._times[self._count], self._levels[self._count] = at, level
+            self._count += 1
+
+    def usual(self) -> float | None:
+        """Return the median level of the later half, or None of nothing."""
+        return median(self._levels[self._count // 2 : self._count]) if self._count else None
+
+    def growth(self) -> Growth | None:
+        """Return how the level grew, or None of fewer than FEWEST samples."""
+        return growth(self._times[: self._count], self._levels[: self._count])
+
+
+def growth(times: Sequence[float], levels: Sequence[float]) -> Growth | None:
+    """Return how a level grew over time (seconds) once it had settled, or None of fewer than FEWEST samples."""
+    if len(times) < FEWEST:
+        return None
+    half = len(times) // 2
+    level = median(levels[half:])
+    near = max(NEAR, NEAR_SHARE * level)
+    settled = next((at for at in range(half) if abs(levels[at] - level) <= near), half)
+    times, levels, began = times[settled:], levels[settled:], times[0]
+    return Growth(
+        settled_at=times[0] - began,
+        seconds=times[-1] - times[0],
+        slope=60 * slope(times, levels),
+        steadily=60 * steadily(times, levels),
+    )
+
+
+def slope(times: Sequence[float], levels: Sequence[float]) -> float:
+    """Return the median slope, per second, between all pairs of at least two points in the order of time."""
+    width = -(-len(times) // PAIRS_OF)
+    points = [
+        (median(times[at : at + width]), median(levels[at : at + width]))
+        for at in range(0, len(times), width)
+    ]
+    return median((b[1] - a[1]) / (b[0] - a[0]) for a, b in combinations(points, 2))
+
+
+def steadily(times: Sequence[float], levels: Sequence[float]) -> float:
+    """Return the growth per second, leaving out the largest step between the medians of PARTS equal parts."""
+    width = len(levels) // PARTS
+    medians = [median(levels[at * width : (at + 1) * width]) for at in range(PARTS)]
+    steps = sorted(after - before for before, after in pairwise(medians))[:-1]
+    return sum(steps) / (len(steps) * (times[-1] - times[0]) / PARTS)
+
+
+def resident() -> int | None:
+    """Return this process's resident bytes, where /proc tells them."""
+    if not sys.platform.startswith("linux"):
+        return None
+    pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[1]
+    return int(pages) * os.sysconf("SC_PAGE_SIZE")

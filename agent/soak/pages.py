@@ -1,0 +1,104 @@
+"""A knowledge base that is rewritten while it is asked, and which of its states an answer was taken from.
+
+Each generation rewrites one of three files, by a rename, with numbers that no other generation near it has. So the
+folder is in one known state at every moment, and every snapshot that a server takes is one of them: citations that do
+not stand in one and the same state were taken from a torn snapshot.
+"""
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+NAMES = ("pricing.md", "returns.md", "contact.md")
+VERSIONS = (
+    12  # of a file, before its numbers come again: what a server keeps of texts it has read is soon all there
+)
+REMEMBERED = (VERSIONS - 1) * len(NAMES)  # generations, no two of which are the same
+
+_PRICING = """\
+# Plans and prices
+
+| Plan | Price per month |
+| --- | --- |
+| Basic | {basic} kr |
+| Standard | {standard} kr |
+| Premium | {premium} kr |
+"""
+_RETURNS = """\
+# Returns
+
+You can return an unopened product within 14 days of delivery.
+A return costs {cost} kr, which is taken from the refund.
+The refund is paid within 5 business days.
+"""
+_CONTACT = """\
+# Contact
+
+Customer service answers the phone on weekdays between 09:00 and 17:00.
+The phone number of customer service ends in {ending}.
+"""
+
+
+def texts(generation: int) -> dict[str, str]:
+    """Return every file of the folder as it is from this generation (0, 1, ...) on, until the next."""
+    pricing, returns, contact = (1000 + _version(generation, place) for place in range(len(NAMES)))
+    return {
+        "pricing.md": _PRICING.format(basic=pricing, standard=pricing + 2000, premium=pricing + 5000),
+        "returns.md": _RETURNS.format(cost=returns + 1000),
+        "contact.md": _CONTACT.format(ending=contact + 3000),
+    }
+
+
+def _version(generation: int, place: int) -> int:
+    """Return how often the file in this place has been written by a generation, within what numbers can tell."""
+    return ((generation - place) // len(NAMES) + 1) % VERSIONS
+
+
+def cites(citations: Iterable[Mapping[str, Any]], held: Mapping[str, str]) -> bool:
+    """Return whether every citation (`file`, `snippet`) stands in these files."""
+    return all(each["snippet"] in held.get(str(each["file"]).removeprefix("kb/"), "") for each in citations)
+
+
+class Pages:
+    """The folder, its last generations, and when each was written.
+
+    clock: returns the present in seconds.
+    """
+
+    def __init__(self, folder: Path, clock: Callable[[], float]) -> None:
+        self._folder = folder
+        self._clock = clock
+        self._known: deque[tuple[int, float, dict[str, str]]] = deque(maxlen=REMEMBERED)
+        self._write(0, NAMES)
+
+    @property
+    def generation(self) -> int:
+        """The last one that was begun to be written."""
+        return self._known[-1][0]
+
+    def rewrite(self) -> None:
+        """Write the next generation; it is there at once, or not at all."""
+        generation = self.generation + 1
+        self._write(generation, (NAMES[generation % len(NAMES)],))
+
+    def behind(self, citations: Iterable[Mapping[str, Any]], asked_at: float) -> float | None:
+        """Return for how many seconds the state that these citations stand in was out of date when it was asked for.
+
+        0 when it was the present one, or came later; None when no remembered state holds all of them.
+        """
+        cited, replaced = list(citations), float("inf")
+        for _, written, held in reversed(self._known):
+            if cites(cited, held):
+                return max(0.0, asked_at - replaced)
+            replaced = written
+        return None
+
+    def _write(self, generation: int, names: Iterable[str]) -> None:
+        held = texts(generation)
+        self._known.append((generation, self._clock(), held))
+        for name in names:
+            fresh = self._folder / f".{name}.fresh"
+            fresh.write_text(held[name], encoding="utf-8")
+            os.replace(fresh, self._folder / name)

@@ -1,0 +1,188 @@
+"""A soak of a server of its own, phase by phase, and what is watched meanwhile.
+
+What watches lives in this process beside the server, in tasks that the count of steps passes over, and keeps nothing
+that grows.
+"""
+
+import sys
+import tempfile
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import trio
+
+from ..app import Threads, WallClock
+from ..errors import WireClosed
+from .census import Census
+from .crowd import ARRIVALS
+from .figures import Tally
+from .inside import Ground, Inside, inside
+from .memory import Samples, resident
+from .reckoning import disagreements, read, rows_since, totals
+from .remote import KNOWLEDGE, NOTES, RemoteCrowd, remote_crowd
+from .scene import Target
+from .steps import Steps
+from .verdict import DRAIN_MAX, Run
+from .wire import Line, open_line
+
+PING_EVERY = 0.02
+LINE_EVERY = 1.0  # seconds between two lines of figures
+BUSY = 5.0  # seconds from the arrival of the last user until the server is told to go down
+LOOKS, LOOK_AGAIN = (
+    8,
+    0.5,
+)  # how often, and every how many seconds: the watch of a folder may be about to look
+BLIND = 0.5  # seconds after a census that time nothing
+LEDGER_FILE = "ledger.sqlite"  # as `storage.sqlite` names it, which costs 0.2 s to import
+
+
+async def soak_inside(run: Run, seed: int, data: Path | None, slow: float) -> None:
+    """Soak a server of our own; everything found is in `run`. Cancelled, everything ends at once.
+
+    data: the folder of its ledger; None remembers in memory. slow: seconds that each write of it takes longer.
+    Raises UsageError when the folder cannot be used, AgentError when the crowd's process breaks.
+    """
+    began, threads = WallClock().now_ms(), Threads(1)
+    with tempfile.TemporaryDirectory(prefix="agent-soak-") as name:
+        folder = Path(name)
+        async with remote_crowd(folder, seed, run.clients) as crowd:
+            ground = Ground(folder / KNOWLEDGE, crowd.hook, data, slow)
+            async with inside(seed, run.clients, ground) as server:
+                await _first(run, crowd, server)
+                await _crowded(run, crowd, server)
+                await _all_left(run, crowd, server)
+                await _drained(run, crowd, server)
+            run.cancels = server.stopwatch.cancels
+            await crowd.do("gone")
+        run.tally.add(crowd.tally)
+        run.crowd_resident = crowd.resident
+        await threads(lambda: _reckon(run, folder / NOTES, data, began))
+
+
+async def _first(run: Run, crowd: RemoteCrowd, server: Inside) -> None:
+    """Do everything once, and count what is there then."""
+    await crowd.do("first", port=server.app.port)
+    await crowd.do("quiet")
+    await server.idle()
+    run.censuses["start"] = Census.take(whole=True)
+
+
+async def _crowded(run: Run, crowd: RemoteCrowd, server: Inside) -> None:
+    """Let the crowd be there, and watch."""
+    began = trio.current_time()
+    run.steps = Steps()
+    run.resident, run.blocks, run.sessions = (Samples(run.seconds) for _ in range(3))
+    async with probing(Target("127.0.0.1", server.app.port), run), trio.open_nursery() as around:
+        around.start_soon(showing, lambda: crowd.tally)
+        around.start_soon(_sample, run, server)
+        run.steps.start()
+        await crowd.do("stay")
+        await trio.sleep(run.seconds / 2)
+        run.censuses["warm"] = _count(run, server)
+        await trio.sleep_until(began + run.seconds)
+        around.cancel_scope.cancel()
+    await crowd.do("stop")
+    run.steps.stop()
+    run.lasted = trio.current_time() - began
+
+
+async def _all_left(run: Run, crowd: RemoteCrowd, server: Inside) -> None:
+    """See that nothing of the crowd is left."""
+    await crowd.do("quiet")
+    if not await server.idle():
+        run.tally.violation("I6", "something of the clients that have left is still there")
+    for _ in range(LOOKS):
+        run.censuses["end"] = Census.take(whole=True)
+        if not run.censuses["end"].left(run.censuses["start"]):
+            return
+        await trio.sleep(LOOK_AGAIN)
+
+
+async def _drained(run: Run, crowd: RemoteCrowd, server: Inside) -> None:
+    """Let the crowd come again, and tell the server to go down in the midst of it."""
+    await crowd.do("stay")
+    await trio.sleep(run.clients / ARRIVALS + BUSY)
+    await crowd.do("drain")
+    registry, runner, began = server.app.registry, server.app.runner, trio.current_time()
+    assert runner is not None
+    run.drain = {"sessions": len(registry), "actions": runner.running}
+    server.app.drain()
+    with trio.move_on_after(2 * DRAIN_MAX):
+        await server.over.wait()
+    run.drain["seconds"] = round(trio.current_time() - began, 2)
+
+
+def _reckon(run: Run, notes: Path, data: Path | None, began: int) -> None:
+    """Compare what was told, what took effect and what was recorded since `began` (Unix ms). It blocks."""
+    with open(notes, encoding="ascii") as lines:
+        actions = read(lines)
+    rows = None if data is None else rows_since(data / LEDGER_FILE, began)
+    for promise, what in disagreements(actions, rows):
+        run.tally.violation(promise, what)
+    run.reckoning = totals(actions, rows)
+
+
+def _count(run: Run, server: Inside) -> Census:
+    if run.steps is not None:
+        run.steps.pardon()
+    counted = Census.take()
+    run.blind_until = server.stopwatch.blind_until = trio.current_time() + BLIND
+    return counted
+
+
+async def _sample(run: Run, server: Inside) -> None:
+    """Take samples of the memory that this process holds, and of the crowd's size, at even times."""
+    assert run.resident is not None
+    assert run.blocks is not None
+    assert run.sessions is not None
+    at = trio.current_time()
+    while True:
+        run.resident.add(at, float(resident() or 0))
+        run.blocks.add(at, float(sys.getallocatedblocks()))
+        run.sessions.add(at, float(len(server.app.registry)))
+        at += run.resident.every
+        await trio.sleep_until(at)
+
+
+@asynccontextmanager
+async def probing(target: Target, run: Run) -> AsyncGenerator[None, None]:
+    """Time the PINGs of a connection on which nothing else happens, for a block. Raises WireClosed without a server."""
+    line = await open_line(target.host, target.port, target.token)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(_probe, line, run)
+        yield
+        nursery.cancel_scope.cancel()
+
+
+async def _probe(line: Line, run: Run) -> None:
+    try:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(line.next_frame)
+            while True:
+                seconds = await line.ping()
+                if trio.current_time() > run.blind_until:
+                    run.pings.add(seconds)
+                await trio.sleep(PING_EVERY)
+    except* WireClosed:
+        run.tally.violation("I7", "an idle connection was closed")
+    finally:
+        line.drop()
+
+
+async def showing(tally: Callable[[], Tally]) -> None:
+    """Write one line of figures as it goes: in place on a terminal, else one every ten seconds."""
+    interactive, began = sys.stderr.isatty(), trio.current_time()
+    while True:
+        await trio.sleep(LINE_EVERY if interactive else 10 * LINE_EVERY)
+        present = tally()
+        figures = ", ".join(
+            f"{present.counts.get(name, 0)} {name}" for name in ("messages", "cancels", "confirms")
+        )
+        slowest = present.cancels.report()["p99_ms"]
+        text = (
+            f"{trio.current_time() - began:4.0f} s  {figures}, "
+            f"{sum(present.broken.values())} violations, cancel p99 {slowest} ms at the client"
+        )
+        sys.stderr.write(f"\r\x1b[K{text}" if interactive else f"{text}\n")
+        sys.stderr.flush()

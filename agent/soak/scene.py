@@ -1,0 +1,58 @@
+"""What the users of one crowd share: where the server is, what they note, and when they have to go."""
+
+from dataclasses import dataclass, field
+
+import trio
+
+from .account import Note
+from .figures import Tally
+from .pages import Pages
+from .wire import HANDSHAKE_TIMEOUT, Line, open_line
+
+PATIENT_CLIENTS = 200  # up to so many; a larger crowd on the same machine waits longer in proportion
+
+
+def slower(clients: int) -> float:
+    """Return by what factor a crowd of so many clients must be more patient with the machine that it shares."""
+    return max(1.0, clients / PATIENT_CLIENTS)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where the server is, its token if it has one, and the mean seconds a user thinks before it does something.
+
+    clients: how many users there are at a time.
+    """
+
+    host: str
+    port: int
+    token: str | None = None
+    think: float = 1.0
+    clients: int = 1
+
+    @property
+    def slower(self) -> float:
+        """By what factor this crowd is more patient."""
+        return slower(self.clients)
+
+
+@dataclass(slots=True)
+class Scene:
+    """What the users of one crowd share.
+
+    stop: set when they shall settle and leave. drain: set before the server is told to go down; then it may hang up.
+    note, pages: as for an account.
+    """
+
+    target: Target
+    tally: Tally
+    note: Note | None = None
+    pages: Pages | None = None
+    stop: trio.Event = field(default_factory=trio.Event)
+    drain: trio.Event = field(default_factory=trio.Event)
+
+    async def line(self, greet: bool = False) -> Line:
+        """Open a connection; as `open_line`."""
+        target = self.target
+        patience = HANDSHAKE_TIMEOUT * target.slower
+        return await open_line(target.host, target.port, target.token, greet, patience)
