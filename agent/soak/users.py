@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import trio
 
-from ..config import HANDSHAKE_TIMEOUT
+from ..config import HEAD_TIMEOUT
 from ..errors import WireClosed
 from ..testing.demo import CALL, PREMIUM, PRICE, RETURNS
 from .account import Account
@@ -134,7 +134,7 @@ class Visit:
         if self._scene.drain.is_set() and self._line.code == GOING_DOWN:
             self._tally.count("hung up on by a draining server")
             self.account.cut_off(trio.current_time() - max(CROSSING * self._scene.target.slower, slowest))
-        elif self._line.code is None and not self.account.heard and slowest > HANDSHAKE_TIMEOUT:
+        elif self._line.code is None and not self.account.heard and slowest > HEAD_TIMEOUT:
             self._tally.count("handshakes given up by a slow server")
         else:
             self._tally.violation("I7", f"{self._name}: the server hung up with {self._line.code}")
