@@ -151,9 +151,14 @@ class App:
                 actions.cancel_scope.cancel()
 
     async def serve_stream(self, stream: trio.abc.Stream) -> None:
-        """Serve one connection over any stream while `run` runs; returns when it has ended and is closed."""
+        """Serve one connection over any stream while `run` runs; returns when it has ended and is closed.
+
+        After a `stop` the stream is closed at once.
+        """
         assert self._edge is not None, "the server is not running"
         with trio.CancelScope() as scope:
+            if self._all.cancel_called:
+                scope.cancel()
             self._streams.add(scope)
             try:
                 await serve_stream(self._edge, stream)

@@ -83,6 +83,18 @@ async def test_a_stop_ends_everything_now(autojump_clock: trio.testing.MockClock
         assert not nursery.child_tasks
 
 
+async def test_a_connection_that_comes_after_the_stop_is_closed(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """Nobody is served by a server that has ended: its timers and its actions are gone."""
+    async with network(QUIET, documents=KB) as net:
+        net.app.stop()
+        end = net.open()
+        with trio.move_on_after(1) as late:
+            assert await end.receive_some() == b""
+        assert not late.cancelled_caught, "it is served"
+
+
 async def test_a_changed_file_is_what_the_next_turn_answers_from(
     autojump_clock: trio.testing.MockClock, tmp_path: Path
 ) -> None:

@@ -159,15 +159,17 @@ class Session:
         self._parts.observer.gauge("sessions", 1)
         try:
             async with trio.open_nursery() as self._nursery:
-                self._nursery.start_soon(self._read)
-                self._nursery.start_soon(self._write)
-                if self._parts.registry.draining:
-                    self.post(Drain(trio.current_time()))
-                await self._over.wait()
-                await self._part()
+                try:
+                    self._nursery.start_soon(self._read)
+                    self._nursery.start_soon(self._write)
+                    if self._parts.registry.draining:
+                        self.post(Drain(trio.current_time()))
+                    await self._over.wait()
+                    await self._part()
+                finally:  # in here: an action that ends now must find no session that would begin a turn
+                    self.post(Disconnected(trio.current_time()))
                 self._nursery.cancel_scope.cancel()
         finally:
-            self.post(Disconnected(trio.current_time()))
             self._nursery = None
             self._parts.registry.remove(self)
             self._parts.observer.gauge("sessions", -1)

@@ -18,10 +18,11 @@ import logging
 import sys
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, MutableMapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import structlog
 import trio
@@ -39,6 +40,8 @@ SEED = 1
 STEPS = 20_000  # of any task: a run that takes more spins (the longest takes 2,000)
 NAMED = 1000  # of the steps after that are counted by task, to say who spins
 REAL_SECONDS = 20.0  # a run takes hundredths of one
+THEIRS = ("turn broke", "action broke")  # faults of a model or an executor, that the edges are there for
+_logged: list[str] = []  # error lines of the run, while `quiet`
 
 
 class _Striker(trio.abc.Instrument):
@@ -105,6 +108,7 @@ def run_point(plot: Plot, strike: str, k: int, seed: int = SEED) -> Point:
     setattr(trio_run, "_ALLOW_DETERMINISTIC_SCHEDULING", True)  # noqa: B010 - a Final, for tests of trio's own
     trio_run._r.seed(seed)
     run, hung = _Run(plot, strike), False
+    _logged.clear()
     try:
         with limited(REAL_SECONDS) as watchdog:
             trio.run(run, k, watchdog, clock=MockClock(autojump_threshold=0))
@@ -115,6 +119,8 @@ def run_point(plot: Plot, strike: str, k: int, seed: int = SEED) -> Point:
         run.broken.append(f"I7: the server fell: {_first(error)}")
     if run.striker is not None and run.striker.error is not None:
         raise run.striker.error
+    faults = [line for line in _logged if not line.startswith(THEIRS)]
+    run.broken += [f"I7: the server logs a fault of its own: {line}" for line in faults]
     steps = run.striker.steps if run.striker else 0
     return Point(plot.name, strike, k, seed, steps, tuple(run.broken), run.transcript, hung)
 
@@ -198,6 +204,14 @@ async def _left(lab: Lab, client: RawClient) -> None:
         await lab.parted.wait()
 
 
+def _keep(_: object, __: str, line: MutableMapping[str, Any]) -> str:
+    """Keep what an error line says, as words: an error itself would keep its session alive."""
+    error = line.get("exc_info")
+    said = f" ({_first(error)})" if isinstance(error, BaseException) else ""
+    _logged.append(f"{line['event']}{said}")
+    raise structlog.DropEvent
+
+
 def steps_of(plot: Plot, seed: int = SEED) -> int:
     """Return how many steps a scenario has when nothing strikes."""
     return run_point(plot, "cancel", 0, seed).steps
@@ -221,9 +235,11 @@ def strike_all(plot: Plot, strike: str, seed: int = SEED) -> tuple[int, list[Poi
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Keep the log silent and the census cheap for a series of runs."""
+    """Keep the log silent, but for the runs' own census, and the census cheap for a series of runs."""
     before = structlog.get_config()
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
+    structlog.configure(
+        processors=[_keep], wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR)
+    )
     thawed = not gc.get_freeze_count()
     gc.collect()
     gc.freeze()  # what is loaded now is not scanned again, so that the census costs microseconds

@@ -11,10 +11,11 @@ import trio.testing
 
 from agent.actions.runner import Running
 from agent.actions.suggestions import Step, Suggestion
+from agent.ports.action import Outcome
 from agent.ports.brain import Drafted
 from agent.protocol.inbound import Cancel
 from agent.session.confirming import OWN_ENGINE
-from agent.session.events import Faulted, Received, Told
+from agent.session.events import Faulted, Received, Reported, Told
 from agent.session.session import Session
 from agent.testing.wires import MemoryWire
 
@@ -182,3 +183,44 @@ def test_what_was_closed_stays_closed(closing: Step) -> None:
     assert suggestion.state is closed
     assert row is not None
     assert row.does in (("answer_cancelled",), ("answer_expired",))
+
+
+class AtTheLast(trio.abc.Instrument):
+    """Acts in the one instant when the last task of a connection's session has ended and the session has not."""
+
+    def __init__(self, act: Callable[[], None]) -> None:
+        self._act = act
+        self.left = {"_read", "_write"}
+
+    def task_exited(self, task: trio.lowlevel.Task) -> None:
+        self.left.discard(task.name.rpartition(".")[2])
+        if not self.left:
+            self._act()
+            self.left = {"nobody"}
+
+
+async def test_an_action_that_ends_with_its_session_starts_nothing(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """An outcome that comes while a cancelled session ends takes no message from its queue, and breaks nothing."""
+    async with world() as w:
+        w.brain.script = saying("word", proposals=1)
+        w.executor.after = 5.0
+        wire = MemoryWire()
+        async with trio.open_nursery() as connection:
+            session = Session(w.parts, wire, wire.outbox)
+            connection.start_soon(session.run)
+            wire.push(ask())
+            sid = (await wire.until("action_suggestion"))["suggestionId"]
+            wire.push({"type": "confirm_action", "suggestionId": sid})
+            await trio.sleep(1)
+            wire.push(ask("queued"))
+            await trio.testing.wait_all_tasks_blocked()
+            outcome = Outcome(sid, True, "unknown", {"success": False, "unknown": True, "error": "cut off"})
+            late = AtTheLast(lambda: session.post(Reported(outcome, trio.current_time())))
+            trio.lowlevel.add_instrument(late)
+            connection.cancel_scope.cancel()
+        trio.lowlevel.remove_instrument(late)
+        assert late.left == {"nobody"}
+        assert [label for metric, label in w.counts.counted if metric == "errors"] == []
+        assert w.brain.ended == 1

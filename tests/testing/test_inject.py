@@ -39,6 +39,11 @@ def granted(running: Running) -> None:
     running._begun = True
 
 
+def falls(*_: Any) -> None:
+    """Raise what no edge expects."""
+    raise ValueError("as planted")
+
+
 FAULTS: list[tuple[str, tuple[Any, str, Any], Plot, str]] = [
     ("a stop does nothing", (Running, "stop", nothing), plots()["confirm_then_cancel"], "I4"),
     (
@@ -83,6 +88,12 @@ FAULTS: list[tuple[str, tuple[Any, str, Any], Plot, str]] = [
         plots()["client_that_never_closes"],
         "I6: it is still open after",
     ),
+    (
+        "a session breaks",
+        (Runner, "start", falls),
+        plots()["suggestion_then_confirm"],
+        "I7: the server logs a fault of its own: session broke",
+    ),
 ]
 
 
@@ -101,11 +112,6 @@ def test_a_planted_fault_is_seen(
 
 def test_a_server_that_falls_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """An error out of a session's own clean-up, which no edge is above, is told and not raised."""
-
-    def falls(*_: object) -> None:
-        raise ValueError("as planted")
-
-    monkeypatch.setattr(Running, "_cut_off", falls)
     monkeypatch.setattr(Runner, "_finished", falls)
     point = run_point(plots()["suggestion_then_confirm"], "cancel", 0)
     assert point.broken[0].startswith("I7: the server fell: ValueError: as planted")
