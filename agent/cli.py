@@ -5,14 +5,13 @@ imports alone (`verify` for none of the server's). Whatever the operator got wro
 and exit status 2; status 1 is for what the world refused, such as no server there.
 """
 
-import os
 import sys
 from collections.abc import Sequence
 from importlib import metadata
 
 from cyclopts import App, CycloptsError, Parameter
 
-from .commands.output import FAILED, OK, USAGE, complain
+from .commands.output import FAILED, OK, USAGE, complain, discard
 from .errors import UsageError
 
 COMMANDS = {
@@ -42,8 +41,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (CycloptsError, UsageError) as error:
         complain(str(error))
         return USAGE
-    except BrokenPipeError:  # the reader of a pipe has left; nothing may be written to it at exit either
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (
+        BrokenPipeError,
+        BaseExceptionGroup,
+    ) as error:  # the reader of a pipe has left, while a nursery ran or not
+        if isinstance(error, BaseExceptionGroup) and error.split(BrokenPipeError)[1] is not None:
+            raise
+        discard(sys.stdout)
         return FAILED
     return status if isinstance(status, int) else OK
 

@@ -408,6 +408,28 @@ def test_a_reader_that_leaves_is_no_traceback() -> None:
     assert (process.returncode, err) == (1, b"")
 
 
+def test_a_reader_that_leaves_while_tasks_run_is_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`agent chat | head -1`: the same comes out of a nursery; beside another fault it is not passed over."""
+    let_go: list[object] = []
+    monkeypatch.setattr(cli, "discard", let_go.append)
+    monkeypatch.setattr(FakeServer, "fault", ExceptionGroup("", [BrokenPipeError()]))
+    assert cli.main(["serve"]) == 1
+    assert let_go == [sys.stdout]
+    monkeypatch.setattr(FakeServer, "fault", ExceptionGroup("", [BrokenPipeError(), KeyError("bug")]))
+    with pytest.raises(BaseExceptionGroup):
+        cli.main(["serve"])
+
+
+def test_a_complaint_that_nobody_reads_is_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And nothing of it is left that would fail at exit."""
+    read, write = os.pipe()
+    os.close(read)
+    with open(write, "w") as stderr:
+        monkeypatch.setattr(sys, "stderr", stderr)
+        assert cli.main(["--nope"]) == 2
+        monkeypatch.undo()
+
+
 def test_serve_ask_and_drain_end_to_end() -> None:
     """A server process answers another process's question, refuses another, and SIGTERM ends it with status 0."""
     Path("kb/pricing.md").write_text(

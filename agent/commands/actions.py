@@ -11,7 +11,8 @@ from ..config import MEMORY, USER_DATA, Settings
 from ..errors import UsageError
 from ..ports.ledger import Row
 from ..storage.open import opened_ledger
-from .output import OK, write
+from ..text.terminal import printable_line
+from .output import OK, write, write_line
 
 
 async def actions(
@@ -35,7 +36,10 @@ async def actions(
         raise UsageError("limit must be at least 1")
     async with opened_ledger(Settings(data=data), Threads(1), WallClock()) as ledger:
         for row in await ledger.rows(limit):
-            write(f"{_json(row) if as_json else _line(row)}\n")
+            if as_json:
+                write_line(_json(row))
+            else:
+                write(printable_line(_line(row)) + "\n")
     return OK
 
 
@@ -44,8 +48,8 @@ def _line(row: Row) -> str:
     return f"{when}Z  {row.status:<9}  {row.action:<20}  {row.suggestion_id}"
 
 
-def _json(row: Row) -> str:
-    return json.dumps(
+def _json(row: Row) -> bytes:
+    text = json.dumps(
         {
             "suggestionId": row.suggestion_id,
             "action": row.action,
@@ -55,3 +59,4 @@ def _json(row: Row) -> str:
             "result": dict(row.result) if row.result is not None else None,
         }
     )
+    return text.encode()

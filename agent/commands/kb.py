@@ -6,6 +6,7 @@ from typing import Annotated
 from cyclopts import App, Parameter
 
 from ..retrieval.check import check as look_over
+from ..text.terminal import printable_line
 from .output import OK, REFUSED, write
 
 command = App(name="kb", help="Look after the knowledge base.\n\nExample: agent kb check --kb docs")
@@ -30,5 +31,5 @@ def check(*, kb: Folder = Path("kb")) -> int:
     """
     findings = look_over(kb)
     for finding in findings:
-        write(f"{finding.kind}: {', '.join(finding.files)}: {finding.words}\n")
+        write(printable_line(f"{finding.kind}: {', '.join(finding.files)}: {finding.words}") + "\n")
     return REFUSED if findings else OK

@@ -12,6 +12,7 @@ from ..ports.search import Hit, Lang
 from ..retrieval.load import load
 from ..retrieval.search import FLOOR, KnowledgeBase
 from ..text.language import language
+from ..text.terminal import printable, printable_line
 from .lines import read_lines
 from .output import OK, write, write_line
 
@@ -95,7 +96,7 @@ def search(
         if json:
             write_line(msgspec.json.encode(_answer(query, hits)))
         else:
-            write("" if queries is None else f"{bytes(query.id).decode()} {' '.join(query.text.split())}\n")
+            write("" if queries is None else _heading(query))
             write("".join(map(_for_people, hits)) or "nothing found\n")
     return OK
 
@@ -116,8 +117,16 @@ def _answer(query: _Query, hits: Sequence[Hit]) -> _Answer:
     return _Answer(id=query.id if bytes(query.id) else msgspec.UNSET, hits=found)
 
 
+def _heading(query: _Query) -> str:
+    """Return the line above a question's hits: its id, as it was given, and the question."""
+    id = bytes(query.id).decode("utf-8", "replace")
+    return printable_line(f"{id} {' '.join(query.text.split())}") + "\n"
+
+
 def _for_people(hit: Hit) -> str:
     """Return a hit as it is read in a terminal: score, place, and the snippet under it."""
     snippet = hit.snippet
-    place = f"{snippet.file}:{snippet.first}" + (f"-{snippet.last}" if snippet.last > snippet.first else "")
-    return f"{hit.score:.2f}  {place}\n" + "".join(f"      {line}\n" for line in snippet.text.split("\n"))
+    last = f"-{snippet.last}" if snippet.last > snippet.first else ""
+    place = f"{printable_line(snippet.file)}:{snippet.first}{last}"
+    lines = printable(snippet.text).split("\n")
+    return f"{hit.score:.2f}  {place}\n" + "".join(f"      {line}\n" for line in lines)

@@ -1,8 +1,8 @@
 """A person at a terminal talks to a server: `agent chat`, and one question: `agent ask`.
 
 Strategy: `Chat` knows frames and lines and nothing of terminals; it is given where lines come from, where
-interrupts come from and how to write. What the server sends is stripped of control characters before it is
-shown, since a source may hold anything. A line typed during an answer interrupts it, as in any client; lines
+interrupts come from and how to write. Each field that the server sends is cleaned before it is shown, names too,
+since a source or a webhook may hold anything. A line typed during an answer interrupts it, as in any client; lines
 from a pipe wait for the answer before them.
 """
 
@@ -15,6 +15,7 @@ import trio
 
 from ..errors import WireClosed
 from ..protocol.asyncapi import CLOSE_CODES
+from ..text.terminal import printable, printable_line
 from .client import Client, Frame
 
 HELP = """\
@@ -144,7 +145,7 @@ class Chat:
             show(self, frame)
 
     def _stream(self, frame: Frame) -> None:
-        self._write(plain(frame["delta"]))
+        self._write(printable(frame["delta"]))
         self._midline = True
 
     def _stream_end(self, frame: Frame) -> None:
@@ -163,9 +164,9 @@ class Chat:
         number = len(self._suggested)
         left = max(0, round(frame.get("expiresAt", 0) / 1000 - self._now()))
         countdown = f"; {left} s left" if "expiresAt" in frame else ""
-        payload = ", ".join(f"{name}: {plain(str(value))}" for name, value in frame["payload"].items())
+        payload = ", ".join(printable_line(f"{name}: {value}") for name, value in frame["payload"].items())
         self._line(
-            f"? [{number}] {plain(frame['action'])} ({payload})",
+            f"? [{number}] {printable_line(frame['action'])} ({payload})",
             f"  /confirm {number} runs it, /reject {number} declines it{countdown}",
         )
 
@@ -184,7 +185,7 @@ class Chat:
         self._ended(frame)
 
     def _error(self, frame: Frame) -> None:
-        self._line(f"! {plain(frame['message'])} ({frame['code']})")
+        self._line(f"! {printable_line(frame['message'])} ({printable_line(str(frame['code']))})")
         if frame["code"] != "internal":  # after that one the message is still refused, and ends then
             self._ended(frame)
 
@@ -225,12 +226,12 @@ async def ask(client: Client, question: str, write: Write, complain: Write, lang
         if frame.get("id", id) != id:
             continue
         if kind == "stream":
-            write(plain(frame["delta"]))
+            write(printable(frame["delta"]))
         elif kind == "response":
             write("\n" + "".join(f"{line}\n" for line in after(frame)))
             return REFUSED if "blocked" in frame else ANSWERED
         elif kind == "error" and frame["code"] != "internal":
-            complain(f"{plain(frame['message'])} ({frame['code']})\n")
+            complain(f"{printable_line(frame['message'])} ({printable_line(str(frame['code']))})\n")
             return FAILED
         elif kind == "stream_end" and frame["reason"] == "cancelled":
             complain("the server stopped the answer\n")
@@ -248,15 +249,15 @@ def after(response: Frame) -> list[str]:
     for citation in response["citations"]:
         first, last = citation.get("lines", (None, None))
         place = "" if first is None else f":{first}" if first == last else f":{first}-{last}"
-        lines.append(f"  {plain(citation['file'])}{place}")
-        lines += [f"    {plain(line)}" for line in citation["snippet"].splitlines()]
+        lines.append(f"  {printable_line(citation['file'])}{place}")
+        lines += [f"    {line}" for line in printable(citation["snippet"]).splitlines()]
     return lines
 
 
 def outcome(result: Frame) -> str:
     """Return an action's result in words."""
     if result.get("success"):
-        data = ", ".join(f"{name}: {plain(str(value))}" for name, value in result.get("data", {}).items())
+        data = ", ".join(printable_line(f"{name}: {value}") for name, value in result.get("data", {}).items())
         return f"done ({data})" if data else "done"
     if result.get("ignored"):
         return "ignored: it was confirmed before and runs only once"
@@ -265,15 +266,8 @@ def outcome(result: Frame) -> str:
     if result.get("cancelled"):
         return "cancelled before it had any effect"
     if result.get("unknown"):
-        return f"begun, but its outcome is not known: {plain(str(result.get('error', '')))}"
-    return f"failed: {plain(str(result.get('error', '')))}"
-
-
-def plain(text: str) -> str:
-    """Return text without control characters, which could steer a terminal; line breaks and tabs stay."""
-    return "".join(
-        each if each.isprintable() or each in "\n\t" else "\N{REPLACEMENT CHARACTER}" for each in text
-    )
+        return f"begun, but its outcome is not known: {printable_line(str(result.get('error', '')))}"
+    return f"failed: {printable_line(str(result.get('error', '')))}"
 
 
 async def stdin_lines(descriptor: int = 0) -> AsyncGenerator[str, None]:

@@ -237,14 +237,15 @@ class _Watched(trio.abc.Stream):
 
 def _parts(url: str) -> tuple[str, int, bool, str]:
     """Return host, port, whether TLS is used, and path."""
-    split = urlsplit(url if "://" in url else f"ws://{url}")
-    secure = split.scheme in ("wss", "https")
+    wrong = UsageError("the URL must look like ws://127.0.0.1:8787/ws")
     try:
+        split = urlsplit(url if "://" in url else f"ws://{url}")
+        secure = split.scheme in ("wss", "https")
         port = split.port or (443 if secure else 80)
-    except ValueError:
-        port = 0
-    if not split.hostname or not port or split.scheme not in ("ws", "wss", "http", "https"):
-        raise UsageError("the URL must look like ws://127.0.0.1:8787/ws")
+    except ValueError:  # odd brackets, or a port that is none
+        raise wrong from None
+    if not split.hostname or split.scheme not in ("ws", "wss", "http", "https"):
+        raise wrong
     return split.hostname, port, secure, split.path if split.path not in ("", "/") else "/ws"
 
 

@@ -19,7 +19,8 @@ from ..config import Settings
 from ..errors import AgentError
 from ..llm.script import Entry, ScriptModel
 from ..ports.work import RunSync
-from .chat import after, outcome, plain
+from ..text.terminal import printable
+from .chat import after, outcome
 from .client import Client, Frame, over
 
 KNOWLEDGE = {
@@ -204,7 +205,7 @@ async def _next(client: Client, kind: str) -> Frame:
 
 
 def _say(frame: Frame, write: Write) -> str:
-    write(plain(frame["delta"]))
+    write(frame["delta"])
     delta: str = frame["delta"]
     return delta
 
@@ -215,5 +216,5 @@ def _must(holds: bool, otherwise: str) -> None:
 
 
 def _print(text: str) -> None:
-    sys.stdout.write(text)
+    sys.stdout.write(printable(text))
     sys.stdout.flush()

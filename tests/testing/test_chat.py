@@ -10,7 +10,7 @@ import trio
 import trio.testing
 
 from agent.errors import WireClosed
-from agent.testing.chat import HELP, Chat, after, ask, outcome, plain, stdin_lines
+from agent.testing.chat import HELP, Chat, after, ask, outcome, stdin_lines
 from agent.testing.client import Client, Frame
 
 CITED = {
@@ -330,6 +330,7 @@ async def test_ask_without_an_answer_has_a_status_of_its_own(
     [
         ({"success": True}, "done"),
         ({"success": True, "data": {"to": "070", "n": 1}}, "done (to: 070, n: 1)"),
+        ({"success": True, "data": {"a\x1b[2J": "b\nc"}}, "done (a\N{REPLACEMENT CHARACTER}[2J: b c)"),
         ({"success": False, "error": "no\x1b[2J"}, "failed: no\N{REPLACEMENT CHARACTER}[2J"),
         ({"success": False, "unknown": True, "error": "x"}, "begun, but its outcome is not known: x"),
         ({"cancelled": True}, "cancelled before it had any effect"),
@@ -351,14 +352,6 @@ def test_sources_show_lines_where_they_are_known() -> None:
         }
     )
     assert lines == ["(refused)", "Sources:", "  a:2-3", "    x", "    y", "  b", "    z"]
-
-
-def test_control_characters_never_reach_the_terminal() -> None:
-    """Escape sequences in a source cannot steer the terminal; line breaks and letters stay."""
-    assert (
-        plain("a\tb\nå\x1b]0;x\x07\r")
-        == "a\tb\nå\N{REPLACEMENT CHARACTER}]0;x" + "\N{REPLACEMENT CHARACTER}" * 2
-    )
 
 
 async def test_lines_of_a_descriptor_end_with_it() -> None:
