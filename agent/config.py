@@ -60,6 +60,11 @@ TOMBSTONE_SECONDS = 24 * 3600.0
 LEDGER_ROWS = 100_000
 MEMORY, USER_DATA = "memory", "user"  # values of `data` that name no folder: none, and the user's own
 
+# --- the log
+LOG_LINES = 4096  # waiting to be written
+LOG_BYTES = 1024 * 1024
+LOG_FLUSH = 1.0  # at the end, for what still waits
+
 
 def is_loopback(host: str) -> bool:
     """Return whether only this machine can reach `host`, a name or an IP address."""

@@ -5,21 +5,34 @@ session and the message id with structlog's context variables. A single processo
 every value plain and small, and withholds what must not be written: fields named for a person's or a
 model's words unless the level is debug, secrets at every level, and the message of an exception, which may
 quote a draft. Only an exception's type and place are written; the object itself goes no further than that
-processor, so a log line keeps no session alive. What libraries log through `logging` takes the same way.
+processor, so a log line keeps no session alive. What libraries log through `logging` takes the same way, and within
+`python_too` what Python itself would print on standard error.
+
+No caller ever waits for a reader: lines to a stream with a file descriptor go through a `Spool`, whose thread writes
+them; what does not fit is dropped, counted and said. A stream without one, such as a buffer in memory, cannot block
+and is written to at once, so that a test finds each line when the call returns.
 """
 
+import atexit
 import json
 import logging
 import re
 import sys
+import threading
 import traceback
-from collections.abc import Mapping, MutableMapping
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
 from enum import Enum
 from pathlib import Path
-from types import TracebackType
+from types import CodeType, TracebackType
 from typing import Any, Literal, TextIO
 
 import structlog
+
+from .config import LOG_FLUSH
+from .spool import Spool, descriptor_of
 
 Format = Literal["console", "json"]
 Level = Literal["debug", "info", "warning", "error"]
@@ -40,26 +53,36 @@ _SECRET = re.compile(
 )
 
 _PACKAGE = Path(__file__).resolve().parent
+_Render = Callable[[object, str, Mapping[str, Any]], str]
 _LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
 
 
-def configure(format: Format, level: Level, stream: TextIO | None = None) -> None:
+def configure(
+    format: Format,
+    level: Level,
+    stream: TextIO | None = None,
+    *,
+    dropped: Callable[[], None] = lambda: None,
+) -> None:
     """Send every log line from `level` up to `stream` (default: standard error), as `format`.
 
-    May be called again; the last call counts. A stream that cannot be written to loses lines and raises
-    nothing.
+    dropped: called for each line that is lost because the stream does not take it, by any thread; it must not raise.
+    May be called again; the last call counts. A stream that cannot be written to loses lines and raises nothing.
     """
     threshold = _LEVELS[level]
+    render = _render_json if format == "json" else _render_console
+    close(0)
+    _Lines.present = lines = _Lines(stream if stream is not None else sys.stderr, render, dropped)
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             _Sanitise(open_=threshold <= logging.DEBUG),
-            _render_json if format == "json" else _render_console,
+            render,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(threshold),
-        logger_factory=_Lines(stream if stream is not None else sys.stderr),
+        logger_factory=lines,
         cache_logger_on_first_use=False,  # module-level loggers must follow a later configure
     )
     root = logging.getLogger()
@@ -69,23 +92,88 @@ def configure(format: Format, level: Level, stream: TextIO | None = None) -> Non
     root.setLevel(threshold if threshold <= logging.DEBUG else max(threshold, logging.WARNING))
 
 
-class _Lines:
-    """Writes lines to a stream; it is both structlog's factory and its logger."""
+def close(seconds: float = LOG_FLUSH) -> bool:
+    """Wait until every line so far is written, `seconds` at most; return whether it is. Blocks.
 
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
+    The process's own end does this too. A later line is written all the same.
+    """
+    return _Lines.present is None or _Lines.present.close(seconds)
+
+
+atexit.register(close)
+
+
+@contextmanager
+def python_too() -> Iterator[None]:
+    """Log what Python would print on standard error by itself, for which its caller would wait, for a block's time.
+
+    That is: warnings, exceptions nobody can catch (of finalisers), and those that end a thread.
+    """
+    before = warnings.showwarning, sys.unraisablehook, threading.excepthook
+    log = structlog.get_logger("agent.python")
+
+    def warned(
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:
+        log.warning("python warning", category=category.__name__, at=f"{Path(filename).name}:{lineno}")
+
+    warnings.showwarning = warned
+    sys.unraisablehook = lambda given: log.error("exception in a finaliser", exc_info=given.exc_value)
+    threading.excepthook = lambda given: log.error("thread broke", exc_info=given.exc_value)
+    try:
+        yield
+    finally:
+        warnings.showwarning, sys.unraisablehook, threading.excepthook = before
+
+
+class _Lines:
+    """Writes lines to a stream; it is both structlog's factory and its logger. `present`: the one configured last."""
+
+    present: "_Lines | None" = None
+
+    def __init__(self, stream: TextIO | None, render: _Render, dropped: Callable[[], None]) -> None:
+        self._stream = stream  # also kept open by this, for the spool
+        descriptor = descriptor_of(stream)
+        self._spool = (
+            Spool(descriptor, lambda lines: _bytes(_notice(lines, render)), dropped)
+            if descriptor is not None
+            else None
+        )
 
     def __call__(self, *_: object) -> "_Lines":
         return self
 
     def msg(self, line: str) -> None:
-        try:
-            self._stream.write(line + "\n")
-            self._stream.flush()
-        except (OSError, ValueError):  # the reader of our pipe has gone, or the stream is closed
-            return
+        if self._spool is not None:
+            self._spool.put(_bytes(line))
+        elif self._stream is not None:
+            try:
+                self._stream.write(line + "\n")
+                self._stream.flush()
+            except (OSError, ValueError):  # the stream is closed
+                return
 
     debug = info = warning = error = critical = exception = msg
+
+    def close(self, seconds: float) -> bool:
+        """See `close`."""
+        return self._spool is None or self._spool.close(seconds)
+
+
+def _bytes(line: str) -> bytes:
+    return line.encode("ascii", "backslashreplace") + b"\n"  # both formats are ASCII
+
+
+def _notice(lines: int, render: _Render) -> str:
+    """Return the line that stands where `lines` lines are missing."""
+    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    event = {"timestamp": now, "level": "warning", "event": "log lines dropped", "lines": lines}
+    return render(None, "warning", event | {"why": "they were not read as fast as they came"})
 
 
 class _Sanitise:
@@ -159,21 +247,29 @@ def _names(raised: BaseException) -> str:
     return " <- ".join(names)
 
 
-def _place(raised: BaseException) -> str:
-    """Return where it was raised, `agent/module.py:line in function`: our innermost frame, else any."""
-    while isinstance(raised, BaseExceptionGroup):
-        raised = raised.exceptions[0]
+def place(steps: Iterable[tuple[CodeType, int | None]]) -> str:
+    """Return `agent/module.py:line in function`: of some calls, outermost first, our innermost, else the innermost."""
     ours = last = ""
-    step: TracebackType | None = raised.__traceback__
-    while step is not None:
-        code = step.tb_frame.f_code
+    for code, line in steps:
         path = Path(code.co_filename)
         if path.is_relative_to(_PACKAGE):
-            last = ours = f"{path.relative_to(_PACKAGE.parent).as_posix()}:{step.tb_lineno} in {code.co_name}"
+            last = ours = f"{path.relative_to(_PACKAGE.parent).as_posix()}:{line} in {code.co_name}"
         else:
-            last = f"{path.name}:{step.tb_lineno} in {code.co_name}"
-        step = step.tb_next
+            last = f"{path.name}:{line} in {code.co_name}"
     return ours or last
+
+
+def _place(raised: BaseException) -> str:
+    """Return where it was raised."""
+    while isinstance(raised, BaseExceptionGroup):
+        raised = raised.exceptions[0]
+    return place(_calls(raised.__traceback__))
+
+
+def _calls(step: TracebackType | None) -> Iterator[tuple[CodeType, int]]:
+    while step is not None:
+        yield step.tb_frame.f_code, step.tb_lineno
+        step = step.tb_next
 
 
 def _ordered(event: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
 from importlib import metadata
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import pytest
 import trio
 import trio.testing
+from structlog.testing import capture_logs
 
 from agent import cli, log
 from agent.commands import serve as serving
@@ -64,18 +65,20 @@ class FakeServer:
 
 
 @pytest.fixture(autouse=True)
-def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Run in an empty folder with a knowledge base, without AGENT_* variables, with a fake server and log."""
+def logged(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[list[Any]]:
+    """Run in an empty folder with a knowledge base, without AGENT_* variables, with a fake server; return the log."""
     for name in [each for each in os.environ if each.startswith("AGENT_")]:
         monkeypatch.delenv(name)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "kb").mkdir()
     monkeypatch.setattr(serving, "Server", FakeServer)
-    monkeypatch.setattr(log, "configure", lambda *_: None)
+    monkeypatch.setattr(log, "configure", lambda *_, **__: None)
     monkeypatch.setattr(serving, "share_heaps", lambda: None)
     monkeypatch.setattr(serving, "set_aside", lambda: None)
     monkeypatch.setattr(FakeServer, "made", [])
     monkeypatch.setattr(FakeServer, "signals", [])
+    with capture_logs() as entries:
+        yield entries
 
 
 def served(*arguments: str) -> Settings:
@@ -189,6 +192,51 @@ def test_serve_prepares_its_memory(
     monkeypatch.setattr(serving, "set_aside", lambda: note("aside"))
     served()
     assert seen == ["heaps, servers 0, said 0", "aside, servers 1, said 0"]
+
+
+def test_a_start_and_an_end_are_one_line_each(
+    logged: list[Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """What serves where and from what, then how it ended and how long it served."""
+    monkeypatch.setattr(metadata, "version", {"agent-server": "1.2.3"}.__getitem__)
+    for signals, how in ([], "drained"), ([signal.SIGTERM], "drained"), ([signal.SIGTERM] * 2, "stopped"):
+        monkeypatch.setattr(FakeServer, "signals", signals)
+        logged.clear()
+        served("--port", "0", "--data", "memory")
+        start, end = logged
+        assert start == {
+            "event": "server started",
+            "log_level": "info",
+            "version": "1.2.3",
+            "host": "127.0.0.1",
+            "port": 4711,
+            "kb": tmp_path / "kb",
+            "model": "mock",
+            "ledger": "memory",
+        }
+        assert end.pop("seconds") >= 0
+        assert end == {"event": "server ended", "log_level": "info", "how": how}
+
+
+def test_a_server_that_breaks_says_so_and_one_that_never_listened_says_nothing(
+    logged: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The end of a bug is a line too; a port in use is told by the complaint alone."""
+
+    async def breaks(self: FakeServer, task_status: Any) -> None:
+        task_status.started(self)
+        raise KeyError("bug")
+
+    monkeypatch.setattr(FakeServer, "fault", UsageError("port 1 is in use"))
+    assert cli.main(["serve"]) == 2
+    assert logged == []
+    monkeypatch.setattr(FakeServer, "run", breaks)
+    with pytest.raises(BaseExceptionGroup):
+        cli.main(["serve"])
+    assert [(line["event"], line.get("how")) for line in logged] == [
+        ("server started", None),
+        ("server ended", "broken"),
+    ]
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

@@ -89,3 +89,23 @@ def test_threads_are_started_in_one_place() -> None:
         for name, node in nodes(ast.Attribute)
         if isinstance(node, ast.Attribute) and node.attr == "to_thread"
     } <= {"app.py", "testing/chat.py"}
+
+
+def test_commands_print_in_one_place() -> None:
+    """What is printed has gone through the one cleaner; of the testing tools only those that print their own."""
+    streams, printing = set(), set()
+    for name, node in nodes(ast.AST):
+        if isinstance(node, ast.Call) and called(node) == "print":
+            printing.add(name)
+        elif isinstance(node, ast.Attribute) and node.attr.strip("_") in ("stdout", "stderr"):
+            streams |= {name} if ast.unparse(node.value) == "sys" else set()
+    assert printing == {"commands/output.py"}
+    assert streams - {"commands/output.py"} == {
+        "cli.py",  # lets go of one whose reader has left
+        "commands/serve.py",  # through a spool, cleaned
+        "log.py",
+        "testing/demo.py",  # cleaned
+        "testing/echo.py",
+        "testing/inject.py",
+        "testing/soak.py",
+    }

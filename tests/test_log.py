@@ -4,17 +4,23 @@ import gc
 import io
 import json
 import logging
+import os
+import sys
+import threading
+import warnings
 import weakref
 from collections.abc import Iterator
+from contextlib import suppress
 from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import pytest
 import structlog
 
+from agent.config import LOG_LINES
 from agent.errors import ModelFailed
-from agent.log import WITHHELD, Format, Level, configure
+from agent.log import WITHHELD, Format, Level, close, configure, python_too
 
 SENTINEL = "864209753"
 log = structlog.get_logger()
@@ -274,3 +280,95 @@ def test_a_closed_stream_loses_lines_and_raises_nothing() -> None:
     stream.close()
     log.info("x")
     assert stream.closed
+
+
+@pytest.fixture
+def pipe() -> Iterator[tuple[int, TextIO]]:
+    """A pipe whose writer is a stream; it is drained at the end."""
+    read, write = os.pipe()
+    with open(write, "w") as stream:
+        yield read, stream
+        configure("json", "info", io.StringIO())  # lets go of it
+        os.set_blocking(read, False)
+        with suppress(BlockingIOError):
+            while True:
+                os.read(read, 1 << 20)
+    os.close(read)
+
+
+def test_nobody_waits_for_the_reader_of_a_pipe(pipe: tuple[int, TextIO]) -> None:
+    """Far more than a pipe holds is logged by us and by a library; what was dropped is counted, and said once."""
+    read, stream = pipe
+    lost: list[None] = []
+    configure("json", "info", stream, dropped=lambda: lost.append(None))
+    put = LOG_LINES + 1000
+
+    def make_noise() -> None:
+        for _ in range(put // 10):
+            logging.getLogger("lib").warning("y")
+            for _ in range(9):
+                log.info("x")
+
+    noise = threading.Thread(target=make_noise, daemon=True)
+    noise.start()
+    noise.join(30)
+    assert not noise.is_alive()
+    assert not close(0.01)
+    assert not close()  # it gave up before
+    assert lost
+    reading = threading.Thread(target=lambda: lines.extend(_lines_until_last(read)))
+    lines: list[dict[str, Any]] = []
+    reading.start()
+    while not close():
+        os.sched_yield()
+    log.info("last")
+    reading.join(30)
+    said = [line for line in lines if line["event"] == "log lines dropped"]
+    assert sum(line["lines"] for line in said) == len(lost)
+    assert len(lines) - len(said) + len(lost) == put // 10 * 10 + 1
+    assert said[0]["level"] == "warning"
+
+
+def _lines_until_last(read: int) -> list[dict[str, Any]]:
+    data = b""
+    while b'"last"' not in data or not data.endswith(b"\n"):
+        data += os.read(read, 1 << 16)
+    return [json.loads(line) for line in data.splitlines()]
+
+
+def test_no_standard_error_loses_lines_and_raises_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process may be started without one."""
+    monkeypatch.setattr(sys, "stderr", None)
+    configure("json", "info")
+    log.info("x")
+    assert close()
+
+
+def test_what_python_itself_would_print_is_logged(capfd: pytest.CaptureFixture[str]) -> None:
+    """A warning, an error in a finaliser, a thread that breaks: one line each, without their words."""
+    stream = to()
+
+    class Broken:
+        def __del__(self) -> None:
+            fail(SENTINEL)
+
+    before = warnings.showwarning, sys.unraisablehook, threading.excepthook
+    with warnings.catch_warnings(), python_too():
+        warnings.simplefilter("always")
+        warnings.warn(SENTINEL, ResourceWarning, stacklevel=1)
+        Broken()
+        gc.collect()
+        thread = threading.Thread(target=fail, args=[SENTINEL])
+        thread.start()
+        thread.join()
+    assert (warnings.showwarning, sys.unraisablehook, threading.excepthook) == before
+    warned, finaliser, broke = map(json.loads, stream.getvalue().splitlines())
+    assert (warned["event"], warned["category"]) == ("python warning", "ResourceWarning")
+    assert warned["at"].startswith("test_log.py:")
+    assert (finaliser["event"], finaliser["error"]) == (
+        "exception in a finaliser",
+        "ModelFailed <- ValueError",
+    )
+    assert (broke["event"], broke["error"]) == ("thread broke", "ModelFailed <- ValueError")
+    assert SENTINEL not in stream.getvalue()
+    assert capfd.readouterr() == ("", "")

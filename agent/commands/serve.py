@@ -1,27 +1,35 @@
 """`agent serve`: settings from flags, environment and agent.toml; a server until it is told to stop.
 
 Strategy: cyclopts reads the three sources into one `Settings`; the server is composed by `app`. Signals are heard
-before the knowledge base is read, so that a start can be broken off too.
+before the knowledge base is read, so that a start can be broken off too. Nothing that the server says, on standard
+output or in its log, waits for a reader; at the end each gets LOG_FLUSH seconds to be written.
 """
 
 import signal
+import sys
+import time
 import tomllib
 from collections.abc import AsyncIterable, Sequence
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 from typing import Annotated, Any
 
+import structlog
 import trio
 from cyclopts import App, CycloptsError, Parameter, Token
 from cyclopts.config import Env, Toml
 
 from .. import log
 from ..app import App as Server
-from ..config import USER_DATA, Settings
+from ..config import LOG_FLUSH, USER_DATA, Settings
 from ..errors import UsageError
 from ..heap import set_aside, share_heaps
+from ..spool import Spool, descriptor_of
+from ..text.terminal import printable
 from .output import OK, write
 
+_log = structlog.get_logger("agent.serve")
 CONFIG_FILE = "agent.toml"
 
 
@@ -68,52 +76,106 @@ async def serve(*, settings: Annotated[_Flags, Parameter(name="*")] = _Flags()) 
     Example: agent serve --kb docs --port 9000
     """
     share_heaps()
-    log.configure(settings.log_format, settings.log_level)
     if not settings.kb.is_dir():
         raise UsageError(
             f"there is no knowledge base in {settings.kb.absolute()}: "
             f"point to a folder of markdown files with --kb DIR, AGENT_KB, or kb in {CONFIG_FILE}"
         )
-    server = Server(settings)
-    ready = trio.Event()
+    life = _Life(settings)
+    log.configure(settings.log_format, settings.log_level, dropped=life.log_line_dropped)
     try:
-        with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        with log.python_too(), trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(_heed, signals, server, ready, nursery.cancel_scope)
-                nursery.start_soon(_run, server, settings, ready, nursery.cancel_scope)
+                nursery.start_soon(life.heed, signals, nursery.cancel_scope)
+                nursery.start_soon(life.run, nursery.cancel_scope)
     except BaseExceptionGroup as group:
         cause = _single(group)
         if isinstance(cause, UsageError):
             raise cause from None
         raise
+    finally:
+        life.end()
     return OK
 
 
-async def _run(server: Server, settings: Settings, ready: trio.Event, scope: trio.CancelScope) -> None:
-    """Run the server until it has drained, and say where it is once it listens."""
-    async with trio.open_nursery() as nursery:
-        await nursery.start(server.run)
-        set_aside()
-        ready.set()
+class _Life:
+    """One server of this process: from its start to its end, and what is said of both."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._server = Server(settings)
+        self._listens = False
+        self._began = 0.0
+        self._draining = False
+        self._stopped = False
+        self._end = "broken"
+        self._said: Spool | None = None
+
+    def log_line_dropped(self) -> None:
+        """Count it; called by any thread."""
+        self._server.metrics.count("log_lines_dropped")
+
+    async def run(self, scope: trio.CancelScope) -> None:
+        """Run the server until it has drained, and say where it is once it listens."""
+        async with trio.open_nursery() as nursery:
+            await nursery.start(self._server.run)
+            set_aside()
+            self._started()
+        self._end = "stopped" if self._stopped else "drained"
+        scope.cancel()
+
+    async def heed(self, signals: AsyncIterable[int], scope: trio.CancelScope) -> None:
+        """The first signal drains, the second ends it now; one that comes before the server listens ends it too."""
+        async for _ in signals:
+            if not self._listens:
+                scope.cancel()
+            elif self._draining:
+                self._stopped = True
+                self._server.stop()
+            else:
+                self._draining = True
+                self._server.drain()
+
+    def _started(self) -> None:
+        self._listens = True
+        self._began = time.monotonic()
+        settings = self._settings
         host = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(settings.host, settings.host)
-        place = f"[{host}]:{server.port}" if ":" in host else f"{host}:{server.port}"
-        write(f"page    http://{place}/\nsocket  ws://{place}/ws\n")
-    scope.cancel()
+        place = f"[{host}]:{self._server.port}" if ":" in host else f"{host}:{self._server.port}"
+        self._announce(f"page    http://{place}/\nsocket  ws://{place}/ws\n")
+        _log.info(
+            "server started",
+            version=_version(),
+            host=settings.host,
+            port=self._server.port,
+            kb=settings.kb.absolute(),
+            model=settings.model,
+            ledger=settings.data,
+        )
 
-
-async def _heed(
-    signals: AsyncIterable[int], server: Server, ready: trio.Event, scope: trio.CancelScope
-) -> None:
-    """The first signal drains, the second ends it now; one that comes before the server listens ends it too."""
-    draining = False
-    async for _ in signals:
-        if not ready.is_set():
-            scope.cancel()
-        elif draining:
-            server.stop()
+    def _announce(self, text: str) -> None:
+        """Print a text without waiting for its reader."""
+        descriptor = descriptor_of(sys.stdout)
+        if descriptor is None:
+            write(text)
         else:
-            server.drain()
-            draining = True
+            self._said = Spool(descriptor, lambda _: b"")
+            self._said.put(printable(text).encode())
+
+    def end(self) -> None:
+        """Say how it ended, and wait a moment for what still is to be written. Blocks."""
+        if self._listens:
+            _log.info("server ended", how=self._end, seconds=round(time.monotonic() - self._began, 1))
+        if self._said is not None:
+            self._said.close(LOG_FLUSH)
+        log.close()
+
+
+def _version() -> str:
+    try:
+        return metadata.version("agent-server")
+    except metadata.PackageNotFoundError:  # run from its source
+        return "unknown"
 
 
 def _single(error: BaseException) -> BaseException:

@@ -21,6 +21,7 @@ COUNTERS: dict[str, tuple[str | None, str]] = {
     "confirms": (None, "Confirmed actions"),
     "confirms_ended": ("outcome", "Confirmed actions by what their client was told"),
     "actions": ("outcome", "Actions by how they ended"),
+    "log_lines_dropped": (None, "Log lines that were lost because nobody read them, or the disk was full"),
 }
 # name: (upper bounds in seconds, help)
 HISTOGRAMS: dict[str, tuple[tuple[float, ...], str]] = {
