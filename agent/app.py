@@ -7,7 +7,7 @@ timers, and innermost the server. A drain ends them from the inside out, each wi
 import resource
 import secrets
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from typing import TypeVar
@@ -28,6 +28,7 @@ from .ports.brain import Brain
 from .ports.clock import Clock
 from .ports.ledger import Ledger
 from .ports.model import ChatModel
+from .ports.observe import Observer
 from .ports.work import RunSync
 from .protocol import asyncapi
 from .retrieval.live import LiveKnowledge
@@ -91,7 +92,8 @@ class Adapters:
     """Parts that stand in for the ones the settings name; None takes those. What a test or an embedder swaps.
 
     knowledge: never reloaded. run_sync: the system watches the folder in a thread too, so with another way to do
-    blocking work it is watched only if `watch` says how.
+    blocking work it is watched only if `watch` says how. watch_loop: runs beside the server and measures its event
+    loop, on real time; None measures nothing.
     """
 
     model: ChatModel | None = None
@@ -101,6 +103,7 @@ class Adapters:
     ledger: Ledger | None = None
     clock: Clock | None = None
     run_sync: RunSync | None = None
+    watch_loop: Callable[[Observer], Awaitable[None]] | None = None
     watch: Watch | None = None
     new_id: Callable[[], str] = new_id
 
@@ -143,6 +146,8 @@ class App:
                 async with trio.open_nursery() as timers:
                     timers.start_soon(self.registry.keep_time)
                     timers.start_soon(self._keep_knowledge)
+                    if self._adapters.watch_loop is not None:
+                        timers.start_soon(self._adapters.watch_loop, self.metrics)
                     await self._serve(parts, listeners, task_status)
                     timers.cancel_scope.cancel()
                 assert self.runner is not None

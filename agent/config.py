@@ -65,6 +65,12 @@ LOG_LINES = 4096  # waiting to be written
 LOG_BYTES = 1024 * 1024
 LOG_FLUSH = 1.0  # at the end, for what still waits
 
+# --- the event loop
+LAG_WARN = 0.1  # a round of the loop that takes longer is a line in the log ...
+LAG_STUCK = 2.0  # ... one that takes so long is said before it ends ...
+LAG_QUIET = 5.0  # ... and then there is no further line for a while
+LAG_WINDOW = 0.1  # of which the histogram has the longest round
+
 
 def is_loopback(host: str) -> bool:
     """Return whether only this machine can reach `host`, a name or an IP address."""

@@ -18,10 +18,12 @@ import trio.testing
 from structlog.testing import capture_logs
 
 from agent import cli, log
+from agent.app import Adapters
 from agent.commands import serve as serving
 from agent.commands import talk
 from agent.config import Settings
 from agent.errors import UsageError, WireClosed
+from agent.server.lag import watch_loop
 from agent.testing import chat
 from agent.testing.client import CannotConnect
 
@@ -33,8 +35,9 @@ class FakeServer:
     signals: ClassVar[list[int]] = []
     fault: ClassVar[Exception | None] = None
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, adapters: Adapters) -> None:
         self.settings = settings
+        self.adapters = adapters
         self.port = settings.port or 4711
         self.heard: list[str] = []
         self._end = trio.Event()
@@ -237,6 +240,12 @@ def test_a_server_that_breaks_says_so_and_one_that_never_listened_says_nothing(
         ("server started", None),
         ("server ended", "broken"),
     ]
+
+
+def test_the_loop_of_a_server_is_watched() -> None:
+    """`agent serve` is the one that measures it."""
+    served()
+    assert FakeServer.made[-1].adapters.watch_loop is watch_loop
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

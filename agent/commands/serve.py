@@ -21,10 +21,12 @@ from cyclopts import App, CycloptsError, Parameter, Token
 from cyclopts.config import Env, Toml
 
 from .. import log
+from ..app import Adapters
 from ..app import App as Server
 from ..config import LOG_FLUSH, USER_DATA, Settings
 from ..errors import UsageError
 from ..heap import set_aside, share_heaps
+from ..server.lag import watch_loop
 from ..spool import Spool, descriptor_of
 from ..text.terminal import printable
 from .output import OK, write
@@ -103,7 +105,7 @@ class _Life:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._server = Server(settings)
+        self._server = Server(settings, Adapters(watch_loop=watch_loop))
         self._listens = False
         self._began = 0.0
         self._draining = False

@@ -34,6 +34,10 @@ HISTOGRAMS: dict[str, tuple[tuple[float, ...], str]] = {
         "Cancel decoded to stream_end handed to the stream",
     ),
     "action_seconds": ((0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10), "Run time of an action"),
+    "loop_lag_seconds": (
+        (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10),
+        "Longest round of the event loop in each tenth of a second that it ran in",
+    ),
 }
 # name: (exposed as, help)
 GAUGES: dict[str, tuple[str, str]] = {

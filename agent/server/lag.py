@@ -1,0 +1,234 @@
+"""How long the event loop takes from one look at its sockets and timers to the next, and what holds it up.
+
+Strategy: an instrument notes when each round of the loop begins and ends. That misses nothing, and costs nothing while
+the loop waits (a task that woke ten times a second to see how late it is took 0.3 % of a CPU, and would miss every
+second stall of 100 ms). What runs in a round that takes too long only another thread can see: the watchdog looks at
+the loop's stack when a round is LAG_WARN old. While nothing happens it sleeps for good, and the next round wakes it.
+
+Lines name code, and never what anybody said. The time is the real one: on virtual time nothing of this runs.
+"""
+
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import CodeType, FrameType
+
+import structlog
+import trio
+
+from ..config import LAG_QUIET, LAG_STUCK, LAG_WARN, LAG_WINDOW
+from ..log import place
+from ..ports.observe import Observer
+
+_log = structlog.get_logger("agent.loop")
+_LOOP = "unrolled_run"  # the function of trio's that is the loop; what it calls is a task
+_CPU_READ = 0.001  # seconds between two readings of the thread's CPU time, which is a system call
+
+
+async def watch_loop(observer: Observer) -> None:
+    """Measure the loop that this runs in as `loop_lag_seconds`, and log when it is late, until cancelled.
+
+    Each LAG_WINDOW seconds in which the loop ran give one measure, their longest round.
+    """
+    lag = LoopLag(observer)
+    lag.watchdog.start()
+    trio.lowlevel.add_instrument(lag)
+    try:
+        await trio.sleep_forever()
+    finally:
+        lag.watchdog.stop()
+        with suppress(KeyError):  # it broke, which trio has logged
+            trio.lowlevel.remove_instrument(lag)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a thread was seen doing: its task, the place in the code, and its state as /proc/PID/stat has it, or ""."""
+
+    task: str
+    at: str
+    state: str
+
+
+class LoopLag(trio.abc.Instrument):
+    """Measures the rounds of the loop that it is added to; made in that loop's thread.
+
+    began: when the present round began (`time.perf_counter`), 0.0 while the loop waits. cpu: what its thread had used
+    by then, in seconds, give or take _CPU_READ. rounds: how many there were.
+    """
+
+    def __init__(self, observer: Observer) -> None:
+        self.began = 0.0
+        self.cpu = 0.0
+        self.rounds = 0
+        self.watchdog = Watchdog(self, threading.get_ident(), threading.get_native_id())
+        self._observer = observer
+        self._cpu_read = 0.0
+        self._due = float("inf")  # until when the loop meant to wait
+        self._longest = 0.0
+        self._window_ends = 0.0
+        self._quiet_until = 0.0
+        self._unsaid = 0
+
+    def before_io_wait(self, timeout: float) -> None:
+        """End a round."""
+        now = time.perf_counter()
+        if self.began:
+            took = now - self.began
+            self.began = 0.0
+            if took > self._longest:
+                self._longest = took
+            if now >= self._window_ends:
+                self._measure(now)
+            if took >= LAG_WARN:
+                self._warn(now, took, time.thread_time() - self.cpu, self.watchdog.seen(self.rounds))
+        self._due = now + timeout
+
+    def after_io_wait(self, timeout: float) -> None:
+        """Begin a round. One that begins later than the loop meant to wait is late, too."""
+        now = time.perf_counter()
+        late = now - self._due
+        if late > self._longest:
+            self._longest = late
+            if late >= LAG_WARN:
+                self._warn(now, late, 0.0, Seen("", "", "R"))
+        if now - self._cpu_read > _CPU_READ:
+            self.cpu = time.thread_time()
+            self._cpu_read = now
+        self.rounds += 1
+        self.began = now
+        if self.watchdog.dozing:
+            self.watchdog.wake()
+
+    def _measure(self, now: float) -> None:
+        self._observer.measure("loop_lag_seconds", self._longest)
+        self._longest = 0.0
+        self._window_ends = now + LAG_WINDOW
+
+    def _warn(self, now: float, seconds: float, cpu: float, seen: Seen | None) -> None:
+        if now < self._quiet_until:
+            self._unsaid += 1
+            return
+        self._quiet_until = now + LAG_QUIET
+        _log.warning("event loop was late", **_fields(seconds, cpu, seen), unsaid=self._unsaid)
+        self._unsaid = 0
+
+
+class Watchdog:
+    """The thread that looks at another one, in which a loop runs.
+
+    dozing: it looks no more until it is woken, because nothing has happened for a while.
+    """
+
+    def __init__(self, lag: LoopLag, ident: int, native: int) -> None:
+        self._lag = lag
+        self._ident = ident
+        self._native = native
+        self.dozing = False
+        self._ended = False
+        self._woken = threading.Event()
+        self._seen: tuple[int, Seen | None] = (0, None)
+        self._stuck = 0
+        self._thread = threading.Thread(target=self._watch, name="watchdog", daemon=True)
+
+    def start(self) -> None:
+        """Begin to look."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End. Nobody waits for it."""
+        self._ended = True
+        self._woken.set()
+
+    def wake(self) -> None:
+        """Look again: something happens."""
+        self.dozing = False
+        self._woken.set()
+
+    def seen(self, number: int) -> Seen | None:
+        """Return what was seen in the round of this number, if anything was."""
+        at, seen = self._seen
+        return seen if at == number else None
+
+    def look(self) -> Seen | None:
+        """Return what the loop's thread does now; None when that has ended."""
+        frame = sys._current_frames().get(self._ident)
+        if frame is None:
+            return None
+        task = ""
+        calls: list[tuple[CodeType, int | None]] = []
+        for each in _outwards(frame):
+            if each.f_code.co_name == _LOOP:
+                break
+            task = f"{each.f_globals.get('__name__', '')}.{each.f_code.co_qualname}"
+            calls.insert(0, (each.f_code, each.f_lineno))
+        else:
+            task = ""  # no loop runs there
+        return Seen(task, place(calls), _state(self._native))
+
+    def _watch(self) -> None:
+        last = -1
+        while not self._ended:
+            began, rounds = self._lag.began, self._lag.rounds
+            if began:
+                self._woken.wait(self._judge(rounds, time.perf_counter() - began))
+            elif rounds != last:
+                self._woken.wait(LAG_WARN)
+            else:  # nothing has happened since the last look
+                self.dozing = True
+                if self._lag.rounds == rounds and not self._ended:
+                    self._woken.wait()
+                self.dozing = False
+            last = rounds
+            self._woken.clear()
+
+    def _judge(self, number: int, age: float) -> float:
+        """Look, when a round is that old; return the seconds until the next look is due."""
+        if age < LAG_WARN:
+            return LAG_WARN - age
+        if self._seen[0] != number:
+            self._seen = (number, self.look())
+        if age < LAG_STUCK:
+            return LAG_STUCK - age
+        if self._stuck != number:
+            self._stuck = number
+            _log.error("event loop is stuck", **_fields(age, self._cpu() - self._lag.cpu, self.look()))
+        return LAG_STUCK
+
+    def _cpu(self) -> float:
+        """Return the CPU seconds of the loop's thread, where the system tells."""
+        if not hasattr(time, "pthread_getcpuclockid"):
+            return 0.0
+        return time.clock_gettime(time.pthread_getcpuclockid(self._ident))
+
+
+def _fields(seconds: float, cpu: float, seen: Seen | None) -> dict[str, object]:
+    """Return what a line says of a round.
+
+    why: busy (it computed), blocked (it waited in a call, for a file, a lock or another thread), starved (it could run
+    and did not: the CPU was others'), or waited where the system does not tell which of the two.
+    """
+    state = seen.state if seen is not None else ""
+    why = "busy" if cpu >= seconds / 2 else {"": "waited", "R": "starved"}.get(state, "blocked")
+    fields: dict[str, object] = {"seconds": round(seconds, 3), "cpu": round(cpu, 3), "why": why}
+    return fields | ({"task": seen.task, "at": seen.at} if seen is not None and seen.at else {})
+
+
+def _outwards(frame: FrameType | None) -> Iterator[FrameType]:
+    while frame is not None:
+        yield frame
+        frame = frame.f_back
+
+
+def _state(native: int) -> str:
+    """Return R of a thread that runs or could, S or D of one that waits, and "" where the system does not tell."""
+    try:
+        return (
+            Path(f"/proc/self/task/{native}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0]
+        )
+    except (OSError, ValueError, IndexError):
+        return ""
