@@ -1,7 +1,8 @@
 """Each attack, over memory streams in virtual time: the attacker is told what it must be, and nobody else notices.
 
 An innocent client is connected before and asks all through the attack; its answers are whole and as quick as ever.
-Another gets in afterwards. Nothing reaches the log's error level, and what waits for a client stays within bounds.
+Another gets in afterwards. Nothing reaches the log's error level, what waits for a client stays within bounds, and no
+step of any task, the attacker's own too, takes more than STEP_CPU seconds of CPU.
 """
 
 import gc
@@ -25,6 +26,7 @@ from agent.session.outbox import Chunk, Outbox
 from agent.testing.client import Client
 from agent.testing.demo import CALL, KNOWLEDGE, PRICE
 from agent.testing.network import Network, network
+from agent.testing.steps import steps
 
 from .attacks import ATTACKS
 from .enemy import MemoryEnemy
@@ -125,7 +127,7 @@ async def test_an_attack_harms_nobody(
     watch = Watch(monkeypatch)
     told: list[str] = []
     over = trio.Event()
-    with capture_logs() as logs:
+    with capture_logs() as logs, steps() as measured:
         async with (
             network(SETTINGS, Adapters(knowledge=knowledge(), model=ScriptModel(SCRIPT))) as server,
             innocent(server) as before,
@@ -153,6 +155,7 @@ async def test_an_attack_harms_nobody(
             await trio.sleep(CLEAN_UP)
             assert len(server.app.registry) == 1
             assert await before.ask() == pytest.approx(usual)
+    assert measured.slow() == []
     assert watch.frames <= OUTBOX_FRAMES + OUTBOX_DELTAS + 1
     assert watch.bytes <= OUTBOX_BYTES + MAX_FRAME
     assert [entry for entry in logs if entry["log_level"] in ("error", "critical")] == []

@@ -14,6 +14,7 @@ from agent.config import Settings
 from agent.llm.script import ScriptModel
 from agent.session import writer
 from agent.testing.client import CannotConnect, Client, connect
+from agent.testing.steps import steps
 
 from .attacks import ATTACKS, LONG
 from .enemy import RESET, SocketEnemy
@@ -66,8 +67,8 @@ async def price(client: Client) -> str:
 
 
 async def test_attacks_over_sockets_harm_nobody() -> None:
-    """The kernel's resets and half-closed connections change nothing for anybody else."""
-    with trio.fail_after(30):
+    """The kernel's resets and half-closed connections change nothing for anybody else, and no step takes long."""
+    with trio.fail_after(30), steps() as measured:
         async with listening() as app, innocent(app.port) as before:
             enemy = SocketEnemy(app.port)
             for name in OVER_SOCKETS:
@@ -76,6 +77,7 @@ async def test_attacks_over_sockets_harm_nobody() -> None:
                 await before.ask()
             async with innocent(app.port) as after:
                 await after.ask()
+    assert measured.slow() == []
 
 
 async def test_a_client_that_never_reads_is_cut_off_and_its_kernel_buffers_freed(
