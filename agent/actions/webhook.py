@@ -2,8 +2,9 @@
 
 `begin()` is called when the connection stands (TLS included) and before the first byte of the request leaves, which
 httpx's trace extension tells. So everything up to there is without an effect: not connected is `ActionFailed`, and a
-cancel there is a plain cancel. From there on only the answer's status can tell: a 4xx says that nothing was done, a
-2xx that it was, and anything else (3xx, 5xx, silence, a reset, an answer too long) leaves it unknown.
+cancel there is a plain cancel. From there on only the answer's status can tell: a 2xx says that it was done, a 4xx that
+nothing was, and anything else (3xx, 5xx, silence, a reset, an answer too long) leaves it unknown. So do four of the
+4xx, which servers and what stands before them also give while the request, or another with its key, is being done.
 
 One client and one connection per action, none kept: a kept connection may be dead, and whether a request on it arrived
 could not be told; and a request that is cancelled once its connection stands, before its first byte, leaves that
@@ -27,6 +28,14 @@ from ..errors import ActionFailed, ActionUnknown
 from ..ports.action import Call
 
 _SENDING = "http11.send_request_headers.started"
+_UNDECIDED = frozenset(
+    {
+        408,  # somebody was tired of waiting, perhaps for a server that had begun
+        409,  # the idempotency key is known: what it stands for is in progress, or was done
+        425,  # the request may be replayed by what stands between
+        429,  # what stands between may try again by itself, and tells how the last try went
+    }
+)
 _CONNECTIONS = 100  # at once; one more waits, and fails like any that cannot connect
 
 
@@ -52,8 +61,9 @@ class WebhookExecutor:
     async def run(self, call: Call, begin: Callable[[], None]) -> Mapping[str, Any]:
         """POST the call and return the JSON answer of a 2xx ({} when it is not JSON).
 
-        Raises `ActionFailed` when not connected or on a 4xx, `ActionUnknown` when the request began and neither a
-        2xx nor a 4xx came back within WEBHOOK_TIMEOUT seconds of the start. On cancel the connection is closed.
+        Raises `ActionFailed` when not connected or on a 4xx that says nothing was done, `ActionUnknown` when the
+        request began and neither that nor a 2xx came back within WEBHOOK_TIMEOUT seconds of the start. On cancel
+        the connection is closed.
         """
         begun = False
 
@@ -102,7 +112,7 @@ def _cut_short(begun: bool, why: str) -> ActionFailed | ActionUnknown:
 
 
 async def _outcome(response: httpx.Response) -> Mapping[str, Any]:
-    if response.is_client_error:
+    if response.is_client_error and response.status_code not in _UNDECIDED:
         raise ActionFailed(f"The webhook refused the action (status {response.status_code}).")
     if not response.is_success:
         raise ActionUnknown(

@@ -4,6 +4,7 @@ import contextlib
 import json
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 import httpcore
@@ -206,9 +207,7 @@ async def test_a_2xx_is_done(answer: bytes, data: dict[str, Any]) -> None:
     assert await run(answering(answer)) == ([True], data)
 
 
-@pytest.mark.parametrize(
-    "status", ["400 Bad", "401 No", "404 Not Found", "409 Conflict", "429 Slow", "499 X"]
-)
+@pytest.mark.parametrize("status", ["400 Bad", "401 No", "404 Not Found", "422 No", "451 No", "499 X"])
 async def test_a_4xx_is_failed(status: str) -> None:
     """A 4xx says that nothing was done."""
     begun, error = await run(answering(http(status, b"SECRET")))
@@ -224,6 +223,10 @@ async def test_a_4xx_is_failed(status: str) -> None:
         http("503 Busy"),
         http("301 Moved", fields="location: http://hook.test/other\r\n"),
         http("304 Same"),
+        http("408 Late"),
+        http("409 Conflict", b"SECRET"),
+        http("425 Early"),
+        http("429 Slow"),
         http("200 OK", b"x" * (WEBHOOK_ANSWER_MAX + 1)),
         b"HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nshort",
         b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n",
@@ -231,8 +234,8 @@ async def test_a_4xx_is_failed(status: str) -> None:
         b"",
     ],
 )
-async def test_begun_without_a_2xx_or_4xx_is_unknown(answer: bytes) -> None:
-    """A 3xx, a 5xx, a broken or too long answer or none leaves the outcome unknown, and nothing is retried."""
+async def test_begun_without_a_word_on_its_end_is_unknown(answer: bytes) -> None:
+    """A 3xx, a 5xx, a 4xx of a request that may be in progress, a broken or too long answer or none: not known."""
     begun, error = await run(answering(answer))
     assert begun == [True]
     assert isinstance(error, ActionUnknown)
@@ -354,6 +357,47 @@ async def test_no_cookie_and_no_connection_is_kept(nursery: trio.Nursery) -> Non
     await executor.run(CALL, lambda: None)
     assert cookies == [None, None]
     assert len(network.connections) == 2
+
+
+@pytest.mark.parametrize("status", ["301 Moved", "303 See Other", "307 Temporary", "308 Permanent"])
+async def test_a_redirect_is_not_followed(nursery: trio.Nursery, status: str) -> None:
+    """Whoever answers with another address is the only one that is called, and only once."""
+    network = Network(nursery, answering(http(status, fields="location: http://hook.test/other\r\n")))
+    begun: list[bool] = []
+    with pytest.raises(ActionUnknown):
+        await executor_on(network).run(CALL, lambda: begun.append(True))
+    assert (len(network.connections), begun) == (1, [True])
+
+
+async def test_no_proxy_and_no_password_are_taken_from_the_environment(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A proxy of the environment sees nothing of an action, and the hook gets no credential of a .netrc."""
+    (tmp_path / "netrc").write_text("default login somebody password SECRET\n")
+    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.delenv("no_proxy", raising=False)
+    (proxy,) = await trio.open_tcp_listeners(0, host="127.0.0.1")
+    (hook,) = await trio.open_tcp_listeners(0, host="127.0.0.1")
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, f"http://127.0.0.1:{proxy.socket.getsockname()[1]}")
+    called: list[str] = []
+
+    def at(name: str) -> Serve:
+        async def serve(stream: Peer) -> None:
+            headers, _ = await read_request(stream)
+            called.append(f"{name} {headers.get('authorization')}")
+            await stream.send_all(http("200 OK", b"{}"))
+
+        return serve
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(trio.serve_listeners, at("proxy"), [proxy])
+        nursery.start_soon(trio.serve_listeners, at("hook"), [hook])
+        executor = WebhookExecutor(f"http://127.0.0.1:{hook.socket.getsockname()[1]}/")
+        await executor.run(CALL, lambda: None)
+        nursery.cancel_scope.cancel()
+    assert called == ["hook None"]
 
 
 async def test_httpx_does_not_log_the_url(caplog: pytest.LogCaptureFixture) -> None:
