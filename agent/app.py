@@ -1,7 +1,8 @@
 """The composition root: settings in, a running server out. The only module that knows every package.
 
-Nurseries nest in the order of shutdown: the actions' is the outermost, so that it outlives the sessions; inside it the
-timers, and innermost the server. A drain ends them from the inside out, each within its deadline.
+Nurseries nest in the order of shutdown: the ledger's is the outermost, so that it outlives the actions that it records;
+inside it the actions', so that they outlive the sessions; then the timers, and innermost the server. A drain ends them
+from the inside out, each within its deadline, and what a deadline leaves undone is said in the log.
 """
 
 import resource
@@ -10,6 +11,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 import structlog
@@ -72,14 +74,41 @@ class WallClock:
 
 
 class Threads:
-    """Blocking work in worker threads, a few at a time (implements `agent.ports.work.RunSync`)."""
+    """Blocking work in worker threads, a few at a time (implements `agent.ports.work.RunSync`).
+
+    size: how many threads. One that is left behind keeps its place until its function returns.
+    """
 
     def __init__(self, size: int = _THREADS) -> None:
         self._limiter = trio.CapacityLimiter(size)
 
     async def __call__(self, function: Callable[[], T]) -> T:
-        """Return `function()`. A cancel waits for it to return: a thread is never abandoned."""
-        return await trio.to_thread.run_sync(function, limiter=self._limiter)
+        """Return `function()`. Cancelled, it raises at once; what has begun goes on, which the log says."""
+        began = trio.current_time()
+        running = False
+
+        def call() -> T:
+            nonlocal running
+            running = True
+            try:
+                return function()
+            finally:
+                running = False
+
+        try:
+            return await trio.to_thread.run_sync(call, limiter=self._limiter, abandon_on_cancel=True)
+        except trio.Cancelled:
+            if running:
+                seconds = round(trio.current_time() - began, 1)
+                _log.warning("blocking call left behind", call=_name(function), seconds=seconds)
+            raise
+
+
+def _name(function: Callable[..., object]) -> str:
+    """Return what a function is called in the code, whatever it is wrapped in."""
+    while isinstance(function, partial):
+        function = function.func
+    return str(getattr(function, "__qualname__", type(function).__name__))
 
 
 def new_id() -> str:
@@ -132,7 +161,8 @@ class App:
 
         listen: False serves no socket, only what `serve_stream` is given.
         Raises UsageError when the data folder, the knowledge base, a model or the port cannot be used. Cancelled
-        (or `stop`), every session and turn ends at once; a running action is recorded within RECORD_TIMEOUT.
+        (or `stop`), every session and turn ends at once; a running action is recorded within RECORD_TIMEOUT, and
+        the ledger closes within LEDGER_CLOSE_TIMEOUT. What a deadline leaves undone is said in the log.
         """
         async with self._open_ledger() as ledger:  # closed last, when no action is left to record
             await self._run(ledger, listen, task_status)
@@ -151,8 +181,11 @@ class App:
                     await self._serve(parts, listeners, task_status)
                     timers.cancel_scope.cancel()
                 assert self.runner is not None
-                with trio.move_on_after(ACTION_TIMEOUT + 2 * RECORD_TIMEOUT):
+                # claimed, time to begin, time to end, recorded
+                with trio.move_on_after(2 * ACTION_TIMEOUT + 2 * RECORD_TIMEOUT) as late:
                     await self.runner.wait_idle()
+                if late.cancelled_caught:
+                    self._say_what_is_open("actions given up")
                 actions.cancel_scope.cancel()
 
     async def serve_stream(self, stream: trio.abc.Stream) -> None:
@@ -181,6 +214,8 @@ class App:
 
     def stop(self) -> None:
         """End everything now. Idempotent, never blocks."""
+        if not self._all.cancel_called:
+            self._say_what_is_open("ended at once")
         self._all.cancel()
         for scope in self._streams:
             scope.cancel()
@@ -195,12 +230,30 @@ class App:
             self._gate.open()  # also where there is no socket to open it
             task_status.started(self)
             await self._drain.wait()
-            with trio.move_on_after(DRAIN_TIMEOUT):
+            with trio.move_on_after(DRAIN_TIMEOUT) as late:
                 await self.registry.wait_empty()
+            if late.cancelled_caught:
+                self._say_what_is_open("sessions cut short")
             self.registry.post_all(Kill(1012, "going down", trio.current_time()))
-            with trio.move_on_after(CLOSE_TIMEOUT + FLUSH_TIMEOUT):
+            with trio.move_on_after(CLOSE_TIMEOUT + FLUSH_TIMEOUT) as late:
                 await self._edge.cap.wait_unused()  # plain HTTP, and handshakes, whose sessions are told too
+            if late.cancelled_caught:
+                self._say_what_is_open("connections cut off")
             serving.cancel_scope.cancel()
+
+    def _say_what_is_open(self, event: str) -> None:
+        """Log what a deadline, or an end at once, leaves undone, if anything is."""
+        undone = {
+            "sessions": len(self.registry),
+            "connections": self._edge.cap.used if self._edge else 0,
+            "actions": self.runner.running if self.runner else 0,
+        }
+        if any(undone.values()):
+            _log.warning(event, **undone)
+
+    def _note_ledger(self, trouble: str) -> None:
+        """Be told why nothing can be claimed, or "" when it can be again."""
+        self._gate.trouble = f"Actions cannot be run, because of the ledger: {trouble}." if trouble else ""
 
     async def _bind(self) -> list[trio.SocketListener]:
         _raise_file_limit(self.settings.max_connections + SPARE_FILES)
@@ -218,7 +271,8 @@ class App:
         chosen = self._adapters
         if chosen.ledger is not None:
             return nullcontext(chosen.ledger)
-        return opened_ledger(self.settings, chosen.run_sync or Threads(1), chosen.clock or WallClock())
+        run_sync, clock = chosen.run_sync or Threads(1), chosen.clock or WallClock()
+        return opened_ledger(self.settings, run_sync, clock, self.metrics, self._note_ledger)
 
     async def _open(self, ledger: Ledger) -> Callable[[trio.Nursery], Parts]:
         """Open every other adapter; return what makes the sessions' parts once there is a nursery for actions."""
@@ -265,7 +319,7 @@ class App:
             asyncapi.document(),
             mermaid(TABLE),
             self.metrics.text,
-            lambda: self._gate.ready,
+            lambda: self._gate.unready,
             admission.shows_token,
         )
         return Edge(

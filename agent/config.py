@@ -58,6 +58,12 @@ WEBHOOK_ANSWER_MAX = 16 * 1024
 RECORD_TIMEOUT = 2.0  # claim and record, shielded
 TOMBSTONE_SECONDS = 24 * 3600.0
 LEDGER_ROWS = 100_000
+LEDGER_WAITING = 10_000  # claims and readers that wait for the ledger's file
+LEDGER_UNRECORDED = 10_000  # outcomes that wait for it; with so many nothing more is claimed
+LEDGER_BATCH = 128  # claims, and outcomes, in one transaction
+LEDGER_RETRY = 1.0  # between two tries of a file that does not work
+LEDGER_LAST_TRY = 1.5  # for outcomes that still wait when the server ends ...
+LEDGER_CLOSE_TIMEOUT = 3.0  # ... and for all of its end
 MEMORY, USER_DATA = "memory", "user"  # values of `data` that name no folder: none, and the user's own
 
 # --- the log

@@ -4,10 +4,10 @@ An action passes four steps in its task, and this is what a stop, a deadline or 
 
 | step | stop() | deadline | fault |
 | --- | --- | --- | --- |
-| claim (shielded) | row cancelled, executor never called | failed, executor never called | the same |
+| claim (shielded) | told at once, executor never called, row cancelled | failed, executor never called | the same |
 | run, before begin() | cancelled | failed | failed |
 | run, after begin() | no effect | unknown | unknown |
-| record (shielded), report | no effect | logged, the real result is still reported | the same |
+| record (shielded), report | no effect | the real result is reported all the same | the same, and it is logged |
 
 `begin()` and `stop()` are both synchronous, so one of them is first: a stop that was granted makes a later `begin()`
 raise `Stopped`, and whatever the executor then does or returns, the outcome is cancelled; a `begin()` that was granted
@@ -18,8 +18,9 @@ After `begin()` no scope of a session is above the run, so nothing of a session 
 the app nursery's own ("end it now"): the run ends at once, as cancelled or, when it had begun, as unknown; that is
 recorded (shielded, RECORD_TIMEOUT) and reported before the task ends.
 
-When a claim fails or is late the ledger may or may not hold the row, and if it does it may be another process's:
-nothing is run and nothing is recorded over it.
+Nobody waits for the ledger longer than RECORD_TIMEOUT. A claim that is late is left to it: nothing is run, and if the
+row turns out to have been made, the ledger records that it was cancelled. A record that is late is left to it as
+well: it keeps the outcome until it is written.
 """
 
 from collections.abc import Callable, Mapping
@@ -61,7 +62,9 @@ def _unknown(message: str) -> _Ending:
 
 
 _STOPPED = _Ending("cancelled", CANCELLED)
-_NOT_CLAIMED = _failed("The action could not be claimed, so it was not run. Ask again.")
+_NOT_CLAIMED = _failed(
+    "The action could not be claimed, so it was not run and never will be. Ask again to get a new suggestion."
+)
 _NEVER_BEGAN = _failed(f"The action did not begin within {ACTION_TIMEOUT:g} s and was given up.")
 _NO_OUTCOME = _unknown(f"The action began but did not finish within {ACTION_TIMEOUT:g} s.")
 _CUT_OFF = _unknown("The server went down after the action had begun.")
@@ -72,7 +75,7 @@ _FAULT_AFTER = _unknown("The action began and then failed; its outcome is not kn
 class Running:
     """One action in progress, as its session holds it: something to stop, or to let go of."""
 
-    __slots__ = ("_begun", "_call", "_refused", "_report", "_scope", "_stopped")
+    __slots__ = ("_begun", "_call", "_refused", "_report", "_scope", "_stopping", "_told")
 
     def __init__(self, call: Call, report: Callable[[Outcome], None]) -> None:
         self._call = call
@@ -80,7 +83,8 @@ class Running:
         self._scope = trio.CancelScope()
         self._begun = False
         self._refused = False  # begin() was called and not granted
-        self._stopped = False  # stop() was called before begin()
+        self._stopping = trio.Event()  # stop() was called before begin()
+        self._told = False
 
     @property
     def begun(self) -> bool:
@@ -90,7 +94,7 @@ class Running:
     def stop(self) -> None:
         """Ask it to stop: without an effect before `begin()`, ignored after it. Idempotent, never blocks."""
         if not self._begun:
-            self._stopped = True
+            self._stopping.set()
             self._scope.cancel()
 
     def detach(self) -> None:
@@ -109,7 +113,7 @@ class Running:
 
     async def _run(self, executor: Executor) -> _Ending:
         """Run the executor to its ending. Raises `trio.Cancelled` only when the app's nursery is cancelled."""
-        if self._stopped:
+        if self._stopping.is_set():
             return _STOPPED
         ending: _Ending | None = None
         self._scope.deadline = trio.current_time() + ACTION_TIMEOUT
@@ -127,7 +131,7 @@ class Running:
                 _complain("action broke", self._call, error)
         if self._begun:
             return ending or _NO_OUTCOME
-        if self._stopped or (self._refused and not self._scope.cancel_called and _over()):
+        if self._stopping.is_set() or (self._refused and not self._scope.cancel_called and _over()):
             return _STOPPED  # the second: the app's nursery was cancelled before begin()
         return _NEVER_BEGAN if self._refused else ending or _NEVER_BEGAN
 
@@ -135,16 +139,21 @@ class Running:
         """Return the ending of a run that the app's nursery has cut."""
         return _CUT_OFF if self._begun else _STOPPED
 
+    async def _answer_a_stop(self) -> None:
+        """Tell a stop during the claim at once: whatever the ledger answers, nothing will begin any more."""
+        await self._stopping.wait()
+        self._tell(Outcome(self._call.suggestion_id, True, _STOPPED.status, _STOPPED.result))
+
     def _tell(self, outcome: Outcome) -> bool:
-        """Report the outcome; False when nobody is there to take it."""
+        """Report the outcome, if none was; False when nobody was there to take one."""
         report, self._report = self._report, None
-        if report is None:
-            return False
-        try:
-            report(outcome)
-        except Exception as error:  # noqa: BLE001  the same edge: a session's fault is not the runner's
-            _complain("action report broke", self._call, error)
-        return True
+        if report is not None:
+            self._told = True
+            try:
+                report(outcome)
+            except Exception as error:  # noqa: BLE001  the same edge: a session's fault is not the runner's
+                _complain("action report broke", self._call, error)
+        return self._told
 
 
 class Runner:
@@ -191,8 +200,10 @@ class Runner:
 
     async def _carry_out(self, running: Running) -> None:
         call, started = running._call, trio.current_time()
-        claimed = await self._claim(call)
-        ending: _Ending | None = None if claimed else _NOT_CLAIMED
+        claimed = await self._claim(running)
+        ending: _Ending | None = None
+        if not claimed:
+            ending = _STOPPED if running._stopping.is_set() else _NOT_CLAIMED
         try:
             if claimed:
                 ending = await running._run(self._executor)
@@ -208,18 +219,24 @@ class Runner:
                 self._observer.count("actions", outcome.status or "ignored")
             self._finished()
 
-    async def _claim(self, call: Call) -> bool | None:
+    async def _claim(self, running: Running) -> bool | None:
         """Return the ledger's answer, or None when it gave none in RECORD_TIMEOUT. Shielded."""
-        try:
-            with trio.move_on_after(RECORD_TIMEOUT, shield=True):
-                return await self._ledger.claim(call.suggestion_id, call.action, self._clock.now_ms())
+        claimed: bool | None = None
+        call = running._call
+        with trio.move_on_after(RECORD_TIMEOUT, shield=True) as scope:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(running._answer_a_stop)
+                try:
+                    claimed = await self._ledger.claim(call.suggestion_id, call.action, self._clock.now_ms())
+                except Exception as error:  # noqa: BLE001  the edge of one action: what cannot be claimed is not run
+                    _complain("action claim failed", call, error)
+                nursery.cancel_scope.cancel()
+        if scope.cancelled_caught and claimed is None:
             _log.error("action claim late", action=call.action, suggestionId=call.suggestion_id)
-        except Exception as error:  # noqa: BLE001  the edge of one action: what cannot be claimed is not run
-            _complain("action claim failed", call, error)
-        return None
+        return claimed
 
     async def _record(self, call: Call, ending: _Ending) -> None:
-        """Record the ending, for at most RECORD_TIMEOUT. Shielded; a failure is logged and changes nothing."""
+        """Record the ending, waiting for at most RECORD_TIMEOUT. Shielded; a failure is logged, no more."""
         try:
             with trio.move_on_after(RECORD_TIMEOUT, shield=True) as scope:
                 await self._ledger.record(

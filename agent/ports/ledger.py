@@ -9,7 +9,10 @@ Status = Literal["claimed", "done", "failed", "cancelled", "unknown"]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One claimed action. `claimed_at` and `ended_at` are Unix milliseconds; `result` is what the client got."""
+    """One claimed action. `claimed_at` and `ended_at` are Unix milliseconds; `result` is what the client got.
+
+    A claim whose claimer waited no longer, and that turned out won, is cancelled, whatever its client got.
+    """
 
     suggestion_id: str
     action: str
@@ -25,12 +28,16 @@ class Ledger(Protocol):
     async def claim(self, suggestion_id: str, action: str, at: int) -> bool:
         """Claim an action at Unix milliseconds `at`; True for exactly one claimer of an id, ever.
 
-        One atomic step: when cancelled it has either claimed or not, and a later claim says which.
+        One atomic step. Cancelled, at once: the claimer runs nothing, so there is no row, or one that is recorded
+        cancelled as soon as it can be.
         """
         ...
 
     async def record(self, suggestion_id: str, status: Status, result: Mapping[str, Any], at: int) -> None:
-        """Record the outcome of a claimed action; the first outcome stands, a second changes nothing."""
+        """Record the outcome of a claimed action; the first outcome stands, a second changes nothing.
+
+        What cannot be written now is kept and written when it can be. Cancelled, at once, and it is kept too.
+        """
         ...
 
     async def get(self, suggestion_id: str) -> Row | None:

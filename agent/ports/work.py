@@ -10,5 +10,9 @@ class RunSync(Protocol):
     """Runs a blocking function in a worker thread; tests on virtual time replace it by an inline call."""
 
     async def __call__(self, function: Callable[[], T]) -> T:
-        """Return `function()`. A cancel waits for the function to return: its thread is never abandoned."""
+        """Return `function()`. Cancelled, it raises at once; the function goes on and its result is lost.
+
+        So what must not be used by two threads at a time, such as a connection, belongs to one task that nobody
+        cancels while the process lives; whoever waits for that task has a deadline of its own.
+        """
         ...

@@ -45,14 +45,14 @@ class Contents:
     """What the routes serve that this layer does not know.
 
     asyncapi: the wire's description, as JSON bytes. session_diagram: the state diagram, as Mermaid text.
-    metrics: returns the Prometheus text. ready: whether new clients are welcome.
+    metrics: returns the Prometheus text. unready: says why new clients are not welcome, "" when they are.
     authorised: whether one of these values of Authorization shows the token, where one is asked for.
     """
 
     asyncapi: bytes
     session_diagram: str
     metrics: Callable[[], bytes]
-    ready: Callable[[], bool]
+    unready: Callable[[], str]
     authorised: Callable[[Sequence[bytes]], bool]
 
 
@@ -66,7 +66,7 @@ def make_app(contents: Contents, observer: Observer) -> ASGIApp:
         *(_static(f"/static/{name}", name) for name in _ASSETS),
         _static("/favicon.ico", "icon.svg"),
         _fixed("/healthz", lambda: PlainTextResponse("ok\n")),
-        _fixed("/readyz", lambda: _readiness(contents.ready())),
+        _fixed("/readyz", lambda: _readiness(contents.unready())),
         _guarded(
             "/metrics",
             lambda: Response(contents.metrics(), headers={"content-type": _PROMETHEUS}),
@@ -119,8 +119,8 @@ def _guarded(
     return Route(path, endpoint, methods=["GET", "HEAD"])
 
 
-def _readiness(ready: bool) -> Response:
-    return PlainTextResponse("ready\n") if ready else PlainTextResponse("not taking new clients\n", 503)
+def _readiness(unready: str) -> Response:
+    return PlainTextResponse(f"not ready: {unready}\n", 503) if unready else PlainTextResponse("ready\n")
 
 
 async def _plain_words(request: Request, error: Exception) -> Response:

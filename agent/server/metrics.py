@@ -43,7 +43,8 @@ HISTOGRAMS: dict[str, tuple[tuple[float, ...], str]] = {
 GAUGES: dict[str, tuple[str, str]] = {
     "sessions": ("sessions", "Connected sessions"),
     "turns": ("turns_running", "Turns whose work has not ended"),
-    "actions_running": ("actions_running", "Actions whose outcome is not recorded"),
+    "actions_running": ("actions_running", "Actions started and not yet ended"),
+    "actions_unrecorded": ("actions_unrecorded", "Outcomes of actions that wait to be written to the ledger"),
 }
 _LABEL = re.compile(r"[a-z0-9_]{0,40}")
 

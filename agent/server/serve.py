@@ -30,16 +30,22 @@ _UNAUTHORISED = 4401
 
 
 class Gate:
-    """Whether the server takes new connections. It opens when it listens and closes once, for good."""
+    """Whether the server takes new connections. It opens when it listens and closes once, for good.
+
+    trouble: what an open server cannot do just now, as a sentence; it accepts connections all the same.
+    """
 
     def __init__(self) -> None:
         self.accepting = trio.CancelScope()  # around the accept loop
+        self.trouble = ""
         self._open = False
 
     @property
-    def ready(self) -> bool:
-        """Whether new connections are accepted."""
-        return self._open and not self.draining
+    def unready(self) -> str:
+        """Why new clients should be sent elsewhere, as a sentence; "" when they are welcome."""
+        if self.draining:
+            return "The server is going down."
+        return self.trouble if self._open else "The server is starting."
 
     @property
     def draining(self) -> bool:

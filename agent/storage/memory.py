@@ -1,8 +1,9 @@
 """The ledger of one process: a dict in claim order, and the finished ids in the order they finished.
 
-Every method decides in one synchronous step after one checkpoint, so a cancel can only land before the step:
-then nothing happened. What is finished stays as a tombstone for TOMBSTONE_SECONDS, or until LEDGER_ROWS rows
-are held and it is the one that finished longest ago; a row that is not finished is never dropped.
+Every method decides in one synchronous step beside one checkpoint: a claim after it, so that one that is cancelled
+has claimed nothing; a record before it, so that one that is cancelled is recorded all the same. What is finished
+stays as a tombstone for TOMBSTONE_SECONDS, or until LEDGER_ROWS rows are held and it is the one that finished longest
+ago; a row that is not finished is never dropped.
 """
 
 from collections.abc import Mapping
@@ -45,14 +46,13 @@ class MemoryLedger:
     async def record(self, suggestion_id: str, status: Status, result: Mapping[str, Any], at: int) -> None:
         """Record the outcome of a claimed action at Unix milliseconds `at`; the first outcome stands.
 
-        An id that was never claimed is ignored. Cancelled, nothing was recorded.
+        An id that was never claimed is ignored. Cancelled, it is recorded all the same.
         """
-        await trio.lowlevel.checkpoint()
         row = self._rows.get(suggestion_id)
-        if row is None or row.status != "claimed":
-            return
-        self._rows[suggestion_id] = replace(row, status=status, ended_at=at, result=dict(result))
-        self._finished[suggestion_id] = at
+        if row is not None and row.status == "claimed":
+            self._rows[suggestion_id] = replace(row, status=status, ended_at=at, result=dict(result))
+            self._finished[suggestion_id] = at
+        await trio.lowlevel.checkpoint()
 
     async def get(self, suggestion_id: str) -> Row | None:
         """Return the row of a claimed action, or None."""

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,6 +11,7 @@ from ..config import MEMORY, USER_DATA, Settings
 from ..errors import UsageError
 from ..ports.clock import Clock
 from ..ports.ledger import Ledger
+from ..ports.observe import Observer
 from ..ports.work import RunSync
 from .memory import MemoryLedger
 
@@ -18,10 +19,17 @@ FOLDER = "agent-server"
 
 
 @asynccontextmanager
-async def opened_ledger(settings: Settings, run_sync: RunSync, clock: Clock) -> AsyncGenerator[Ledger, None]:
+async def opened_ledger(
+    settings: Settings,
+    run_sync: RunSync,
+    clock: Clock,
+    observer: Observer | None = None,
+    told: Callable[[str], None] = lambda _: None,
+) -> AsyncGenerator[Ledger, None]:
     """Open the ledger of `settings.data` for the time of a block, settle what dead processes left in it, close it.
 
     run_sync: does the database's blocking work; nothing of it runs on the event loop. clock: stamps lost rows.
+    observer: keeps the level `actions_unrecorded`. told: hears why nothing can be claimed, and "" when it can again.
     Raises `agent.errors.UsageError` when the folder cannot be used.
     """
     if settings.data == MEMORY:
@@ -33,7 +41,7 @@ async def opened_ledger(settings: Settings, run_sync: RunSync, clock: Clock) -> 
         )
     from .sqlite import SqliteLedger
 
-    async with SqliteLedger(_folder(settings.data), run_sync, clock) as ledger:
+    async with SqliteLedger(_folder(settings.data), run_sync, clock, observer, told) as ledger:
         yield ledger
 
 

@@ -1,274 +1,331 @@
 """The ledger in one SQLite file, for several processes of one machine and across their restarts.
 
-A claim is one INSERT that a conflict turns into nothing, and its row count is the answer: SQLite's write lock decides,
-whichever process asks. The file is in WAL mode and every commit is synced, so that a claim is on disk before its
-effect begins. All of it is blocking work: one connection, one call at a time, each through the injected `run_sync`.
+There is one connection, and it is blocking work: a disk may take a millisecond to sync, or a minute. So nobody uses it
+but one task, the committer. Callers queue what they want and wait for an answer; the committer takes all that waits,
+has it written in one transaction (file.py) through the injected `run_sync`, and answers each.
 
-A process that dies between claim and record leaves a row that says claimed and never changes. Who may say that it is
-lost? Each ledger that is opened has an owner id, writes it into the rows it claims, and holds an exclusive `flock` on
-the file `owners/<id>` for as long as it lives. The kernel drops that lock when the process ends, however it ends, so
-a lock that can be taken is a dead owner: no clock, heartbeat or process id is trusted. Opening a ledger does this
-inside one write transaction: lock its own file, then turn the claimed rows of every dead owner into `unknown`. Two
-that open at once therefore see each other either whole or not at all. Nothing that is unknown is run again: its
-row stays, and refuses a claim, until it is pruned.
+| a caller leaves (a deadline, a cancel) | what becomes of it |
+| --- | --- |
+| a claim or a read, before its batch began | it is withdrawn: nothing happened |
+| a claim, while its batch is written | when it turns out won, the row is recorded cancelled: it never ran |
+| a record, at any time | it stays, and is written |
 
-WAL and `flock` both need a local disk: the folder must not be on a network share.
+So nobody waits longer than its own deadline, and the thread that holds the connection is never abandoned before the
+ledger closes. A claim is won when its commit is on disk and the files are still to be trusted, not before.
+
+An outcome is kept until it is written. When the file does not work (locked, full, gone, damaged, hanging) claims fail,
+outcomes are kept and tried again every LEDGER_RETRY seconds, and `told` hears why, and hears "" when it works again;
+with that many outcomes kept nothing more is claimed. Closing tries once more for a short time, then says in the log
+what is still unrecorded: those rows stay claimed, and the next to open calls them unknown (owners.py).
 """
 
-import fcntl
-import os
-import secrets
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import islice, takewhile
+from math import inf
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any
 
 import sqlalchemy as sa
+import structlog
 import trio
-from sqlalchemy.dialects.sqlite import insert
-from sqlalchemy.exc import SQLAlchemyError
-from sqlalchemy.pool import StaticPool
 
-from ..config import TOMBSTONE_SECONDS
+from ..config import (
+    LEDGER_BATCH,
+    LEDGER_CLOSE_TIMEOUT,
+    LEDGER_LAST_TRY,
+    LEDGER_RETRY,
+    LEDGER_UNRECORDED,
+    LEDGER_WAITING,
+)
 from ..errors import AgentError, UsageError
 from ..ports.clock import Clock
 from ..ports.ledger import Row, Status
+from ..ports.observe import Observer
 from ..ports.work import RunSync
+from . import rows
+from .file import FAULTS, LOCK_WAIT, LedgerFile, Report, reason
+from .rows import Claim, Record
 
-T = TypeVar("T")
+_log = structlog.get_logger("agent.storage")
+_CANCELLED: Mapping[str, Any] = {"cancelled": True}
+_SILENT = "its disk does not answer"
+_CLOSED = "it is closed"
+_NAMED = 100  # outcomes that the log names one by one when they could not be written
 
-FILE = "ledger.sqlite"
-OWNERS = "owners"
-SCHEMA = 1  # PRAGMA user_version of a file that this code reads and writes
-LOCK_WAIT = 1.0  # seconds for another process's write; less than what the runner gives a claim or a record
-LOST = {"success": False, "unknown": True, "error": "The server stopped before the outcome was known."}
+Read = Callable[[sa.Connection], Any]
 
-_metadata = sa.MetaData()
-_actions = sa.Table(
-    "actions",
-    _metadata,
-    sa.Column("number", sa.Integer, primary_key=True, autoincrement=True),  # the order of the claims
-    sa.Column("suggestion_id", sa.Text, nullable=False, unique=True),
-    sa.Column("action", sa.Text, nullable=False),
-    sa.Column("status", sa.Text, nullable=False),
-    sa.Column("owner", sa.Text, nullable=False),
-    sa.Column("claimed_at", sa.Integer, nullable=False),  # Unix ms, as every time here
-    sa.Column("ended_at", sa.Integer, index=True),
-    sa.Column("result", sa.JSON(none_as_null=True)),
-    sqlite_autoincrement=True,
-)
+
+@dataclass(eq=False, slots=True)
+class _Asked:
+    """Something that was asked for, until it is answered."""
+
+    what: Claim | Record | Read
+    answered: trio.Event = field(default_factory=trio.Event)
+    left: bool = False  # whoever asked waits no more
+    answer: Any = None
+    error: str = ""
 
 
 class SqliteLedger:
     """Claims and outcomes in the folder `data`, or with None in a database of memory that ends with this object.
 
-    Open it with `async with`; every method raises `agent.errors.AgentError` when the database cannot do it. Cancelled
-    while it waits for its turn nothing has happened; a call that has begun is finished, and its answer returned.
+    Open it with `async with`, in the task that closes it. Every method raises `agent.errors.AgentError` when the
+    database cannot do it.
 
-    run_sync: does the blocking work. clock: stamps the rows of dead owners when they are found lost.
+    run_sync: does the blocking work. clock: stamps rows that nobody else does. observer: keeps the level
+    `actions_unrecorded`. told: hears why nothing can be claimed, and "" when it can again; never blocks.
     """
 
-    def __init__(self, data: Path | None, run_sync: RunSync, clock: Clock) -> None:
+    def __init__(
+        self,
+        data: Path | None,
+        run_sync: RunSync,
+        clock: Clock,
+        observer: Observer | None = None,
+        told: Callable[[str], None] = lambda _: None,
+    ) -> None:
         self._data = data
         self._run_sync = run_sync
         self._clock = clock
-        self._owner = secrets.token_hex(8)
-        self._turn = trio.Lock()  # one connection, so one call at a time
-        self._engine: sa.Engine | None = None
-        self._lock_file = -1
+        self._observer = observer
+        self._told = told
+        self._file = LedgerFile(data, clock)
+        self._waiting: dict[_Asked, None] = {}  # claims and reads, in their order
+        self._unrecorded: dict[_Asked, None] = {}  # outcomes, in their order
+        self._wanted = trio.Event()
+        self._busy_since: float | None = None  # when the file was last asked, until it has answered
+        self._trouble = ""
+        self._closing = False
+        self._closed = False
+        self._tasks = AsyncExitStack()
+        self._committing = trio.CancelScope(shield=True, deadline=inf)  # which is set when the ledger closes
 
     async def __aenter__(self) -> "SqliteLedger":
         """Open the file and settle what dead processes left; raises UsageError when the folder cannot be used."""
         try:
-            await self._run_sync(self._open)
-        except (OSError, SQLAlchemyError, _Newer) as error:
+            await self._run_sync(self._file.open)
+        except FAULTS as error:
             raise UsageError(
-                f"actions cannot be kept in {self._data}: {_reason(error)}; choose another folder with --data DIR, "
+                f"actions cannot be kept in {self._data}: {reason(error)}; choose another folder with --data DIR, "
                 "or --data memory to forget them when the server stops"
             ) from None
+        nursery = await self._tasks.enter_async_context(trio.open_nursery())
+        nursery.start_soon(self._commit)
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Close the file. What was claimed and never recorded is from here on for the next to open to settle."""
-        with trio.CancelScope(shield=True, deadline=trio.current_time() + 2 * LOCK_WAIT):
-            async with self._turn:
-                await self._run_sync(self._close)
+        """Write what is kept, close the file, and say what could not be written: within LEDGER_CLOSE_TIMEOUT.
+
+        A thread that does not come back is left to the end of the process.
+        """
+        self._closing = True
+        self._wanted.set()
+        now = trio.current_time()
+        since = now if self._busy_since is None else self._busy_since  # a disk that hangs has had its time
+        self._committing.deadline = max(since + LEDGER_CLOSE_TIMEOUT, now + LOCK_WAIT)
+        try:
+            await self._tasks.aclose()  # not handed the block's error, which would come out of it in a group
+        finally:
+            self._refuse([*self._waiting], _CLOSED)
+            self._say_what_is_open()
 
     async def claim(self, suggestion_id: str, action: str, at: int) -> bool:
-        """Claim an action at Unix milliseconds `at`; True for exactly one claimer of an id, in any process."""
+        """Claim an action at Unix milliseconds `at`; True for exactly one claimer of an id, in any process.
 
-        def work(connection: sa.Connection) -> bool:
-            won = connection.execute(
-                insert(_actions)
-                .values(
-                    suggestion_id=suggestion_id,
-                    action=action,
-                    status="claimed",
-                    owner=self._owner,
-                    claimed_at=at,
-                )
-                .on_conflict_do_nothing(index_elements=["suggestion_id"])
-            )
-            return won.rowcount == 1
-
-        return await self._do(work)
+        Cancelled, nothing was claimed, or the row is recorded cancelled when it turns out to have been made.
+        """
+        if len(self._unrecorded) >= LEDGER_UNRECORDED:
+            raise AgentError("the ledger: too many outcomes wait to be recorded")
+        return bool(await self._ask(Claim(suggestion_id, action, at)))
 
     async def record(self, suggestion_id: str, status: Status, result: Mapping[str, Any], at: int) -> None:
         """Record the outcome of a claimed action at Unix milliseconds `at`; the first outcome stands.
 
-        What ended more than TOMBSTONE_SECONDS before is forgotten.
+        Returns when it is on disk or, when the file does not work, as soon as it is kept to be written when it
+        does. Cancelled, it is kept too. What ended more than TOMBSTONE_SECONDS before is forgotten.
         """
-
-        def work(connection: sa.Connection) -> None:
-            connection.execute(
-                sa.update(_actions)
-                .where(_actions.c.suggestion_id == suggestion_id, _actions.c.status == "claimed")
-                .values(status=status, result=dict(result), ended_at=at)
-            )
-            _prune(connection, at)
-
-        await self._do(work)
+        if len(self._unrecorded) >= 2 * LEDGER_UNRECORDED:  # what was claimed within the limit has its place
+            raise AgentError("the ledger: too many outcomes wait to be recorded")
+        if self._closing:
+            raise AgentError(f"the ledger: {_CLOSED}")
+        asked = self._keep(Record(suggestion_id, status, dict(result), at))
+        if self._trouble:
+            await trio.lowlevel.checkpoint()
+            return
+        try:
+            await asked.answered.wait()
+        except trio.Cancelled:
+            self._suspect()
+            raise
+        if asked.error:
+            raise AgentError(f"the ledger: {asked.error}")
 
     async def get(self, suggestion_id: str) -> Row | None:
         """Return the row of a claimed action, or None."""
-
-        def work(connection: sa.Connection) -> Row | None:
-            found = connection.execute(
-                sa.select(_actions).where(_actions.c.suggestion_id == suggestion_id)
-            ).one_or_none()
-            return None if found is None else _row(found)
-
-        return await self._do(work)
+        found: Row | None = await self._ask(partial(rows.one, suggestion_id=suggestion_id))
+        return found
 
     async def rows(self, limit: int = 100) -> tuple[Row, ...]:
         """Return the newest `limit` rows by claim, newest first."""
+        found: tuple[Row, ...] = await self._ask(partial(rows.newest, limit=limit))
+        return found
 
-        def work(connection: sa.Connection) -> tuple[Row, ...]:
-            newest = sa.select(_actions).order_by(_actions.c.number.desc()).limit(limit)
-            return tuple(_row(found) for found in connection.execute(newest))
+    # --- callers
 
-        return await self._do(work)
-
-    async def _do(self, work: Callable[[sa.Connection], T]) -> T:
-        """Do one piece of work; each statement of it is a transaction of its own."""
-
-        def call() -> T:
-            assert self._engine is not None, "the ledger is not open"
-            with self._engine.connect() as connection:
-                return work(connection)
-
-        async with self._turn:
-            try:
-                return await self._run_sync(call)
-            except SQLAlchemyError as error:
-                raise AgentError(f"the ledger: {_reason(error)}") from None
-
-    # --- in the worker thread
-
-    def _open(self) -> None:
+    async def _ask(self, what: Claim | Read) -> Any:
+        """Wait for an answer; a caller that is cancelled leaves."""
+        if self._closing:
+            raise AgentError(f"the ledger: {_CLOSED}")
+        if len(self._waiting) >= LEDGER_WAITING:
+            raise AgentError("the ledger: too many wait for it")
+        asked = _Asked(what)
+        self._waiting[asked] = None
+        self._wanted.set()
         try:
-            if self._data is not None:
-                (self._data / OWNERS).mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._engine = _engine(self._data)
-            with self._engine.connect() as connection:
-                connection.exec_driver_sql("PRAGMA journal_mode=WAL")
-                connection.exec_driver_sql("PRAGMA synchronous=FULL")
-                connection.exec_driver_sql("BEGIN IMMEDIATE")
-                version = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
-                if version > SCHEMA:
-                    raise _Newer
-                _metadata.create_all(connection)
-                connection.exec_driver_sql(f"PRAGMA user_version={SCHEMA}")
-                if self._data is not None:
-                    self._settle_the_dead(connection, self._data / OWNERS)
-                _prune(connection, self._clock.now_ms())
-                connection.exec_driver_sql("COMMIT")
-        except BaseException:
-            self._close()
+            await asked.answered.wait()
+        except trio.Cancelled:
+            self._leave(asked)
             raise
+        if asked.error:
+            raise AgentError(f"the ledger: {asked.error}")
+        return asked.answer
 
-    def _settle_the_dead(self, connection: sa.Connection, owners: Path) -> None:
-        """Take this owner's lock, and call unknown what owners without one have claimed. In a write transaction."""
-        self._lock_file = os.open(owners / self._owner, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
-        fcntl.flock(self._lock_file, fcntl.LOCK_EX)
-        dead = [
-            owner
-            for (owner,) in connection.execute(
-                sa.select(_actions.c.owner).where(_actions.c.status == "claimed").distinct()
+    def _leave(self, asked: _Asked) -> None:
+        asked.left = True
+        self._waiting.pop(asked, None)  # where it is not, its batch has begun
+        self._suspect()
+        if asked.answered.is_set():  # in the instant between the cancel and its delivery
+            self._end_unless_run(asked)
+
+    def _suspect(self) -> None:
+        """Somebody waits no more: was it for a disk that hangs?"""
+        if self._busy_since is not None and trio.current_time() - self._busy_since > LOCK_WAIT:
+            self._tell(_SILENT)
+
+    def _keep(self, record: Record) -> _Asked:
+        asked = _Asked(record)
+        self._unrecorded[asked] = None
+        self._level(1)
+        self._wanted.set()
+        return asked
+
+    # --- the committer
+
+    async def _commit(self) -> None:
+        """Write what waits, batch by batch, until the ledger closes; then what is kept, for a while; then close."""
+        with self._committing:
+            while not self._closing:
+                with trio.move_on_after(LEDGER_RETRY if self._trouble else inf):
+                    await self._wanted.wait()
+                self._wanted = trio.Event()
+                while await self._batch() and (self._waiting or not self._trouble):
+                    pass
+            give_up = trio.current_time() + LEDGER_LAST_TRY
+            while (self._waiting or self._unrecorded) and trio.current_time() < give_up:
+                await self._batch()
+                await trio.sleep(LEDGER_RETRY / 10 if self._trouble else 0)
+            await self._run_sync(self._file.close)
+            self._closed = True
+
+    async def _batch(self) -> bool:
+        """Do what waits, or try a file that did not work; False when there was nothing to do."""
+        first = next(iter(self._waiting), None)
+        if first is not None and not isinstance(first.what, Claim | Record):
+            await self._read(first, first.what)
+            return True
+        claims = takewhile(lambda asked: isinstance(asked.what, Claim), self._waiting)
+        batch = [*islice(self._unrecorded, LEDGER_BATCH), *islice(claims, LEDGER_BATCH)]
+        if not batch and not self._trouble:
+            return False
+        await self._write(batch)
+        return bool(batch)
+
+    async def _read(self, asked: _Asked, work: Read) -> None:
+        del self._waiting[asked]
+        asked.error = _CLOSED  # unless there is an answer
+        self._busy_since = trio.current_time()
+        try:
+            asked.answer = await self._run_sync(partial(self._file.read, work))
+            asked.error = ""
+        except (*FAULTS, RuntimeError) as error:
+            asked.error = reason(error)
+        finally:
+            self._busy_since = None
+            asked.answered.set()
+
+    async def _write(self, batch: list[_Asked]) -> None:
+        for asked in batch:
+            self._waiting.pop(asked, None)
+        requests = [asked.what for asked in batch if isinstance(asked.what, Claim | Record)]
+        self._busy_since = trio.current_time()
+        try:
+            report = await self._run_sync(partial(self._file.commit, requests))
+        except trio.Cancelled:
+            self._refuse((asked for asked in batch if isinstance(asked.what, Claim)), _CLOSED)
+            raise
+        except (OSError, RuntimeError) as error:  # a thread could not be started
+            report = Report([False] * len(batch), trouble=reason(error))
+        finally:
+            self._busy_since = None
+        for place, asked in enumerate(batch):
+            self._settle(asked, report.made[place], report.faults.get(place, ""), report.trouble)
+        self._tell(report.trouble)
+
+    def _settle(self, asked: _Asked, made: bool, fault: str, trouble: str) -> None:
+        """Answer one of a batch; an outcome that was not written stays."""
+        asked.error = fault or trouble
+        if isinstance(asked.what, Claim):
+            asked.answer = made
+            self._end_unless_run(asked)
+        elif isinstance(asked.what, Record) and not trouble:
+            del self._unrecorded[asked]
+            self._level(-1)
+            if fault:
+                _log.error("outcome can never be recorded", suggestionId=asked.what.suggestion_id, why=fault)
+        else:
+            asked.error = ""  # it is kept, which is what was asked for
+        asked.answered.set()
+
+    def _end_unless_run(self, asked: _Asked) -> None:
+        """Keep an end for a row that was made by a claim that nobody waits for, or that is not won."""
+        if isinstance(asked.what, Claim) and asked.answer and (asked.left or asked.error):
+            self._keep(Record(asked.what.suggestion_id, "cancelled", _CANCELLED, self._clock.now_ms()))
+
+    def _refuse(self, asked: Iterable[_Asked], why: str) -> None:
+        for each in asked:
+            each.error = why
+            each.answered.set()
+
+    def _tell(self, trouble: str) -> None:
+        """Say it once when something begins to go wrong, becomes another thing, or is over."""
+        if trouble == self._trouble:
+            return
+        self._trouble = trouble
+        if trouble:
+            _log.error("ledger does not work", why=trouble, unrecorded=len(self._unrecorded))
+        else:
+            _log.warning("ledger works again", unrecorded=len(self._unrecorded))
+        self._told(trouble)
+
+    def _say_what_is_open(self) -> None:
+        if not self._closed:
+            _log.error("ledger left open, because its disk does not answer", unrecorded=len(self._unrecorded))
+        elif self._unrecorded:
+            _log.error("ledger closed with outcomes unrecorded", unrecorded=len(self._unrecorded))
+        for asked in islice(self._unrecorded, _NAMED):
+            assert isinstance(asked.what, Record)
+            _log.error(
+                "outcome not recorded", suggestionId=asked.what.suggestion_id, status=asked.what.status
             )
-            if not _alive(owners / owner)
-        ]
-        connection.execute(
-            sa.update(_actions)
-            .where(_actions.c.status == "claimed", _actions.c.owner.in_(dead))
-            .values(status="unknown", result=LOST, ended_at=self._clock.now_ms())
-        )
-        for path in owners.iterdir():
-            if not _alive(path):
-                path.unlink(missing_ok=True)
+        self._level(-len(self._unrecorded))
+        self._unrecorded.clear()
 
-    def _close(self) -> None:
-        engine, self._engine = self._engine, None
-        if engine is not None:
-            engine.dispose()
-        if self._lock_file >= 0:
-            assert self._data is not None
-            with suppress(OSError):  # a file that stays is found dead by the next to open
-                (self._data / OWNERS / self._owner).unlink(missing_ok=True)
-            os.close(self._lock_file)
-            self._lock_file = -1
-
-
-class _Newer(Exception):
-    def __str__(self) -> str:
-        return f"{FILE} was written by a newer version"
-
-
-def _engine(data: Path | None) -> sa.Engine:
-    url = sa.URL.create("sqlite", database=":memory:" if data is None else str(data / FILE))
-    return sa.create_engine(
-        url,
-        poolclass=StaticPool,
-        isolation_level="AUTOCOMMIT",
-        connect_args={"check_same_thread": False, "timeout": LOCK_WAIT},
-    )
-
-
-def _alive(path: Path) -> bool:
-    """Whether some process holds the lock of this owner's file."""
-    try:
-        file = os.open(path, os.O_RDWR | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return False
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(file)
-    return False
-
-
-def _prune(connection: sa.Connection, now: int) -> None:
-    oldest_kept = now - int(TOMBSTONE_SECONDS * 1000)
-    connection.execute(sa.delete(_actions).where(_actions.c.ended_at < oldest_kept))
-
-
-def _row(found: "sa.Row[Any]") -> Row:
-    return Row(
-        suggestion_id=found.suggestion_id,
-        action=found.action,
-        status=found.status,
-        claimed_at=found.claimed_at,
-        ended_at=found.ended_at,
-        result=found.result,
-    )
-
-
-def _reason(error: Exception) -> str:
-    """One line that says why, without a statement or its values."""
-    cause = getattr(error, "orig", None) or error
-    return str(getattr(cause, "strerror", None) or cause).splitlines()[0]
+    def _level(self, change: int) -> None:
+        if self._observer is not None and change:
+            self._observer.gauge("actions_unrecorded", change)

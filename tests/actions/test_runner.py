@@ -196,14 +196,50 @@ async def test_a_stop_in_the_tick_of_the_start_cancels_the_row(nursery: trio.Nur
 async def test_a_stop_before_the_claims_answer_cancels_the_row(
     nursery: trio.Nursery, autojump_clock: MockClock
 ) -> None:
-    """Stopped while the ledger is still deciding, the row is cancelled and the executor never called."""
+    """Stopped while the ledger is still deciding, it is told at once, and then the row is cancelled; nothing is run."""
     executor = Scripted()
     rig = Rig(nursery, executor, SlowLedger(claim=1.0))
     running = rig.start()
     await trio.sleep(0.5)
     running.stop()
+    running.stop()
+    await wait_all_tasks_blocked()
+    assert [(o.claimed, o.status, o.result) for o in rig.outcomes] == [(True, *CANCELLED)]
+    assert (trio.current_time(), rig.runner.running) == (0.5, 1)
     assert await rig.ended() == CANCELLED
-    assert executor.called == 0
+    assert trio.current_time() == pytest.approx(1.0)
+    assert (executor.called, rig.figures.counts) == (0, [])
+
+
+@pytest.mark.parametrize("ledger", [SlowLedger(claim=3600.0), SlowLedger(claim=1.0, fault="claim")])
+async def test_a_stop_while_the_ledger_hangs_is_answered_at_once(
+    nursery: trio.Nursery, autojump_clock: MockClock, ledger: SlowLedger
+) -> None:
+    """Whatever then becomes of the claim, it is told once, as cancelled, and nothing is run."""
+    executor = Scripted()
+    rig = Rig(nursery, executor, ledger)
+    running = rig.start()
+    await trio.sleep(0.5)
+    running.stop()
+    await wait_all_tasks_blocked()
+    assert [(o.status, o.result) for o in rig.outcomes] == [CANCELLED]
+    assert trio.current_time() == 0.5
+    await rig.runner.wait_idle()
+    assert trio.current_time() <= RECORD_TIMEOUT
+    assert (len(rig.outcomes), executor.called) == (1, 0)
+
+
+async def test_stopped_and_let_go_during_the_claim_it_counts_as_cancelled(
+    nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    """A client that leaves while the ledger is still deciding is told nothing; the figures are."""
+    rig = Rig(nursery, Scripted(), SlowLedger(claim=1.0))
+    running = rig.start()
+    await trio.sleep(0.5)
+    running.stop()
+    running.detach()
+    await rig.runner.wait_idle()
+    assert (rig.outcomes, rig.figures.counts) == ([], [("actions", "cancelled")])
 
 
 async def test_a_stop_before_begin_cancels_it_at_once(

@@ -99,10 +99,49 @@ async def test_rows_are_newest_first_and_at_most_the_limit(ledger: Ledger) -> No
     assert [row.suggestion_id for row in await ledger.rows()] == ["c", "b", "a"]
 
 
-async def test_a_cancelled_claim_has_claimed_or_not(ledger: Ledger) -> None:
-    """After a claim that was cancelled, a later claim and the row say the same thing."""
-    with trio.CancelScope() as scope:
-        scope.cancel()
-        await ledger.claim("s1", "send_sms", 0)
-    claimed = await ledger.get("s1") is not None
-    assert await ledger.claim("s1", "send_sms", 1) is not claimed
+async def test_a_cancelled_claim_leaves_nothing_running(ledger: Ledger) -> None:
+    """Whenever it is cancelled: it was answered, or there is no row, or one that says cancelled."""
+    for steps in range(12):
+        name, won = f"s{steps}", list[bool]()
+        scope = trio.CancelScope()
+
+        async def claimer(name: str = name, won: list[bool] = won, scope: trio.CancelScope = scope) -> None:
+            with scope:
+                won.append(await ledger.claim(name, "send_sms", 0))
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(claimer)
+            for _ in range(steps):
+                await trio.lowlevel.checkpoint()
+            scope.cancel()
+        again = await ledger.claim(name, "send_sms", 1)
+        row = await ledger.get(name)
+        assert row is not None
+        # the first won and was told so; or the second did; or neither, and the row is closed
+        assert (won, again, row.status) in (
+            ([True], False, "claimed"),
+            ([], True, "claimed"),
+            ([], False, "cancelled"),
+        )
+
+
+async def test_a_cancelled_record_is_recorded(ledger: Ledger) -> None:
+    """Whenever it is cancelled the outcome stands in the row, if not at once then soon."""
+    for steps in range(6):
+        name, scope = f"s{steps}", trio.CancelScope()
+        await ledger.claim(name, "send_sms", 0)
+
+        async def recorder(name: str = name, scope: trio.CancelScope = scope) -> None:
+            with scope:
+                await ledger.record(name, "done", {"success": True}, 1)
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(recorder)
+            await trio.lowlevel.checkpoint()  # it has been asked for
+            for _ in range(steps):
+                await trio.lowlevel.checkpoint()
+            scope.cancel()
+        await ledger.claim(f"{name}-later", "send_sms", 2)
+        row = await ledger.get(name)
+        assert row is not None
+        assert (row.status, row.result) == ("done", {"success": True})

@@ -14,9 +14,9 @@ from agent.server.hypercorn_edge import HttpServer
 from agent.server.metrics import Metrics
 from agent.server.sniff import Head, read_head
 
-READY = [True]
+UNREADY = [""]
 CONTENTS = Contents(
-    b'{"asyncapi":"3.0.0"}', "stateDiagram-v2\n", lambda: b"agent_x 1\n", lambda: READY[0], lambda _: True
+    b'{"asyncapi":"3.0.0"}', "stateDiagram-v2\n", lambda: b"agent_x 1\n", lambda: UNREADY[0], lambda _: True
 )
 SERVER = HttpServer(make_app(CONTENTS, Metrics()))
 
@@ -78,12 +78,12 @@ async def test_every_route_answers_get_and_head(path: str, kind: str, part: byte
 
 
 async def test_readiness_follows_the_server() -> None:
-    """503 while it starts or drains."""
+    """503 with the reason while there is one."""
     assert (await get("/readyz"))[0] == 200
-    READY[0] = False
+    UNREADY[0] = "The server is going down."
     status, _, body = await get("/readyz")
-    READY[0] = True
-    assert (status, body) == (503, b"not taking new clients\n")
+    UNREADY[0] = ""
+    assert (status, body) == (503, b"not ready: The server is going down.\n")
 
 
 async def test_an_unknown_path_is_404_in_plain_words() -> None:

@@ -47,7 +47,7 @@ def edge(handler: Any = greet, size: int = 10, **settings: Any) -> tuple[Edge, M
     """Build an edge and its figures."""
     metrics, gate = Metrics(), Gate()
     admission = Admission.of(Settings(**settings))
-    contents = Contents(b"{}", "", metrics.text, lambda: gate.ready, admission.shows_token)
+    contents = Contents(b"{}", "", metrics.text, lambda: gate.unready, admission.shows_token)
     http = HttpServer(make_app(contents, metrics))
     return Edge(admission, handler, http, Cap(size), metrics, gate), metrics
 
@@ -193,7 +193,7 @@ async def test_draining_stops_accepting_and_lets_connections_finish() -> None:
     of, _ = edge()
     listeners = await trio.open_tcp_listeners(0, host="127.0.0.1")
     address = listeners[0].socket.getsockname()
-    seen: list[bool] = [of.gate.ready]
+    seen: list[str] = [of.gate.unready]
     delays: list[int] = []
 
     async def handler(connection: Connection) -> None:
@@ -205,7 +205,7 @@ async def test_draining_stops_accepting_and_lets_connections_finish() -> None:
     with trio.fail_after(5):
         async with trio.open_nursery() as nursery:
             await nursery.start(partial(serve, listeners, of))
-            seen.append(of.gate.ready)
+            seen.append(of.gate.unready)
             async with await trio.open_tcp_stream(*address) as client:
                 await client.send_all(UPGRADE + b"\r\n")
                 received = bytearray()
@@ -213,13 +213,13 @@ async def test_draining_stops_accepting_and_lets_connections_finish() -> None:
                     received += await client.receive_some()
                 of.gate.drain()
                 await trio.testing.wait_all_tasks_blocked()
-                seen.append(of.gate.ready)
+                seen.append(of.gate.unready)
                 with pytest.raises(OSError, match="connect"):
                     await trio.open_tcp_stream(*address)
                 await client.send_all(BYE)
                 assert await client.receive_some() == b"\x88\x02\x03\xe8"
                 assert await client.receive_some() == b""
-    assert seen == [False, True, False]
+    assert seen == ["The server is starting.", "", "The server is going down."]
     assert all(delays)
 
 

@@ -224,3 +224,34 @@ async def test_an_action_that_ends_with_its_session_starts_nothing(
         assert late.left == {"nobody"}
         assert [label for metric, label in w.counts.counted if metric == "errors"] == []
         assert w.brain.ended == 1
+
+
+@pytest.mark.parametrize("how", ["leaves", "breaks"])
+async def test_a_running_action_keeps_no_session(how: str, autojump_clock: trio.testing.MockClock) -> None:
+    """While an action that has begun goes on, nothing is left of the session that its client has lost."""
+
+    def broken() -> None:
+        raise ValueError("31337")
+
+    async with world() as w:
+        w.brain.script = saying("word", proposals=1)
+        w.executor.after = 8.0
+        meddler = Meddler("bad_json")
+        meddler.act = broken
+        wire = await meddled(w, meddler)
+        wire.push(ask())
+        sid = (await wire.until("action_suggestion"))["suggestionId"]
+        wire.push({"type": "confirm_action", "suggestionId": sid})
+        await trio.sleep(1)
+        if how == "leaves":
+            wire.leave()
+        else:
+            wire.push("{")
+        await trio.sleep(2)
+        gc.collect()
+        assert [session() for session in w.gone] == [None]
+        assert (len(w.registry), w.runner.running) == (0, 1)
+        await w.runner.wait_idle()
+        row = await w.ledger.get(sid)
+        assert row is not None
+        assert row.status == "done"

@@ -2,7 +2,6 @@
 
 import sqlite3
 from collections.abc import Callable
-from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,10 +10,13 @@ import trio
 
 from agent.config import TOMBSTONE_SECONDS, Settings
 from agent.errors import AgentError, UsageError
-from agent.storage import sqlite
+from agent.storage import file
 from agent.storage.memory import MemoryLedger
 from agent.storage.open import opened_ledger, user_data_folder
-from agent.storage.sqlite import FILE, LOST, OWNERS, SqliteLedger
+from agent.storage.owners import FOLDER as OWNERS
+from agent.storage.rows import LOST
+from agent.storage.sqlite import SqliteLedger
+from agent.storage.trust import FILE
 from agent.testing.network import inline
 
 NOW = 1_700_000_000_000
@@ -115,16 +117,16 @@ async def test_a_claim_is_on_disk_when_it_is_answered(tmp_path: Path) -> None:
             assert other.execute("SELECT suggestion_id, status FROM actions").fetchall() == [("a", "claimed")]
             assert other.execute("PRAGMA journal_mode").fetchone() == ("wal",)
         other.close()
-        assert opened._engine is not None
-        with opened._engine.connect() as connection:
-            assert connection.exec_driver_sql("PRAGMA synchronous").scalar_one() == 2  # FULL
+        ours = opened._file._connection
+        assert ours is not None
+        assert ours.exec_driver_sql("PRAGMA synchronous").scalar_one() == 2  # FULL
 
 
 async def test_a_write_that_another_process_blocks_is_an_error_of_ours(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A claim that waited in vain raises AgentError without the statement, and claims nothing."""
-    monkeypatch.setattr(sqlite, "LOCK_WAIT", 0.01)
+    monkeypatch.setattr(file, "LOCK_WAIT", 0.01)
     async with ledger(tmp_path) as opened:
         other = sqlite3.connect(tmp_path / FILE, isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
@@ -171,16 +173,19 @@ def _newer(folder: Path) -> None:
     made.close()
 
 
-@pytest.mark.parametrize("spoil", [_a_file, _garbage, _newer])
+@pytest.mark.parametrize(
+    ("spoil", "why"), [(_a_file, "Not a directory"), (_garbage, "not a database"), (_newer, "newer version")]
+)
 async def test_a_folder_that_cannot_be_used_is_said_in_one_line(
-    tmp_path: Path, spoil: Callable[[Path], None]
+    tmp_path: Path, spoil: Callable[[Path], None], why: str
 ) -> None:
-    """A file in its place, a damaged database and one of a newer version: a UsageError that names --data."""
+    """A file in its place, a damaged database, one of a newer version: a UsageError that says so and names --data."""
     folder = tmp_path / "data"
     spoil(folder)
     with pytest.raises(UsageError, match="--data DIR") as raised:
         async with ledger(folder):
             raise AssertionError("it opened")
+    assert why in str(raised.value)
     assert "\n" not in str(raised.value)
     assert not (folder / OWNERS).is_dir() or owners(folder) == []
 
@@ -200,25 +205,22 @@ async def test_two_ledgers_open_at_once_on_a_new_folder(tmp_path: Path) -> None:
     """Whoever comes first makes the file; all of them open, and one claims."""
     threads = trio.CapacityLimiter(8)
     won: list[bool] = []
-    turned_away: list[str] = []
 
     async def in_thread(function: Callable[[], object]) -> object:
         return await trio.to_thread.run_sync(function, limiter=threads)
 
-    async with AsyncExitStack() as stack, trio.open_nursery() as nursery:
+    claimed = trio.Event()
 
-        async def one() -> None:
-            made = SqliteLedger(tmp_path / "new", in_thread, FixedClock())  # type: ignore[arg-type]
-            try:
-                opened = await stack.enter_async_context(made)
-            except UsageError as error:
-                turned_away.append(str(error))
-                return
+    async def one() -> None:
+        async with SqliteLedger(tmp_path / "new", in_thread, FixedClock()) as opened:  # type: ignore[arg-type]
             won.append(await opened.claim("a", "x", NOW))
+            if len(won) == 8:
+                claimed.set()
+            await claimed.wait()  # all are open at once
 
+    async with trio.open_nursery() as nursery:
         for _ in range(8):
             nursery.start_soon(one)
-    assert turned_away == []
     assert sorted(won) == [False] * 7 + [True]
 
 

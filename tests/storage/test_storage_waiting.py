@@ -1,0 +1,382 @@
+"""The ledger when its file is slow, locked, or does not answer: who is answered when, and what is written at last."""
+
+import io
+import logging
+import sqlite3
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+import structlog
+import trio
+from trio.testing import MockClock, wait_all_tasks_blocked
+
+from agent.config import LEDGER_BATCH, LEDGER_CLOSE_TIMEOUT, LEDGER_RETRY
+from agent.errors import AgentError
+from agent.log import configure
+from agent.ports.ledger import Row
+from agent.storage import file, sqlite
+from agent.storage.sqlite import SqliteLedger
+from agent.storage.trust import FILE
+
+NOW = 1_700_000_000_000
+T = TypeVar("T")
+
+
+class Disk:
+    """Does blocking work inline, after a wait for as long as it hangs (implements `RunSync` on virtual time)."""
+
+    def __init__(self) -> None:
+        self._works = trio.Event()
+        self._works.set()
+        self.calls = 0
+
+    async def __call__(self, function: Callable[[], T]) -> T:
+        self.calls += 1
+        await trio.lowlevel.checkpoint()
+        await self._works.wait()
+        return function()
+
+    def hang(self) -> None:
+        self._works = trio.Event()
+
+    def work(self) -> None:
+        self._works.set()
+
+
+class FixedClock:
+    """It is always the same moment in the world."""
+
+    def now_ms(self) -> int:
+        return NOW
+
+
+class Rig:
+    """A ledger on a disk that can hang, the level it keeps, and what it told."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self.disk = Disk()
+        self.unrecorded = 0
+        self.told: list[str] = []
+        self.ledger = SqliteLedger(folder, self.disk, FixedClock(), self, self.told.append)
+
+    def count(self, metric: str, label: str = "") -> None:
+        raise AssertionError
+
+    def measure(self, metric: str, seconds: float) -> None:
+        raise AssertionError
+
+    def gauge(self, metric: str, change: int) -> None:
+        assert metric == "actions_unrecorded"
+        self.unrecorded += change
+
+    async def row(self, suggestion_id: str) -> Row:
+        row = await self.ledger.get(suggestion_id)
+        assert row is not None
+        return row
+
+
+@pytest.fixture
+def log() -> Iterator[io.StringIO]:
+    """What is logged; logging is left as it was found."""
+    root = logging.getLogger()
+    before = root.handlers[:], root.level
+    stream = io.StringIO()
+    configure("json", "info", stream)
+    yield stream
+    root.handlers, root.level = before
+    structlog.reset_defaults()
+
+
+@pytest.fixture
+def lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], object]]:
+    """Another connection to the ledger's file, to lock it with; nobody waits for its lock."""
+    monkeypatch.setattr(file, "LOCK_WAIT", 0.0)
+    others: list[sqlite3.Connection] = []
+
+    def do(statement: str) -> None:
+        if not others:
+            others.append(sqlite3.connect(tmp_path / FILE, isolation_level=None))
+        others[0].execute(statement)
+
+    yield do
+    for other in others:
+        other.close()
+
+
+# --- many at once
+
+
+async def test_what_waits_is_written_in_one_transaction(autojump_clock: MockClock) -> None:
+    """Three hundred claims and then their outcomes take the file a handful of times, not six hundred."""
+    rig = Rig(None)
+    won = []
+
+    async def action(name: str) -> None:
+        won.append(await rig.ledger.claim(name, "x", NOW))
+        await trio.sleep(1)
+        await rig.ledger.record(name, "done", {"n": name}, NOW)
+
+    async with rig.ledger:
+        opened = rig.disk.calls
+        async with trio.open_nursery() as nursery:
+            for number in range(300):
+                nursery.start_soon(action, f"s{number}")
+        assert rig.disk.calls - opened <= 2 * (300 // LEDGER_BATCH + 2)
+        assert won == [True] * 300
+        found = await rig.ledger.rows(1000)
+    assert {(row.status, row.result == {"n": row.suggestion_id}) for row in found} == {("done", True)}
+    assert (len(found), rig.unrecorded) == (300, 0)
+
+
+async def test_in_one_transaction_the_first_claimer_wins(autojump_clock: MockClock) -> None:
+    """Claimers of one id that are written together have one winner, the one that asked first."""
+    rig = Rig(None)
+    won: list[tuple[int, bool]] = []
+
+    async def claimer(number: int) -> None:
+        won.append((number, await rig.ledger.claim("s", "x", NOW + number)))
+
+    async with rig.ledger:
+        rig.disk.hang()
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(rig.ledger.claim, "other", "x", NOW)
+            await wait_all_tasks_blocked()
+            for number in range(8):
+                nursery.start_soon(claimer, number)
+                await wait_all_tasks_blocked()
+            rig.disk.work()
+        assert [number for number, first in won if first] == [0]
+        assert (await rig.row("s")).claimed_at == NOW
+
+
+async def test_a_request_that_cannot_be_written_fails_alone(
+    autojump_clock: MockClock, log: io.StringIO
+) -> None:
+    """A result that is no JSON is an error of its own recorder; what was in the same transaction is written."""
+    rig = Rig(None)
+    failed: list[str] = []
+
+    async def record(name: str, result: object) -> None:
+        try:
+            await rig.ledger.record(name, "done", {"data": result}, NOW)
+        except AgentError:
+            failed.append(name)
+
+    async with rig.ledger:
+        for name in ("a", "b", "c"):
+            await rig.ledger.claim(name, "x", NOW)
+        async with trio.open_nursery() as nursery:
+            for name, result in (("a", 1), ("b", {"31337"}), ("c", 3)):
+                nursery.start_soon(record, name, result)
+            nursery.start_soon(rig.ledger.claim, "d", "x", NOW)
+        assert failed == ["b"]
+        assert [(await rig.row(name)).status for name in "abcd"] == ["done", "claimed", "done", "claimed"]
+        assert (rig.unrecorded, rig.told) == (0, [])
+    assert "outcome can never be recorded" in log.getvalue()
+    assert "31337" not in log.getvalue()
+
+
+async def test_what_cannot_be_remembered_is_not_taken(
+    autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """More waiting claims, or more unrecorded outcomes, than the limits are refused at once."""
+    monkeypatch.setattr(sqlite, "LEDGER_WAITING", 2)
+    monkeypatch.setattr(sqlite, "LEDGER_UNRECORDED", 1)
+    rig = Rig(None)
+    async with rig.ledger:
+        await rig.ledger.claim("a", "x", NOW)
+        rig.disk.hang()
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(rig.ledger.get, "a")
+            await wait_all_tasks_blocked()  # it has begun; the others wait
+            for name in ("b", "c"):
+                nursery.start_soon(rig.ledger.claim, name, "x", NOW)
+            await wait_all_tasks_blocked()
+            with pytest.raises(AgentError, match="too many wait"):
+                await rig.ledger.claim("d", "x", NOW)
+            nursery.start_soon(rig.ledger.record, "a", "done", {}, NOW)
+            nursery.start_soon(rig.ledger.record, "z", "done", {}, NOW)
+            await wait_all_tasks_blocked()
+            with pytest.raises(AgentError, match="too many outcomes"):
+                await rig.ledger.claim("d", "x", NOW)
+            with pytest.raises(AgentError, match="too many outcomes"):
+                await rig.ledger.record("y", "done", {}, NOW)
+            rig.disk.work()
+        assert {row.suggestion_id for row in await rig.ledger.rows()} == {"a", "b", "c"}
+
+
+# --- a disk that hangs
+
+
+async def test_a_claim_that_waits_is_withdrawn(autojump_clock: MockClock) -> None:
+    """Cancelled before its batch began, at once, and when the disk answers nothing of it is there."""
+    rig = Rig(None)
+    async with rig.ledger:
+        rig.disk.hang()
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(rig.ledger.claim, "first", "x", NOW)
+            await wait_all_tasks_blocked()
+            with trio.move_on_after(0.5):
+                await rig.ledger.claim("second", "x", NOW)
+            assert trio.current_time() == 0.5
+            rig.disk.work()
+        assert await rig.ledger.get("second") is None
+        assert await rig.ledger.claim("second", "x", NOW)
+
+
+async def test_a_claim_that_nobody_waits_for_never_ran(autojump_clock: MockClock) -> None:
+    """Cancelled while its batch is written, at once; when it turns out won the row says cancelled, and stays won."""
+    rig = Rig(None)
+    async with rig.ledger:
+        rig.disk.hang()
+        with trio.move_on_after(2):
+            await rig.ledger.claim("s", "x", NOW - 5)
+        assert trio.current_time() == 2
+        assert rig.told == ["its disk does not answer"]
+        rig.disk.work()
+        assert await rig.ledger.claim("s", "x", NOW) is False
+        assert await rig.row("s") == Row("s", "x", "cancelled", NOW - 5, NOW, {"cancelled": True})
+        assert (rig.told[-1], rig.unrecorded) == ("", 0)
+
+
+async def test_the_end_of_a_claim_that_was_left_is_not_anothers(autojump_clock: MockClock) -> None:
+    """Of two claimers of one id in one batch the loser leaves: the winner's row stays claimed."""
+    rig, loser = Rig(None), trio.CancelScope()
+    won: list[bool] = []
+
+    async def winner() -> None:
+        won.append(await rig.ledger.claim("s", "x", NOW))
+
+    async def leaver() -> None:
+        with loser:
+            await rig.ledger.claim("s", "x", NOW)
+
+    async with rig.ledger:
+        rig.disk.hang()
+        async with trio.open_nursery() as nursery:
+            for claimer in (partial(rig.ledger.claim, "first", "x", NOW), winner, leaver):
+                nursery.start_soon(claimer)
+                await wait_all_tasks_blocked()
+            rig.disk.work()
+            rig.disk.hang()
+            await wait_all_tasks_blocked()  # the batch of the two has begun
+            loser.cancel()
+            await wait_all_tasks_blocked()
+            assert won == []
+            rig.disk.work()
+        assert won == [True]
+        assert (await rig.row("s")).status == "claimed"
+
+
+async def test_an_outcome_is_kept_whoever_waits(autojump_clock: MockClock) -> None:
+    """A record that is cancelled while the disk hangs is written when it answers, and counted until then."""
+    rig = Rig(None)
+    async with rig.ledger:
+        await rig.ledger.claim("s", "x", NOW)
+        rig.disk.hang()
+        with trio.move_on_after(2):
+            await rig.ledger.record("s", "done", {"n": 1}, NOW)
+        assert (trio.current_time(), rig.unrecorded) == (2, 1)
+        rig.disk.work()
+        row = await rig.row("s")
+        assert (row.status, row.result, rig.unrecorded) == ("done", {"n": 1}, 0)
+
+
+async def test_a_disk_that_never_answers_does_not_hold_up_the_end(
+    autojump_clock: MockClock, log: io.StringIO
+) -> None:
+    """Closing takes LEDGER_CLOSE_TIMEOUT and says what is unrecorded; whoever still waits is answered."""
+    rig = Rig(None)
+    refused: list[str] = []
+
+    async def claimer(name: str) -> None:
+        with pytest.raises(AgentError, match="closed"):
+            await rig.ledger.claim(name, "x", NOW)
+        refused.append(name)
+
+    async with trio.open_nursery() as nursery:
+        async with rig.ledger:
+            await rig.ledger.claim("s", "x", NOW)
+            rig.disk.hang()
+            nursery.start_soon(claimer, "a")
+            await wait_all_tasks_blocked()
+            nursery.start_soon(claimer, "b")
+            with trio.move_on_after(1):
+                await rig.ledger.record("s", "done", {}, NOW)
+        assert trio.current_time() == pytest.approx(LEDGER_CLOSE_TIMEOUT)  # it was asked at 0
+    assert refused == ["a", "b"]
+    assert '"unrecorded": 1' in log.getvalue()
+    assert '"outcome not recorded", "suggestionId": "s", "status": "done"' in log.getvalue()
+    assert rig.unrecorded == 0
+    with pytest.raises(AgentError, match="closed"):
+        await rig.ledger.get("s")
+    rig.ledger._file.close()
+
+
+# --- a file that is locked
+
+
+async def test_an_outcome_is_written_when_the_lock_is_gone(
+    tmp_path: Path, autojump_clock: MockClock, log: io.StringIO, lock: Callable[[str], object]
+) -> None:
+    """Locked between claim and record: the recorder is let go at once, the outcome is kept, said, and then written."""
+    rig = Rig(tmp_path)
+    async with rig.ledger:
+        await rig.ledger.claim("s", "x", NOW)
+        lock("BEGIN IMMEDIATE")
+        await rig.ledger.record("s", "done", {"n": 1}, NOW)
+        assert (rig.told, rig.unrecorded) == (["database is locked"], 1)
+        with pytest.raises(AgentError, match=r"^the ledger: database is locked$"):
+            await rig.ledger.claim("other", "x", NOW)
+        await trio.sleep(10 * LEDGER_RETRY)
+        assert (rig.told, rig.unrecorded) == (["database is locked"], 1)
+        lock("ROLLBACK")
+        await trio.sleep(2 * LEDGER_RETRY)
+        assert (rig.told, rig.unrecorded) == (["database is locked", ""], 0)
+        row = await rig.row("s")
+        assert (row.status, row.result) == ("done", {"n": 1})
+        assert await rig.ledger.get("other") is None
+    assert log.getvalue().count("ledger does not work") == 1
+    assert log.getvalue().count("ledger works again") == 1
+
+
+async def test_it_works_again_without_being_asked(
+    tmp_path: Path, autojump_clock: MockClock, lock: Callable[[str], object]
+) -> None:
+    """After a claim that failed the file is tried until it works, though nothing waits for it."""
+    rig = Rig(tmp_path)
+    async with rig.ledger:
+        lock("BEGIN IMMEDIATE")
+        with pytest.raises(AgentError):
+            await rig.ledger.claim("s", "x", NOW)
+        lock("ROLLBACK")
+        await trio.sleep(2 * LEDGER_RETRY)
+        assert rig.told == ["database is locked", ""]
+
+
+async def test_the_end_tries_once_more(
+    tmp_path: Path, autojump_clock: MockClock, log: io.StringIO, lock: Callable[[str], object]
+) -> None:
+    """What is kept when the ledger closes is written if the lock goes in time, and said if it does not."""
+    for unlocks_after, status in ((0.5, "done"), (60.0, "unknown")):
+        rig = Rig(tmp_path)
+        name = f"s{unlocks_after}"
+        async with trio.open_nursery() as nursery:
+
+            async def unlock(after: float = unlocks_after) -> None:
+                await trio.sleep(after)
+                lock("ROLLBACK")
+
+            async with rig.ledger:
+                await rig.ledger.claim(name, "x", NOW)
+                lock("BEGIN IMMEDIATE")
+                await rig.ledger.record(name, "done", {}, NOW)
+                nursery.start_soon(unlock)
+                began = trio.current_time()
+            assert trio.current_time() - began < LEDGER_CLOSE_TIMEOUT
+        async with (after := Rig(tmp_path)).ledger:
+            assert (await after.row(name)).status == status
+    assert log.getvalue().count("ledger closed with outcomes unrecorded") == 1
