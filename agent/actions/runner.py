@@ -225,7 +225,7 @@ class Runner:
         call = running._call
         with trio.move_on_after(RECORD_TIMEOUT, shield=True) as scope:
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(running._answer_a_stop)
+                nursery.start_soon(running._answer_a_stop, name=f"action {running._call.action}: a stop")
                 try:
                     claimed = await self._ledger.claim(call.suggestion_id, call.action, self._clock.now_ms())
                 except Exception as error:  # noqa: BLE001  the edge of one action: what cannot be claimed is not run

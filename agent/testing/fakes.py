@@ -10,6 +10,7 @@ from ..config import ACTION_TIMEOUT
 from ..ports.action import Call
 from ..ports.model import Delta, Prompt
 from ..ports.search import Hit, Lang, Passage, Snippet
+from ..storage.memory import MemoryLedger
 
 SENTINEL = "31337"
 SNIPPETS = ("The Standard plan costs 299 kr a month.", "The notice period is 14 days.")
@@ -118,6 +119,20 @@ class BreakableExecutor(_Breakable):
             raise
         self._note(Finished(call.suggestion_id))
         return {"ran": call.action}
+
+
+class SlowLedger(MemoryLedger):
+    """A ledger that takes some seconds for a claim; one that is cancelled meanwhile has claimed nothing."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__()
+        self._seconds = seconds
+
+    async def claim(self, suggestion_id: str, action: str, at: int) -> bool:
+        """Claim, slowly."""
+        if self._seconds:
+            await trio.sleep(self._seconds)
+        return await super().claim(suggestion_id, action, at)
 
 
 class OneFile:

@@ -40,7 +40,7 @@ SEED = 1
 STEPS = 20_000  # of any task: a run that takes more spins (the longest takes 2,000)
 NAMED = 1000  # of the steps after that are counted by task, to say who spins
 REAL_SECONDS = 20.0  # a run takes hundredths of one
-THEIRS = ("turn broke", "action broke")  # faults of a model or an executor, that the edges are there for
+THEIRS = ("turn broke", "action broke", "action claim late")  # faults of what the edges are there for
 _logged: list[str] = []  # error lines of the run, while `quiet`
 
 
@@ -156,7 +156,7 @@ class _Run:
         """
         plot = self._plot
         async with trio.open_nursery() as nursery:
-            lab = self._lab = Lab(nursery, plot.drafts, plot.before, plot.after, plot.deaf)
+            lab = self._lab = Lab(nursery, plot.drafts, plot.before, plot.after, plot.deaf, plot.claim)
             await lab.open()
             client = lab.connect(room=plot.room, reads=not plot.slow, answers=plot.answers)
             innocent = lab.connect(INNOCENT)

@@ -28,8 +28,7 @@ from ..server.websocket import Connection
 from ..session.events import Disconnected, Drain, Event, Kill, Received
 from ..session.session import Session
 from ..session.turn import Parts
-from ..storage.memory import MemoryLedger
-from .fakes import BreakableExecutor, BreakableModel, Figures, Noon, OneFile, Say
+from .fakes import BreakableExecutor, BreakableModel, Figures, Noon, OneFile, Say, SlowLedger
 from .faults import PipeEnd, pipe_to
 from .network import inline
 from .raw import RawClient, decode_frames
@@ -124,13 +123,14 @@ class Lab:
     before: float = 0.0
     after: float = 0.0
     deaf: bool = False
+    claim: float = 0.0  # seconds that the ledger takes for one
     transcript: list[Entry] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         settings = Settings(pace_ms=20.0, rate_limit=0)
         self.model = BreakableModel(self.drafts)
         self.executor = BreakableExecutor(self.before, self.after, self.deaf, partial(self.note, "**"))
-        self.ledger = MemoryLedger()
+        self.ledger = SlowLedger(self.claim)
         self.figures = Figures()
         self.watched: dict[str, weakref.ref[WatchedSession]] = {}
         self.left_behind: list[str] = []  # what the struck connection left when it had ended

@@ -24,8 +24,8 @@ Script = Callable[[Lab, RawClient], Awaitable[None]]
 class Plot:
     """A scenario: how the lab is made, and what the client does.
 
-    deaf: the executor hears of a cancel only at `begin()`. room: bytes that fit into the client's socket. answers: the
-    client answers the server's close frame.
+    deaf: the executor hears of a cancel only at `begin()`. claim: seconds that the ledger takes for one. room: bytes
+    that fit into the client's socket. answers: the client answers the server's close frame.
     """
 
     name: str
@@ -34,6 +34,7 @@ class Plot:
     before: float = 0.0
     after: float = 0.0
     deaf: bool = False
+    claim: float = 0.0
     room: int = 1 << 30
     answers: bool = True
 
@@ -139,6 +140,30 @@ async def confirm_then_cancel(lab: Lab, client: RawClient) -> None:
     client.send("confirm_action", suggestionId=sid)
     client.send("cancel")
     await heard(client, "action_executed")
+
+
+@plot(claim=1.0, after=0.1)
+async def cancel_during_the_claim(lab: Lab, client: RawClient) -> None:
+    """An action is stopped while the ledger decides, and another one is let run."""
+    (sid, *_) = await suggested(client)
+    client.send("confirm_action", suggestionId=sid)
+    await trio.sleep(0.3)
+    client.send("cancel")
+    await heard(client, "action_executed")
+    client.send("message", id="b", text="call me")
+    sid = await heard(client, "action_suggestion", 2)
+    client.send("confirm_action", suggestionId=sid)
+    await heard(client, "action_executed", 2)
+
+
+@plot(claim=3600.0)
+async def ledger_that_hangs(lab: Lab, client: RawClient) -> None:
+    """An action cannot be claimed, and its confirm is repeated."""
+    (sid, *_) = await suggested(client)
+    client.send("confirm_action", suggestionId=sid)
+    await heard(client, "action_executed")
+    client.send("confirm_action", suggestionId=sid)
+    await heard(client, "action_executed", 2)
 
 
 @plot(before=0.05, after=0.2)

@@ -137,6 +137,31 @@ def many_actions(folder: Path, name: str, pipe: Connection) -> None:
     trio.run(life)
 
 
+def a_crowd_of_actions(folder: Path, name: str, pipe: Connection) -> None:
+    """Run thirty actions at a time, so that many are claimed and recorded in one transaction, until killed."""
+
+    async def life() -> None:
+        async with SqliteLedger(folder, Threads(), WallClock()) as ledger, trio.open_nursery() as nursery:
+            runner = Runner(nursery, ledger, Append(folder), WallClock(), NoFigures())
+            pipe.send("open")
+            for number in range(100_000):
+                for one in range(30):
+                    runner.start(Call(f"{name}.{number}.{one}", "append", {}), lambda _: None)
+                await runner.wait_idle()
+
+    trio.run(life)
+
+
+def every_row(folder: Path, pipe: Connection) -> None:
+    """Open the file and tell what every row says."""
+
+    async def life() -> dict[str, str]:
+        async with SqliteLedger(folder, Threads(), WallClock()) as ledger:
+            return {row.suggestion_id: row.status for row in await ledger.rows(1_000_000)}
+
+    pipe.send(trio.run(life))
+
+
 def claimers(folder: Path, ids: list[str], pipe: Connection) -> None:
     """Two claimers of each id, started together with those of the other processes; tell how many each id was won."""
 

@@ -2,6 +2,7 @@
 
 import multiprocessing
 import random
+import shutil
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -12,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from agent.storage.owners import FOLDER
 
 from . import ledger_kill
 from .ledger_kill import BEFORE_CLAIM, BEFORE_RECORD, SPOTS, effects
@@ -90,6 +93,39 @@ def test_killed_at_any_moment(tmp_path: Path) -> None:
         assert row is not None
         assert row.status in ("done", "unknown")
         assert (happened, again.claimed) == (1, False)
+
+
+def test_a_crowd_killed_at_any_moment(tmp_path: Path) -> None:
+    """Thirty at a time in one transaction: each effect is one row's and happened once, and no row stays claimed."""
+    drawn = random.Random(2)
+    for number in range(TIMES):
+        with process(ledger_kill.a_crowd_of_actions, tmp_path, f"p{number}") as (killed, pipe):
+            assert told(pipe) == "open"
+            time.sleep(drawn.uniform(0, 0.3))
+            killed.kill()
+            killed.join(PATIENCE)
+            assert killed.exitcode == SIGKILL
+    with process(ledger_kill.every_row, tmp_path) as (_, pipe):
+        rows = told(pipe)
+    happened = Counter(effects(tmp_path))
+    assert (set(happened.values()), len(happened) > TIMES) == ({1}, True)
+    assert set(happened) <= set(rows)
+    assert set(rows.values()) == {"done", "unknown"}
+    assert {id for id, status in rows.items() if status == "done"} <= set(happened)
+
+
+def test_lost_lock_files_make_nothing_unknown_that_runs(tmp_path: Path) -> None:
+    """Without them nobody is proved dead while another lives; who is alone finds the dead all the same."""
+    with process(ledger_kill.one_action, tmp_path, "living", BEFORE_RECORD) as (_, living):
+        assert told(living) == BEFORE_RECORD
+        with process(ledger_kill.one_action, tmp_path, "dead", BEFORE_RECORD) as (_, dead):
+            assert told(dead) == BEFORE_RECORD
+            shutil.rmtree(tmp_path / FOLDER)
+        with process(ledger_kill.every_row, tmp_path) as (_, pipe):
+            assert told(pipe) == {"living": "claimed", "dead": "claimed"}
+    with process(ledger_kill.every_row, tmp_path) as (_, pipe):
+        assert told(pipe) == {"living": "unknown", "dead": "unknown"}
+    assert Counter(effects(tmp_path)) == Counter(living=1, dead=1)
 
 
 def test_eight_claimers_in_four_processes_have_one_winner(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ FIGURES = b"agent_figure 1\n"
 ROUTES = ("/", "/healthz", "/readyz", "/metrics", "/asyncapi.json", "/session.mmd", "/static/app.js", "/ws")
 ADMISSION = Admission.of(Settings(token=TOKEN))
 METRICS = Metrics()
-APP = make_app(Contents(b"{}", "", lambda: FIGURES, lambda: True, ADMISSION.shows_token), METRICS)
+APP = make_app(Contents(b"{}", "", lambda: FIGURES, lambda: "", ADMISSION.shows_token), METRICS)
 
 
 def spellings(path: str) -> Iterator[str]:

@@ -7,7 +7,8 @@ import pytest
 
 from agent.app import WallClock
 from agent.soak.reckoning import Notes, disagreements, read, rows_since, totals
-from agent.storage.sqlite import FILE, SqliteLedger
+from agent.storage.sqlite import SqliteLedger
+from agent.storage.trust import FILE
 
 
 async def inline(function):  # type: ignore[no-untyped-def]
