@@ -21,7 +21,15 @@ from .actions.open import open_executor
 from .actions.runner import Runner
 from .answering.brain import GroundedBrain
 from .answering.present import PresentBrain
-from .config import ACTION_TIMEOUT, CLOSE_TIMEOUT, DRAIN_TIMEOUT, FLUSH_TIMEOUT, RECORD_TIMEOUT, Settings
+from .config import (
+    ACTION_TIMEOUT,
+    CLOSE_TIMEOUT,
+    DRAIN_TIMEOUT,
+    FLUSH_TIMEOUT,
+    RECORD_TIMEOUT,
+    VISITORS,
+    Settings,
+)
 from .errors import UsageError
 from .fsm import mermaid
 from .llm.open import open_model
@@ -36,6 +44,7 @@ from .protocol import asyncapi
 from .retrieval.live import LiveKnowledge
 from .retrieval.search import KnowledgeBase
 from .retrieval.watch import Watch, watching
+from .server.addresses import Addresses
 from .server.admission import Admission
 from .server.http import Contents, make_app
 from .server.hypercorn_edge import HttpServer
@@ -52,7 +61,7 @@ from .storage.open import opened_ledger
 
 _log = structlog.get_logger("agent.app")
 _THREADS = 4
-SPARE_FILES = 256  # beside connections: the ones being turned away, the index, webhooks, the ledger
+SPARE_FILES = 256  # beside connections: the ones that are leaving, the index, webhooks, the ledger
 T = TypeVar("T")
 
 
@@ -188,10 +197,11 @@ class App:
                     self._say_what_is_open("actions given up")
                 actions.cancel_scope.cancel()
 
-    async def serve_stream(self, stream: trio.abc.Stream) -> None:
+    async def serve_stream(self, stream: trio.abc.Stream, peer: str | None = None) -> None:
         """Serve one connection over any stream while `run` runs; returns when it has ended and is closed.
 
-        After a `stop` the stream is closed at once.
+        peer: the IP address it counts for; None is that of a socket, or else this machine. After a `stop` the stream
+        is closed at once.
         """
         assert self._edge is not None, "the server is not running"
         with trio.CancelScope() as scope:
@@ -199,7 +209,7 @@ class App:
                 scope.cancel()
             self._streams.add(scope)
             try:
-                await serve_stream(self._edge, stream)
+                await serve_stream(self._edge, stream, peer)
             finally:
                 self._streams.discard(scope)
 
@@ -256,7 +266,7 @@ class App:
         self._gate.trouble = f"Actions cannot be run, because of the ledger: {trouble}." if trouble else ""
 
     async def _bind(self) -> list[trio.SocketListener]:
-        _raise_file_limit(self.settings.max_connections + SPARE_FILES)
+        _raise_file_limit(self.settings.max_connections + VISITORS + SPARE_FILES)
         try:
             listeners = await trio.open_tcp_listeners(self.settings.port, host=self.settings.host)
         except OSError as error:
@@ -324,9 +334,10 @@ class App:
         )
         return Edge(
             admission=admission,
+            addresses=Addresses.of(self.settings),
             handler=handler,
             http=HttpServer(make_app(contents, self.metrics)),
-            cap=Cap(self.settings.max_connections),
+            cap=Cap.of(self.settings),
             observer=self.metrics,
             gate=self._gate,
         )

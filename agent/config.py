@@ -6,10 +6,10 @@ otherwise.
 """
 
 from dataclasses import dataclass
-from ipaddress import ip_address
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from math import isfinite
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from .errors import UsageError
 
@@ -27,11 +27,25 @@ HEAD_TIMEOUT = 5.0
 HTTP_TIMEOUT = 30.0  # for one plain HTTP request and its answer
 TURNED_AWAY = 128  # connections over the cap that get CLOSE_TIMEOUT to read so; more at a time get ...
 TURNED_AWAY_BRIEFLY = 0.1
-ACCEPTED_AT_ONCE = 64  # connections, before other tasks have their turn
+ACCEPTED_AT_ONCE = 32  # connections, before other tasks have their turn
+ACCEPTED_IN_A_FLOOD = 4  # while FLOOD or more are at the door, which have not said what they want
+FLOOD = 4 * ACCEPTED_AT_ONCE  # a head that comes with its connection is read two rounds later
 KEEPALIVE_EVERY = 20.0
 KEEPALIVE_ANSWER = 20.0
 CLOSE_TIMEOUT = 2.0  # for the client's half of the closing handshake
 FLUSH_TIMEOUT = 1.0  # for what still waits when the client has closed
+
+# --- the crowd
+VISITORS = 512  # connections without a place: heads being read, plain requests, refusals
+FIRST_WORDS = 0.25  # seconds in which a new WebSocket need not give way: its first message may be on its way
+RELIEF = 16  # of those that may give way, when no file descriptor is left
+VISITORS_PER_ADDRESS = 256  # several rounds of ACCEPTED_AT_ONCE, so that a crowd of honest clients passes
+WRONG_TOKENS = 20  # of one address in a minute that are told so at leisure
+ADDRESS_SESSIONS = 10  # the message rate of one address, in rates of a session
+ADDRESSES_REMEMBERED = 4096  # whose rates are counted
+IPV6_PREFIX = 64  # bits of an IPv6 address that tell two clients apart
+COME_BACK = 5  # seconds over which clients are spread that are told to come back
+TOKEN_MIN = 16  # characters, where other machines can try
 
 # --- the outbox
 OUTBOX_DELTAS = 8  # of one turn, waiting
@@ -87,6 +101,26 @@ def is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
+Network: TypeAlias = IPv4Network | IPv6Network
+
+
+def proxies(trusted: tuple[str, ...]) -> tuple[Network, ...]:
+    """Return the networks that `trust_proxy` names: addresses or CIDR networks, several with commas between.
+
+    Raises UsageError for what is none, and for a network that holds everybody.
+    """
+    named = [name.strip() for value in trusted for name in value.split(",")]
+    try:
+        networks = tuple(ip_network(name) for name in named)
+    except ValueError as error:
+        raise UsageError(
+            f"trust-proxy takes IP addresses and networks such as 10.0.0.5,10.1.0.0/16: {error}"
+        ) from None
+    if any(network.prefixlen == 0 for network in networks):
+        raise UsageError("trust-proxy must not trust every address: name those of your proxies")
+    return networks
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """What the operator chose: one frozen value, checked when it is made.
@@ -123,8 +157,16 @@ class Settings:
         insecure: Serve other machines without a token.
         allow_host: Further Host header that is ours, such as a proxy's name.
         allow_origin: Further Origin whose pages may connect.
-        max_connections: Connections at a time; more are told to come back later.
+        max_connections: WebSockets at a time. When all are taken, who never sent a message gives way to a newcomer;
+            if there is none, the newcomer is told to come back later.
+        max_per_address: WebSockets of one address (IPv6: of one /64); 0 is no limit. By default half of
+            max_connections, and no limit for this machine.
         rate_limit: Messages per second and session that interrupt or queue; 0 is no limit.
+        address_rate: Messages per second of one address, all its sessions together; 0 is no limit. By default ten
+            times rate_limit, and no limit for this machine.
+        idle_timeout: Seconds that a WebSocket may stay without a first message; 0 is no limit.
+        trust_proxy: Address or network of a proxy in front, whose X-Forwarded-For says who a client is; several
+            with commas between.
         log_format: Log lines for people (console) or programs (json); they go to standard error.
         log_level: Least level that is logged. debug shows what users and the model said.
     """
@@ -157,7 +199,11 @@ class Settings:
     allow_host: tuple[str, ...] = ()
     allow_origin: tuple[str, ...] = ()
     max_connections: int = 1000
+    max_per_address: int | None = None
     rate_limit: float = 20.0
+    address_rate: float | None = None
+    idle_timeout: float = 3600.0
+    trust_proxy: tuple[str, ...] = ()
     log_format: Literal["console", "json"] = "console"
     log_level: Literal["debug", "info", "warning", "error"] = "info"
 
@@ -168,15 +214,23 @@ class Settings:
             self.pace_ms,
             self.turn_timeout,
             self.rate_limit,
+            self.address_rate or 0.0,
+            self.idle_timeout,
             *self.action_delay_ms,
         )
         token = self.token
+        proxies(self.trust_proxy)
         problems = (
             (not all(map(isfinite, numbers)), "a number of seconds, milliseconds or messages must be finite"),
             (
                 token is not None
                 and not (token.isascii() and token.isprintable() and token.strip() == token != ""),
                 "token must be printable ASCII, not empty, without spaces around it",
+            ),
+            (
+                token is not None and len(token) < TOKEN_MIN and not is_loopback(self.host),
+                f"token must have at least {TOKEN_MIN} characters where other machines can try (host {self.host}): "
+                'python3 -c "import secrets; print(secrets.token_urlsafe())" makes one',
             ),
             (
                 not self.insecure and token is None and not is_loopback(self.host),
@@ -207,6 +261,9 @@ class Settings:
             (min(self.action_delay_ms) < 0, "action-delay-ms must not be negative"),
             (self.rate_limit < 0, "rate-limit must not be negative"),
             (self.max_connections < 1, "max-connections must be at least 1"),
+            ((self.max_per_address or 0) < 0, "max-per-address must not be negative"),
+            ((self.address_rate or 0) < 0, "address-rate must not be negative"),
+            (self.idle_timeout < 0, "idle-timeout must not be negative"),
             (self.log_format not in ("console", "json"), "log-format must be console or json"),
             (
                 self.log_level not in ("debug", "info", "warning", "error"),
@@ -220,3 +277,8 @@ class Settings:
         for wrong, message in problems:
             if wrong:
                 raise UsageError(message)
+
+    @property
+    def usual_address_rate(self) -> float:
+        """Messages per second of another machine's address, where `address_rate` does not say."""
+        return ADDRESS_SESSIONS * self.rate_limit

@@ -164,7 +164,7 @@ def test_a_folder_as_agent_toml_is_one_line(capsys: pytest.CaptureFixture[str]) 
     assert "agent.toml cannot be read" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("arguments", [["--token", "t"], ["--insecure"]])
+@pytest.mark.parametrize("arguments", [["--token", "sixteen-letters-"], ["--insecure"]])
 def test_other_machines_are_served_with_a_token_or_a_word(arguments: list[str]) -> None:
     """The two ways to bind an address that is not loopback."""
     assert served("--host", "0.0.0.0", *arguments).host == "0.0.0.0"

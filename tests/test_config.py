@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agent.config import Settings, is_loopback
+from agent.config import Settings, is_loopback, proxies
 from agent.errors import UsageError
 
 
@@ -49,6 +49,17 @@ def test_every_setting_is_described() -> None:
         {"action_delay_ms": (0.0, -1.0)},
         {"rate_limit": -1.0},
         {"max_connections": 0},
+        {"max_per_address": -1},
+        {"address_rate": -1.0},
+        {"idle_timeout": -1.0},
+        {"trust_proxy": ("proxy.example",)},
+        {"trust_proxy": ("10.0.0.1,",)},
+        {"trust_proxy": ("10.0.0.1/8",)},
+        {"trust_proxy": ("10.0.0.0/33",)},
+        {"trust_proxy": ("10.0.0.1:80",)},
+        {"trust_proxy": ("",)},
+        {"trust_proxy": ("10.0.0.1", "0.0.0.0/0")},
+        {"trust_proxy": ("::/0",)},
         {"log_format": "xml"},
         {"log_level": "loud"},
         {"model": "gpt"},
@@ -67,7 +78,9 @@ def test_wrong_value_is_one_line_that_names_the_setting(wrong: dict[str, Any]) -
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("name", ["pace_ms", "turn_timeout", "mock_delay_ms", "rate_limit"])
+@pytest.mark.parametrize(
+    "name", ["pace_ms", "turn_timeout", "mock_delay_ms", "rate_limit", "address_rate", "idle_timeout"]
+)
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 def test_numbers_must_be_finite(name: str, value: float) -> None:
     """Neither NaN nor infinity slips past a comparison."""
@@ -92,10 +105,28 @@ def test_numbers_must_be_finite(name: str, value: float) -> None:
 def test_other_machines_need_a_token_or_a_word(host: str, expected: bool) -> None:
     """A host that is not loopback works only with a token or with insecure."""
     assert is_loopback(host) is expected
-    Settings(host=host, token="t")
+    Settings(host=host, token="sixteen-letters-")
     Settings(host=host, insecure=True)
     if expected:
         Settings(host=host)
     else:
         with pytest.raises(UsageError, match="--insecure"):
             Settings(host=host)
+
+
+def test_a_token_that_others_can_try_is_long() -> None:
+    """Sixteen characters at least where other machines can; the error says how to make one. Here any will do."""
+    Settings(token="t")
+    for insecure in (False, True):
+        with pytest.raises(UsageError, match=r"token must have at least 16 .*secrets\.token_urlsafe"):
+            Settings(host="0.0.0.0", token="fifteen-letters", insecure=insecure)
+
+
+def test_proxies_are_addresses_and_networks() -> None:
+    """Given one by one, or with commas between."""
+    settings = Settings(trust_proxy=("10.0.0.5, 10.1.0.0/16", "2001:db8::/32"))
+    assert [str(each) for each in proxies(settings.trust_proxy)] == [
+        "10.0.0.5/32",
+        "10.1.0.0/16",
+        "2001:db8::/32",
+    ]

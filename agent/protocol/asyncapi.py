@@ -23,8 +23,10 @@ CLOSE_CODES = {
     1008: f"policy: {BAD_FRAMES} bad frames in {BAD_FRAMES_WINDOW:g} s, or too many frames",
     1009: f"frame over {MAX_FRAME} bytes",
     1011: f"keepalive lost: a ping every {KEEPALIVE_EVERY:g} s has {KEEPALIVE_ANSWER:g} s to be answered",
-    1012: "server going down; connect again",
+    1012: "server going down; the reason says in how many seconds to connect again",
+    1013: "others wait for a place and no message came; the reason says in how many seconds to connect again",
     4401: "not authorised",
+    4408: "no message in the time that a new connection has for its first",
 }
 
 ERROR_CODES = {
@@ -32,7 +34,7 @@ ERROR_CODES = {
     "bad_message": "the frame is JSON but no message of this document, or it is binary; the connection stays",
     "busy": "too many messages wait for the running action; ask again when it has ended",
     "internal": "a bug; the message holds the id of a log line",
-    "rate_limited": "too many messages that interrupt or queue; wait, then ask again",
+    "rate_limited": "too many messages that interrupt or queue, or too many from one address; wait, then ask again",
     "shutting_down": "the server is going down and takes no new message or confirm",
     "unknown_suggestion": "no such suggestion was made in this session",
 }

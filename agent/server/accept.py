@@ -2,24 +2,36 @@
 
 `trio.serve_listeners` accepts one connection and then lets every other task have its turn. With a few hundred busy
 sessions such a round takes milliseconds, and a thousand clients that come back after a restart would wait for a
-thousand rounds. So the connections that already wait in the kernel's queue are taken along with the first, up to
-ACCEPTED_AT_ONCE: few enough that their heads are read before the next ones come. Its treatment of errors (no file
-descriptors left: a line in the log, 0.1 seconds, again) stays as it is.
+thousand rounds. So the connections that already wait in the kernel's queue are taken along with the first: not so
+many that their heads could not be read before the next ones come, and few while those who came before have not said
+what they want, or a flood would cost those who are connected as many milliseconds a round.
+
+What `trio.serve_listeners` does when no file descriptor is left (a line in the log, 0.1 seconds, again) stays as it is,
+but who can be spared is asked to go, or those that say nothing would keep everybody else out until they are given up.
 """
 
+import errno
 import socket
 from collections import deque
+from collections.abc import Callable
 
 import trio
 
-from ..config import ACCEPTED_AT_ONCE
+_NONE_LEFT = (errno.EMFILE, errno.ENFILE)
 
 
 class ManyAtOnce(trio.abc.Listener[trio.SocketStream]):
-    """A listener that gives the connections which already wait without a checkpoint between them."""
+    """A listener that gives the connections which already wait without a checkpoint between them.
 
-    def __init__(self, listener: trio.SocketListener) -> None:
+    at_once: returns how many, at that moment. relieve: called when no file descriptor is left.
+    """
+
+    def __init__(
+        self, listener: trio.SocketListener, at_once: Callable[[], int], relieve: Callable[[], None]
+    ) -> None:
         self._listener = listener
+        self._at_once = at_once
+        self._relieve = relieve
         self._accepted: deque[trio.SocketStream] = deque()
         self._ours = socket.socket(fileno=socket.dup(listener.socket.fileno()))
         self._ours.setblocking(False)
@@ -30,7 +42,12 @@ class ManyAtOnce(trio.abc.Listener[trio.SocketStream]):
         Raises what the listener raises; those accepted before are not lost by that.
         """
         if not self._accepted:
-            self._accepted.append(await self._listener.accept())
+            try:
+                self._accepted.append(await self._listener.accept())
+            except OSError as error:
+                if error.errno in _NONE_LEFT:
+                    self._relieve()
+                raise
             self._take_along()
         return self._accepted.popleft()
 
@@ -42,7 +59,7 @@ class ManyAtOnce(trio.abc.Listener[trio.SocketStream]):
         await self._listener.aclose()
 
     def _take_along(self) -> None:
-        while len(self._accepted) < ACCEPTED_AT_ONCE:
+        while len(self._accepted) < self._at_once():
             try:
                 accepted, _ = self._ours.accept()
             except OSError:  # there is none, or the next `accept` above finds out why not

@@ -67,11 +67,12 @@ class Admission:
 
     def authorised(self, head: Head) -> bool:
         """Whether the request shows the token, in a header or (for a WebSocket) as a subprotocol; in constant time."""
-        shown = head.values(b"authorization")
-        if head.upgrade:
-            offered = (name.removeprefix(_BEARER) for name in head.subprotocols if name.startswith(_BEARER))
-            shown += tuple(b"Bearer " + name.encode("latin-1") for name in offered)
-        return self.shows_token(shown)
+        return self.shows_token(_authorization(head))
+
+    def shows_another(self, head: Head) -> bool:
+        """Whether the request shows a token, and it is not ours. One that shows none may be a page that will ask."""
+        shown = _authorization(head)
+        return any(value[:7].lower() == b"bearer " for value in shown) and not self.shows_token(shown)
 
     def shows_token(self, authorization: Sequence[bytes]) -> bool:
         """Whether one of these values of the header Authorization shows the token; in constant time."""
@@ -94,6 +95,15 @@ class Admission:
         origin = origins[0].decode("latin-1").lower()
         same = origin in (f"http://{host}", f"https://{host}")
         return len(origins) == 1 and (same or origin in self.allowed_origins)
+
+
+def _authorization(head: Head) -> tuple[bytes, ...]:
+    """Return what a request shows as values of the header Authorization, a WebSocket's subprotocols too."""
+    shown = head.values(b"authorization")
+    if not head.upgrade:
+        return shown
+    offered = (name.removeprefix(_BEARER) for name in head.subprotocols if name.startswith(_BEARER))
+    return shown + tuple(b"Bearer " + name.encode("latin-1") for name in offered)
 
 
 def _split(host: str) -> tuple[str, str]:

@@ -1,45 +1,259 @@
-"""How many connections are served at a time.
+"""How many connections are served at a time, and who gives way when there are more.
 
-Running out of file descriptors needs nothing here: `trio.serve_listeners` logs it, waits 0.1 s and accepts again,
-so the server goes on with the connections it has.
+    at the door: heads being read, requests being answered, clients being told no      Cap.door
+    in a place:  WebSockets that have shown the token                                   Cap.places
+
+The two are apart so that nobody without the token, and nobody who has not yet said what it wants, takes a place. Both
+are rooms of the same kind: one address has at most its share, and when none is free the oldest of those that may give
+way does, of the address that has most of them. So a crowd from one address is its own worst enemy, and a newcomer gets
+in as long as somebody in there has said nothing. At the door everybody may give way; in a place, who never sent a
+message, once it has had FIRST_WORDS seconds for it.
+
+When there are no file descriptors for more, some of those that may give way do, as if newcomers were at the door.
 """
+
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import cycle
+from math import inf
 
 import trio
 
+from ..config import (
+    ACCEPTED_AT_ONCE,
+    ACCEPTED_IN_A_FLOOD,
+    ADDRESSES_REMEMBERED,
+    COME_BACK,
+    FLOOD,
+    RELIEF,
+    VISITORS,
+    VISITORS_PER_ADDRESS,
+    WRONG_TOKENS,
+    Settings,
+)
+from ..session.bucket import Bucket
+from .addresses import THIS_MACHINE
 
-class Cap:
+
+class Slots:
     """Counts what is in use, up to `size`."""
 
-    __slots__ = ("_size", "_unused", "_used")
+    __slots__ = ("_size", "used")
 
     def __init__(self, size: int) -> None:
         self._size = size
-        self._used = 0
-        self._unused = trio.Event()
-
-    @property
-    def used(self) -> int:
-        """How many are taken."""
-        return self._used
+        self.used = 0
 
     def acquire(self) -> bool:
         """Take one; False, and nothing taken, when all are."""
-        if self._used >= self._size:
+        if self.used >= self._size:
             return False
-        if self._used == 0:
-            self._unused = trio.Event()
-        self._used += 1
+        self.used += 1
         return True
 
     def release(self) -> None:
         """Give one back."""
-        assert self._used > 0, "released more than was acquired"
-        self._used -= 1
-        if self._used == 0:
+        assert self.used > 0, "released more than was acquired"
+        self.used -= 1
+
+
+class Place:
+    """One place in a room. Made by `Room.enter`."""
+
+    __slots__ = ("holder",)
+
+    def __init__(self, address: str | None) -> None:
+        self.holder: object = self if address is None else address  # nobody in particular is alone
+
+
+@dataclass(frozen=True, slots=True)
+class _Willing:
+    """How one that may give way is told so, and from when on it may."""
+
+    tell: Callable[[], None]
+    at: float
+
+
+class Room:
+    """Places for `size` clients, of which one address has at most `share(address)`."""
+
+    def __init__(self, size: int, share: Callable[[str], int]) -> None:
+        self._size = size
+        self._share = share
+        self._taken: set[Place] = set()
+        self._held: dict[object, int] = {}
+        self._willing: dict[object, dict[Place, _Willing]] = {}  # each holder's oldest first
+
+    @property
+    def used(self) -> int:
+        """How many places are taken."""
+        return len(self._taken)
+
+    def full_for(self, address: str | None) -> bool:
+        """Whether an address has all of its share, where that is less than all there is."""
+        share = self._size if address is None else self._share(address)
+        return share < self._size and self._held.get(address, 0) >= share
+
+    def enter(self, address: str | None, now: float) -> Place | None:
+        """Take a place for `address` (None is nobody in particular) at `now`, in seconds; None when nobody gives way.
+
+        Who gives way has left when this returns, and is told by the callable it gave.
+        """
+        if self.full_for(address):
+            if not self._make_way(address, now):
+                return None
+        elif self.used >= self._size and not self.make_way(now):
+            return None
+        place = Place(address)
+        self._taken.add(place)
+        self._held[place.holder] = self._held.get(place.holder, 0) + 1
+        return place
+
+    def may_give_way(self, place: Place, tell: Callable[[], None], at: float) -> None:
+        """Let a place go to a newcomer from `at` on, in seconds; `tell` is called then, and must not block or raise."""
+        if place in self._taken:
+            self._willing.setdefault(place.holder, {})[place] = _Willing(tell, at)
+
+    def keep(self, place: Place) -> None:
+        """Let it not, after all. Idempotent."""
+        willing = self._willing.get(place.holder, {})
+        willing.pop(place, None)
+        if not willing:
+            self._willing.pop(place.holder, None)
+
+    def leave(self, place: Place) -> None:
+        """Give a place back. Idempotent."""
+        if place not in self._taken:
+            return
+        self.keep(place)
+        self._taken.discard(place)
+        self._held[place.holder] -= 1
+        if not self._held[place.holder]:
+            del self._held[place.holder]
+
+    def make_way(self, now: float) -> bool:
+        """Let one give way; False when there is none that may at `now`."""
+        ready = (holder for holder in self._willing if self._oldest(holder, now) is not None)
+        greediest = max(ready, key=lambda holder: len(self._willing[holder]), default=None)
+        return self._make_way(greediest, now)
+
+    def _make_way(self, holder: object, now: float) -> bool:
+        place = self._oldest(holder, now)
+        if place is None:
+            return False
+        tell = self._willing[holder][place].tell
+        self.leave(place)
+        tell()
+        return True
+
+    def _oldest(self, holder: object, now: float) -> Place | None:
+        """Return the place of a holder's that has been willing for longest, if it may give way at `now`."""
+        place, willing = next(iter(self._willing.get(holder, {}).items()), (None, None))
+        return place if willing is not None and willing.at <= now else None
+
+
+class PerAddress:
+    """A token bucket for each address. The least recently used are forgotten, which have most likely filled up."""
+
+    def __init__(self, rate: Callable[[str], float], burst: float) -> None:
+        """rate: tokens per second of an address, 0 for no limit. burst: seconds' worth of them that one may save."""
+        self._rate = rate
+        self._burst = burst
+        self._buckets: OrderedDict[str, Bucket] = OrderedDict()
+
+    def take(self, address: str | None, now: float) -> bool:
+        """Take a token of an address at `now` (seconds), if there is one; nobody in particular has no limit."""
+        if address is None or not (rate := self._rate(address)):
+            return True
+        bucket = self._buckets.get(address)
+        if bucket is None:
+            bucket = self._buckets[address] = Bucket(rate, rate * self._burst)
+            if len(self._buckets) > ADDRESSES_REMEMBERED:
+                self._buckets.popitem(last=False)
+        self._buckets.move_to_end(address)
+        return bucket.take(now)
+
+
+class Cap:
+    """The limits of one server, and everybody who is connected to it.
+
+    size: places for WebSockets.
+    of_address: how many of them one address may have; 0 is no limit. None: half, and no limit for this machine, from
+        where a proxy or a test may bring everybody.
+    message_rate: messages per second of one address (a function of it), 0 for no limit.
+    idle_timeout: seconds that a WebSocket may stay without a first message, 0 for no limit.
+    """
+
+    def __init__(
+        self,
+        size: int,
+        of_address: int | None = None,
+        message_rate: Callable[[str], float] = lambda _: 0.0,
+        idle_timeout: float = 0.0,
+    ) -> None:
+        def share(address: str) -> int:
+            if of_address is None:
+                return size if address == THIS_MACHINE else max(1, size // 2)
+            return of_address or size
+
+        def visitors(address: str) -> int:
+            return VISITORS if address == THIS_MACHINE else VISITORS_PER_ADDRESS
+
+        self.idle_timeout = idle_timeout
+        self.door = Room(VISITORS, visitors)
+        self.places = Room(size, share)
+        self.messages = PerAddress(message_rate, 2.0)
+        self.wrong_tokens = PerAddress(lambda _: WRONG_TOKENS / 60, 60.0)
+        self._turns = cycle(range(1, COME_BACK + 1))
+        self._connected = 0
+        self._unused = trio.Event()
+
+    @classmethod
+    def of(cls, settings: Settings) -> "Cap":
+        """Return the limits that `settings` ask for."""
+        chosen, usual = settings.address_rate, settings.usual_address_rate
+
+        def rate(address: str) -> float:
+            if chosen is None:
+                return 0.0 if address == THIS_MACHINE else usual
+            return chosen
+
+        return cls(settings.max_connections, settings.max_per_address, rate, settings.idle_timeout)
+
+    @property
+    def used(self) -> int:
+        """How many connections there are, wherever they are."""
+        return self._connected
+
+    def arrive(self) -> None:
+        """Count a connection in."""
+        if not self._connected:
+            self._unused = trio.Event()
+        self._connected += 1
+
+    def depart(self) -> None:
+        """Count it out."""
+        self._connected -= 1
+        if not self._connected:
             self._unused.set()
 
     async def wait_unused(self) -> None:
-        """Wait until none is taken; the caller sets the deadline. Always a checkpoint; cancelled, nothing happened."""
+        """Wait until nobody is connected; the caller sets the deadline. Always a checkpoint."""
         await trio.lowlevel.checkpoint()
-        while self._used:
+        while self._connected:
             await self._unused.wait()
+
+    def at_once(self) -> int:
+        """Return how many connections may be accepted in one turn."""
+        return ACCEPTED_AT_ONCE if self.door.used < FLOOD else ACCEPTED_IN_A_FLOOD
+
+    def relieve(self) -> None:
+        """Let some give way, of those at the door while there are any."""
+        for _ in range(RELIEF):
+            if not self.door.make_way(inf) and not self.places.make_way(inf):
+                return
+
+    def come_back_in(self) -> int:
+        """Return in how many seconds the next client that is sent away should come back: 1 to COME_BACK in turn."""
+        return next(self._turns)

@@ -12,6 +12,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Proc
 COUNTERS: dict[str, tuple[str | None, str]] = {
     "connections": ("kind", "Connections by what they turned out to be"),
     "rejections": ("status", "Requests refused before they were served, by HTTP status or close code"),
+    "limited": ("limit", "What a limit refused or ended, by the limit"),
     "aborts": (None, "Connections dropped without a close frame"),
     "messages": (None, "Accepted messages"),
     "turns": ("outcome", "Turns by how they ended; a refusal by its code"),

@@ -1,6 +1,9 @@
 """The listening server: one guarded task per connection, and what each connection turns out to be.
 
-    capped? -> read the head -> Host, Origin, token -> WebSocket: the handler | plain HTTP: the ASGI server
+    at the door: read the head -> Host, Origin, token -> plain HTTP: the ASGI server
+    in a place:  WebSocket: the handler
+
+Who finds no room at the door pushes the oldest out, and a place is given only to who has shown the token (limits.py).
 
 This is the first of the three places that catch every exception: a fault ends its own connection, with one line in
 the log, and no other. Small writes leave at once: trio sets TCP_NODELAY on every socket stream.
@@ -8,24 +11,39 @@ the log, and no other. Small writes leave at once: trio sets TCP_NODELAY on ever
 
 import socket
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 
 import structlog
 import trio
 
-from ..config import TURNED_AWAY, TURNED_AWAY_BRIEFLY
+from ..config import FLUSH_TIMEOUT, TURNED_AWAY, TURNED_AWAY_BRIEFLY, WRONG_TOKENS
 from ..errors import WireClosed
 from ..ports.observe import Observer
 from .accept import ManyAtOnce
-from .admission import Admission
+from .addresses import Addresses
+from .admission import NEEDS_TOKEN, Admission
+from .guest import Guest
 from .hypercorn_edge import HttpServer
-from .limits import Cap
+from .limits import Cap, Place, Slots
 from .sniff import Head, Refusal, hang_up, read_head
 from .websocket import Connection, Handler, serve_websocket
 
 _log = structlog.get_logger("agent.server")
 _FULL = Refusal(503, "All connections are taken; try again in a moment.", {"Retry-After": "2"})
+_CROWDED = Refusal(
+    503, "Too many connections wait here and sent no request; try again in a moment.", {"Retry-After": "2"}
+)
+_PUSHED_OUT = _CROWDED.render()
+_GREEDY = Refusal(
+    429,
+    "Your address has all the connections that one may have; see --max-per-address.",
+    {"Retry-After": "10"},
+)
+_GUESSING = Refusal(
+    429, f"More than {WRONG_TOKENS} wrong tokens in a minute came from your address.", {"Retry-After": "60"}
+)
 _UNAUTHORISED = 4401
 
 
@@ -66,7 +84,8 @@ class Edge:
     """What every connection of one server shares.
 
     handler: runs the session of an accepted WebSocket; it reads and alone writes, until the session is over.
-    cap: counts connections. turned_away: those over the cap that are told so at leisure.
+    cap: the limits, and who is connected. turned_away: those that are told to go, and have time to read it.
+    addresses: whom a connection counts for.
     """
 
     admission: Admission
@@ -75,7 +94,25 @@ class Edge:
     cap: Cap
     observer: Observer
     gate: Gate = field(default_factory=Gate)
-    turned_away: Cap = field(default_factory=lambda: Cap(TURNED_AWAY))
+    turned_away: Slots = field(default_factory=lambda: Slots(TURNED_AWAY))
+    addresses: Addresses = field(default_factory=Addresses)
+
+
+@dataclass(frozen=True, slots=True)
+class _LetIn:
+    """A client with a place, and its upgrade."""
+
+    head: Head
+    place: Place
+    address: str | None
+
+
+class _Visit:
+    """A connection at the door: the scope that ends when it is pushed out, and how far it is."""
+
+    def __init__(self) -> None:
+        self.scope = trio.CancelScope()
+        self.reading = True  # nothing was answered yet
 
 
 async def serve(
@@ -97,24 +134,21 @@ async def serve(
                 task_status.started()
 
 
-async def serve_stream(edge: Edge, stream: trio.abc.Stream) -> None:
+async def serve_stream(edge: Edge, stream: trio.abc.Stream, peer: str | None = None) -> None:
     """Serve one connection, over a socket or any other stream, and close it.
 
+    peer: the IP address it counts for; None is that of a socket, or else this machine.
     Raises nothing but Cancelled: a fault is logged, without what the client said, and ends this connection.
     """
+    edge.cap.arrive()
     try:
-        if edge.cap.acquire():
-            try:
-                await _serve(edge, stream)
-            finally:
-                edge.cap.release()
-        else:
-            await _turn_away(edge, stream)
+        await _serve(edge, stream, peer or _peer(stream))
     except* WireClosed:
         pass  # a client that is gone is nobody's fault
     except* Exception as faults:  # noqa: BLE001 - the edge of one connection
         _log.error("connection failed", exc_info=faults)
     finally:
+        edge.cap.depart()
         await trio.aclose_forcefully(stream)
 
 
@@ -126,32 +160,96 @@ async def _accept(
     task_status: trio.TaskStatus[object],
 ) -> None:
     handler = partial(serve_stream, edge)
-    many = [ManyAtOnce(each) for each in listeners]
+    many = [ManyAtOnce(each, edge.cap.at_once, edge.cap.relieve) for each in listeners]
     await trio.serve_listeners(handler, many, handler_nursery=connections, task_status=task_status)
 
 
-async def _serve(edge: Edge, stream: trio.abc.Stream) -> None:
+async def _serve(edge: Edge, stream: trio.abc.Stream, peer: str | None) -> None:
+    door, visit = edge.cap.door, _Visit()
+    visitor = door.enter(edge.addresses.of_peer(peer), trio.current_time())
+    if visitor is None:
+        await _turn_away(edge, stream, _CROWDED)
+        return
+    door.may_give_way(visitor, visit.scope.cancel, trio.current_time())
+    let_in = None
+    try:
+        with visit.scope:
+            let_in = await _at_the_door(edge, stream, peer, visit)
+    finally:
+        door.leave(visitor)
+    if let_in is not None:
+        await _sit(edge, stream, let_in)
+    elif visit.scope.cancelled_caught:
+        edge.observer.count("limited", "visitors")
+        if visit.reading:
+            edge.observer.count("rejections", str(_CROWDED.status))
+            await _push_out(stream)
+
+
+async def _at_the_door(edge: Edge, stream: trio.abc.Stream, peer: str | None, visit: _Visit) -> _LetIn | None:
+    """Find out what a client wants; serve it, unless it is a WebSocket, which is returned with its place."""
     head = None if _gone(stream) else await read_head(stream)
+    visit.reading = False
     if head is None or _gone(stream):
         edge.observer.count("connections", "left")
-        return
-    refusal = head if isinstance(head, Refusal) else edge.admission.check(head, _address(stream))
-    if refusal is not None:
-        edge.observer.count("connections", "rejected")
-        edge.observer.count("rejections", str(refusal.status))
-        await hang_up(stream, refusal.render(body=not (isinstance(head, Head) and head.method == b"HEAD")))
-        return
-    assert isinstance(head, Head)
-    if head.upgrade:
-        edge.observer.count("connections", "websocket")
-        welcome = edge.admission.authorised(head)
-        await serve_websocket(stream, head, partial(_session if welcome else _unauthorised, edge))
-    else:
+        return None
+    address = None if isinstance(head, Refusal) else edge.addresses.of_client(peer, head)
+    refusal = next((each for each in (head, address) if isinstance(each, Refusal)), None)
+    if refusal is None:
+        assert isinstance(head, Head)
+        assert not isinstance(address, Refusal)
+        refusal = _refusal(edge, stream, head, address)
+        if refusal is None:
+            return await _admit(edge, stream, head, address)
+    edge.observer.count("connections", "rejected")
+    edge.observer.count("rejections", str(refusal.status))
+    await hang_up(stream, refusal.render(body=not (isinstance(head, Head) and head.method == b"HEAD")))
+    return None
+
+
+def _refusal(edge: Edge, stream: trio.abc.Stream, head: Head, address: str | None) -> Refusal | None:
+    """Return why this request is not served, or None. Who shows the right token is refused nothing for wrong ones.
+
+    A lock on an address would also lock out whoever else is behind it, and the token is too long to be guessed; what
+    the limit saves is the work on those who try.
+    """
+    refusal = edge.admission.check(head, _reached(stream))
+    if refusal not in (None, NEEDS_TOKEN) or not edge.admission.shows_another(head):
+        return refusal
+    if edge.cap.wrong_tokens.take(address, trio.current_time()):
+        return refusal
+    edge.observer.count("limited", "tokens")
+    return _GUESSING
+
+
+async def _admit(edge: Edge, stream: trio.abc.Stream, head: Head, address: str | None) -> _LetIn | None:
+    if not head.upgrade:
         edge.observer.count("connections", "http")
         await edge.http.serve(stream, head)
+        return None
+    edge.observer.count("connections", "websocket")
+    if not edge.admission.authorised(head):
+        await serve_websocket(stream, head, partial(_unauthorised, edge))
+        return None
+    greedy = edge.cap.places.full_for(address)
+    place = edge.cap.places.enter(address, trio.current_time())
+    if place is not None:
+        return _LetIn(head, place, address)
+    edge.observer.count("limited", "address" if greedy else "connections")
+    await _turn_away(edge, stream, _GREEDY if greedy else _FULL)
+    return None
 
 
-async def _session(edge: Edge, connection: Connection) -> None:
+async def _sit(edge: Edge, stream: trio.abc.Stream, let_in: _LetIn) -> None:
+    guest = Guest(edge.cap, let_in.place, let_in.address, edge.observer, edge.turned_away)
+    try:
+        await serve_websocket(stream, let_in.head, partial(_session, edge, guest), guest)
+    finally:
+        guest.get_up()
+
+
+async def _session(edge: Edge, guest: Guest, connection: Connection) -> None:
+    guest.sit_down(connection)
     try:
         await edge.handler(connection)
     finally:
@@ -165,16 +263,22 @@ async def _unauthorised(edge: Edge, connection: Connection) -> None:
     await trio.lowlevel.checkpoint()
 
 
-async def _turn_away(edge: Edge, stream: trio.abc.Stream) -> None:
-    """Tell a client over the cap to come back. When many are being told, each gets less time to read it."""
-    edge.observer.count("rejections", "503")
+async def _turn_away(edge: Edge, stream: trio.abc.Stream, why: Refusal) -> None:
+    """Tell a client over a limit to come back. When many are being told, each gets less time to read it."""
+    edge.observer.count("rejections", str(why.status))
     if edge.turned_away.acquire():
         try:
-            await hang_up(stream, _FULL.render())
+            await hang_up(stream, why.render())
         finally:
             edge.turned_away.release()
     else:
-        await hang_up(stream, _FULL.render(), TURNED_AWAY_BRIEFLY)
+        await hang_up(stream, why.render(), TURNED_AWAY_BRIEFLY)
+
+
+async def _push_out(stream: trio.abc.Stream) -> None:
+    """Say why and be done: one that has sent nothing has nothing unread, so closing at once does not reset it."""
+    with trio.move_on_after(FLUSH_TIMEOUT), suppress(trio.BrokenResourceError, trio.ClosedResourceError):
+        await stream.send_all(_PUSHED_OUT)
 
 
 def _gone(stream: trio.abc.Stream) -> bool:
@@ -188,9 +292,17 @@ def _gone(stream: trio.abc.Stream) -> bool:
     return bool(stream.socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR))
 
 
-def _address(stream: trio.abc.Stream) -> str | None:
+def _reached(stream: trio.abc.Stream) -> str | None:
     """Return the address that the client reached, where there is one."""
     try:
         return str(stream.socket.getsockname()[0]) if isinstance(stream, trio.SocketStream) else None
+    except OSError:
+        return None
+
+
+def _peer(stream: trio.abc.Stream) -> str | None:
+    """Return the client's address, where there is one."""
+    try:
+        return str(stream.socket.getpeername()[0]) if isinstance(stream, trio.SocketStream) else None
     except OSError:
         return None

@@ -4,10 +4,8 @@ The upgrade is answered here: its head was read and checked (sniff.py), and the 
 is handed a connection that is open. That is not documented API (a WSConnection with its `connection` set, and
 `_reader_task`, which its own functions start), so it stays in this file and the library's minor version is pinned.
 
-trio-websocket writes its pongs and close frames under a lock that its reader waits for too, so behind a slow socket
-it would stop reading, and a cancel behind a PING would go unseen. It is therefore given a stream of ours whose
-`send_all` appends whole frames to the outbox and returns. Data frames are built here; a server's frame is not masked,
-so it is a header of 2, 4 or 10 bytes and the payload (RFC 6455, section 5.2).
+What the library writes goes to the outbox too (carrier.py). Data frames are built here; a server's frame is not
+masked, so it is a header of 2, 4 or 10 bytes and the payload (RFC 6455, section 5.2).
 
 Close frames of our own also go straight to the outbox. The library's `aclose` would put its state machine where an
 incoming PING raises out of its reader (it answers in a state that allows no answer); this way it stays open until the
@@ -22,7 +20,8 @@ import struct
 from base64 import b64encode
 from collections.abc import Awaitable, Callable
 from hashlib import sha1
-from typing import TypeAlias
+from math import inf
+from typing import Protocol, TypeAlias
 
 import trio
 from trio_websocket import ConnectionClosed, WebSocketConnection
@@ -33,38 +32,78 @@ from ..config import CLOSE_TIMEOUT, FLUSH_TIMEOUT, MAX_FRAME
 from ..errors import WireClosed
 from ..session.outbox import Outbox
 from .admission import SUBPROTOCOL
-from .frames import POLICY, TOO_BIG, FrameMeter
+from .carrier import CLOSE, Carrier
+from .frames import TOO_BIG
 from .sniff import Head, hang_up
 
-TEXT, BINARY, CLOSE, PING = 0x81, 0x82, 0x88, 0x89  # first byte of an unfragmented frame
+GOING_DOWN, TRY_AGAIN = 1012, 1013  # with these a client is told when to come back
+TEXT, BINARY, PING = 0x81, 0x82, 0x89  # first byte of an unfragmented frame
 ABNORMAL, PROTOCOL_ERROR, INVALID_TEXT = 1006, 1002, 1007
 _REASON_MAX = 123  # bytes of a close frame's reason: a control frame's 125 less the code
 _FAULTS = {PROTOCOL_ERROR: "protocol error", INVALID_TEXT: "invalid UTF-8"}
-_EXCESS = {POLICY: "too many frames per second", TOO_BIG: "message in too many pieces"}
 _KEY_SUFFIX = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"  # RFC 6455, section 1.3
 _RESET = struct.pack(
     "ii", 1, 0
 )  # SO_LINGER on, 0 seconds: closing resets and frees what the kernel still holds
 
 
+class Host(Protocol):
+    """What the server decides about one client beyond its frames."""
+
+    due: float
+    """When the client must have said something, in seconds on the loop's clock."""
+
+    def overdue(self, connection: "Connection") -> None:
+        """Close the connection of a client that has not."""
+        ...
+
+    def hear(self, connection: "Connection", said: str | bytes) -> bool:
+        """Take note of a whole message; False when it goes no further. Never blocks."""
+        ...
+
+    def come_back_in(self) -> int:
+        """Return in how many seconds the client should come back when it is sent away; 0 when that is all one."""
+        ...
+
+
+class AnyHost:
+    """Lets a client say what it likes, when it likes (implements `Host`)."""
+
+    due = inf
+
+    def overdue(self, connection: "Connection") -> None:
+        """Do nothing; it never is."""
+
+    def hear(self, connection: "Connection", said: str | bytes) -> bool:
+        """Let it pass."""
+        return True
+
+    def come_back_in(self) -> int:
+        """Say nothing."""
+        return 0
+
+
 class Connection:
     """An accepted WebSocket (implements `agent.ports.wire.Wire`).
 
+    host: what the server decides about this client.
     outbox: everything that waits to be written; overflowing it aborts the connection.
     agent_v1: whether the client offered the subprotocol `agent.v1`.
     aborted: whether the connection was dropped without a close frame.
     """
 
-    def __init__(self, stream: trio.abc.Stream, head: Head) -> None:
+    def __init__(self, stream: trio.abc.Stream, head: Head, host: Host | None = None) -> None:
         self.outbox = Outbox(self.abort)
         self.agent_v1 = SUBPROTOCOL in head.subprotocols
         self.aborted = False
+        self._host = host or AnyHost()
         self._raw = stream
-        self._carrier = _Carrier(self, stream, head.rest)
+        self._carrier = Carrier(self, stream, head.rest)
         self._ws = WebSocketConnection(self._carrier, _opened(), max_message_size=MAX_FRAME)
         self._nursery: trio.Nursery | None = None  # while the library runs
         self._receiving = trio.CancelScope()
         self._closed_with: int | None = None  # the code of the close frame that we put first
+        self._linger = CLOSE_TIMEOUT
         self._said_goodbye = False  # a close frame is in the outbox, ours or the library's
         self._gave_up = False  # the client has left, or was waited for in vain
         self._torn = False  # a frame was begun and not finished: nothing may follow it
@@ -84,7 +123,7 @@ class Connection:
         self.outbox.put(_frame(PING, b""))
 
     async def receive(self) -> str | bytes:
-        """Return the next whole message; raises WireClosed with the close code, 1006 when there was none.
+        """Return the next whole message that the host lets pass; raises WireClosed with the close code, 1006 for none.
 
         A text of more than MAX_FRAME UTF-8 bytes closes with 1009 (the library counts characters).
         After `close` has begun it raises at once, in a task that already waits here too.
@@ -92,18 +131,26 @@ class Connection:
         if self._closed_with is not None:
             await trio.lowlevel.checkpoint()
             raise WireClosed(self._closed_with)
-        with trio.CancelScope() as self._receiving:
-            try:
-                message: str | bytes = await self._ws.get_message()
-            except ConnectionClosed as error:
-                code = int(error.reason.code) if error.reason else ABNORMAL
-                self._explain(code)
-                raise WireClosed(code) from None
-            if isinstance(message, str) and len(message.encode()) > MAX_FRAME:
-                self.put_close(TOO_BIG, "message too big")
-                raise WireClosed(TOO_BIG)
-            return message
+        with trio.CancelScope(deadline=self._host.due) as self._receiving:
+            while True:
+                message = await self._next()
+                if self._host.hear(self, message):
+                    return message
+        if self._closed_with is None:
+            self._host.overdue(self)
         raise WireClosed(ABNORMAL if self._closed_with is None else self._closed_with)
+
+    async def _next(self) -> str | bytes:
+        try:
+            message: str | bytes = await self._ws.get_message()
+        except ConnectionClosed as error:
+            code = int(error.reason.code) if error.reason else ABNORMAL
+            self._explain(code)
+            raise WireClosed(code) from None
+        if isinstance(message, str) and len(message.encode()) > MAX_FRAME:
+            self.put_close(TOO_BIG, "message too big")
+            raise WireClosed(TOO_BIG)
+        return message
 
     async def send(self, frames: bytes) -> None:
         """Hand whole frames to the stream; raises WireClosed. Cancelled or failed, nothing more is ever written."""
@@ -117,10 +164,18 @@ class Connection:
             raise WireClosed from None
         self._torn = False
 
-    def put_close(self, code: int, reason: str = "") -> None:
-        """Queue a close frame, after which the outbox takes nothing; a second one changes nothing."""
+    def put_close(self, code: int, reason: str = "", linger: float = CLOSE_TIMEOUT) -> None:
+        """Queue a close frame, after which the outbox takes nothing; a second one changes nothing.
+
+        One that sends the client away for a while says when to come back, to each another time.
+        linger: seconds that the client's answer is waited for at most.
+        """
         if self._closed_with is None:
             self._closed_with = code
+            self._linger = linger
+            seconds = self._host.come_back_in() if code in (GOING_DOWN, TRY_AGAIN) else 0
+            if seconds:
+                reason = f"{reason}; come back in {seconds} s"
             text = reason.encode()[:_REASON_MAX].decode(errors="ignore").encode()
             self.put(_frame(CLOSE, struct.pack("!H", code) + text))
             self._receiving.cancel()
@@ -207,7 +262,7 @@ class Connection:
         await self._flush()
         self._gave_up = self._gave_up or left
         if not self._gave_up:
-            with trio.move_on_after(CLOSE_TIMEOUT):
+            with trio.move_on_after(self._linger):
                 await self.close(1000, "")
 
     async def _flush(self) -> None:
@@ -227,7 +282,9 @@ class Connection:
 Handler: TypeAlias = Callable[[Connection], Awaitable[None]]
 
 
-async def serve_websocket(stream: trio.abc.Stream, head: Head, handler: Handler) -> None:
+async def serve_websocket(
+    stream: trio.abc.Stream, head: Head, handler: Handler, host: Host | None = None
+) -> None:
     """Serve one WebSocket whose upgrade `head` was checked: run `handler`, close.
 
     The handler reads with `receive` and alone writes, from `outbox` with `send`; the answer to the upgrade is the
@@ -235,68 +292,12 @@ async def serve_websocket(stream: trio.abc.Stream, head: Head, handler: Handler)
     close frame 1000 too if it put none. Its exceptions come out in an ExceptionGroup. The stream is closed and no
     task is left however this ends; cancelled, at once and without a close frame.
     """
-    connection = Connection(stream, head)
+    connection = Connection(stream, head, host)
     try:
         await connection.run(handler)
     finally:
         connection.aborted = True
         await trio.aclose_forcefully(stream)
-
-
-class _Carrier(trio.abc.Stream):
-    """The stream that the library sees: reads the client, but writes to the outbox and never waits for a socket."""
-
-    def __init__(self, connection: Connection, raw: trio.abc.Stream, held: bytes) -> None:
-        self.heard_at = trio.current_time()
-        self._connection = connection
-        self._raw = raw
-        self._held = held  # came with the upgrade
-        self._meter = FrameMeter()
-        self._closed = False
-
-    async def receive_some(self, max_bytes: int | None = None) -> bytes | bytearray:
-        """Return what came with the upgrade, then what the socket brings, up to too many frames."""
-        if self._closed:
-            await trio.lowlevel.checkpoint()
-            raise trio.ClosedResourceError
-        received: bytes | bytearray
-        if self._held:
-            await trio.lowlevel.checkpoint()
-            received, self._held = self._held[:max_bytes], self._held[len(self._held[:max_bytes]) :]
-        else:
-            received = await self._raw.receive_some(max_bytes)
-        if received:
-            self.heard_at = trio.current_time()
-        excess = self._meter.excess(received, self.heard_at)
-        if excess is None:
-            return received
-        self._connection.put_close(excess, _EXCESS[excess])
-        while await self._raw.receive_some(max_bytes):
-            pass  # the session is leaving; what still comes is dropped here
-        return b""
-
-    async def send_all(self, data: bytes | bytearray | memoryview) -> None:
-        """Queue whole frames; cancelled, they are queued all the same.
-
-        Raises BrokenResourceError after a close frame: the library then reads no further. Left alone it would go
-        on through what it has read, and a PING behind an oversized message would raise out of its reader.
-        """
-        self._connection.put(bytes(data))
-        if data[0] == CLOSE:
-            self._closed = True
-            raise trio.BrokenResourceError
-        await trio.lowlevel.checkpoint()
-
-    async def wait_send_all_might_not_block(self) -> None:
-        """Return: nothing here blocks."""
-        await trio.lowlevel.checkpoint()
-
-    async def aclose(self) -> None:
-        """Let the library go. The socket stays open for what waits in the outbox."""
-        if not self._closed:
-            self._closed = True
-            self._connection.library_closed()
-        await trio.lowlevel.cancel_shielded_checkpoint()
 
 
 def _opened() -> WSConnection:

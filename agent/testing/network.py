@@ -34,10 +34,13 @@ class Network:
         self.app = app
         self._nursery = nursery
 
-    def open(self, room: int = 1 << 30) -> PipeEnd:
-        """Open a connection; return the client's end. `room` is how many bytes fit in each direction."""
+    def open(self, room: int = 1 << 30, peer: str | None = None) -> PipeEnd:
+        """Open a connection; return the client's end.
+
+        room: how many bytes fit in each direction. peer: the client's IP address, by default this machine's.
+        """
         ours, theirs = pipe(room)
-        self._nursery.start_soon(self.app.serve_stream, theirs)
+        self._nursery.start_soon(self.app.serve_stream, theirs, peer)
         return ours
 
     @asynccontextmanager

@@ -1,10 +1,10 @@
 """What an attack costs the others: `python -m tests.bench.hostile [NAME ...]`.
 
-For each attack (all of tests/hostile, and two that fill the server up) three processes: the server, with the pace off;
-the attacker, who repeats the attack without a pause from before the first measured question until after the last; and
-this one, an innocent client that was connected before. It asks 20 questions without the attack and 20 during it, and
-its median time to the first frame may rise by at most 50 ms; when the attacker is gone a new client must be connected
-and answered within a second. Exit status 1 when a bar is missed. Needs a quiet machine to mean anything.
+For each attack (all of tests/hostile, and three that fill the server up) three processes: the server, with the pace
+off; the attacker, who repeats the attack without a pause from before the first measured question until after the last;
+and this one, an innocent client that was connected before. It asks 20 questions without the attack and 20 during it,
+and its median time to the first frame may rise by at most 50 ms; when the attacker is gone a new client must be
+connected and answered within a second. Exit status 1 when a bar is missed. Needs a quiet machine to mean anything.
 The last column is the server's own measure: the longest round of its event loop under the attack, as `/metrics` tells
 it, so rounded up to a bound of the histogram.
 """
@@ -25,7 +25,7 @@ from statistics import median
 import trio
 
 from agent.testing.client import CannotConnect, Client, connect
-from tests.hostile.attacks import ATTACKS, Run, crowd
+from tests.hostile.attacks import ASK, ATTACKS, Run, crowd
 from tests.hostile.enemy import SocketEnemy
 from tests.hostile.process import ROOT, server_process
 
@@ -34,6 +34,7 @@ APART = 0.1  # seconds between two questions
 RAISED, NEW_CLIENT = 0.050, 1.0  # seconds: the bars
 FILES = 64  # file descriptors of the server that runs out of them
 CROWD = "2,000 connections against 1,000"
+SILENT = "2,000 silent WebSockets against 1,000"
 DESCRIPTORS = "no file descriptors left"
 QUESTION = "What does the standard plan cost per month?"
 SCRIPT = [
@@ -44,7 +45,8 @@ SCRIPT = [
 ]
 RUNS: dict[str, Run] = {
     **{name: attack.run for name, attack in ATTACKS.items()},
-    CROWD: partial(crowd, size=2000),
+    CROWD: partial(crowd, size=2000, say=ASK),
+    SILENT: partial(crowd, size=2000),
     DESCRIPTORS: partial(crowd, size=2 * FILES),
 }
 

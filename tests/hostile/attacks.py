@@ -6,10 +6,13 @@ that is not answered (it left, or was cut off) returns nothing.
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import trio
 
-from .enemy import BINARY, CLOSE, PING, PONG, Enemy, frame, message, text
+from agent.config import FIRST_WORDS, HEAD_TIMEOUT, VISITORS
+
+from .enemy import BINARY, CLOSE, PING, PONG, Enemy, frame, message, text, words
 
 ASK = message(id="1", text="What does the standard plan cost per month?")
 LONG = message(id="1", text="What does the standard plan cost per month? Tell it as a long story.")
@@ -227,21 +230,45 @@ _SURROGATES = [
 ]
 
 
-async def crowd(enemy: Enemy, size: int = 40) -> list[str]:
-    """Take every connection there is, and more."""
+async def crowd(enemy: Enemy, size: int = 40, say: bytes = b"", every: float = 0.0) -> list[str]:
+    """Take every connection there is, and more; one that says nothing gives way to the next."""
     told: list[str] = []
     held: list[trio.abc.HalfCloseableStream] = []
     for _ in range(size):
         stream = await enemy.open()
         held.append(stream)
         try:
-            await stream.send_all(enemy.upgrade())
+            await stream.send_all(enemy.upgrade() + say)
             told.append((await stream.receive_some(13)).decode()[9:12])
         except trio.BrokenResourceError:
             told.append("reset")
+        if every:
+            await trio.sleep(every)
     for stream in held:
         await trio.aclose_forcefully(stream)
     return sorted(set(told))
+
+
+async def silent_sockets(enemy: Enemy, size: int = VISITORS + 100) -> list[str]:
+    """Connect and say nothing, with more sockets than the server keeps at its door, and again for each it closes."""
+    held = [await enemy.open() for _ in range(size)]
+    told: set[str] = set()
+    for stream in held[:100]:
+        with trio.move_on_after(HEAD_TIMEOUT / 2):
+            told |= set(words(bytes(await stream.receive_some(200))))
+        await trio.aclose_forcefully(stream)
+        held.append(await enemy.open())
+    for stream in held:
+        await trio.aclose_forcefully(stream)
+    return sorted(told)
+
+
+async def forged_addresses(enemy: Enemy) -> list[str]:
+    """Claim to come from elsewhere, each time from somewhere else, and from nowhere."""
+    told: set[str] = set()
+    for said in ("192.0.2.1", "::1", "unknown", "1, 2, 3", ",", "\x7f" * 100, "127.0.0.1," * 500):
+        told |= set(await enemy.say(BYE, headers=f"X-Forwarded-For: {said}\r\n"))
+    return sorted(told)
 
 
 ATTACKS: Mapping[str, Attack] = {
@@ -329,6 +356,21 @@ ATTACKS: Mapping[str, Attack] = {
             bad_json("[" * 60_000, '"', ""),
             ("close 1000", "error bad_json", "error bad_message"),
         ),
-        ("more connections than there are", crowd, ("101", "503")),
+        ("silent sockets", silent_sockets, ("503",)),
+        ("more connections than there are, silent", partial(crowd, every=FIRST_WORDS), ("101",)),
+        ("more connections than there are", partial(crowd, say=ASK), ("101", "503")),
+        ("forged addresses", forged_addresses, ("close 1000",)),
+        (
+            "two keys",
+            request(lambda e: e.upgrade("Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n")),
+            ("400",),
+        ),
+        (
+            "a key that is none",
+            request(lambda e: e.upgrade().replace(b"dGhlIHNhbXBsZSBub25jZQ==", b"x")),
+            ("400",),
+        ),
+        ("an old version", request(lambda e: e.upgrade().replace(b"Version: 13", b"Version: 8")), ("426",)),
+        ("a socket without an upgrade", request(lambda e: e.get("/ws")), ("426",)),
     )
 }

@@ -72,23 +72,25 @@ class Enemy(ABC):
         await trio.aclose_forcefully(stream)
         return words(bytes(answer))
 
-    async def say(self, *frames: bytes, every: float = 0.0, then: str = "") -> list[str]:
+    async def say(self, *frames: bytes, every: float = 0.0, then: str = "", headers: str = "") -> list[str]:
         """Do the same after an upgrade, and return what follows the 101."""
-        said = await self.converse(self.upgrade() + b"".join(frames[:1]), *frames[1:], every=every, then=then)
+        upgrade = self.upgrade(headers)
+        said = await self.converse(upgrade + b"".join(frames[:1]), *frames[1:], every=every, then=then)
         assert said[:1] == ["101"], said
         return said[1:]
 
 
 class MemoryEnemy(Enemy):
-    """An attacker over memory streams."""
+    """An attacker over memory streams, from the IP address `peer` (None: this machine)."""
 
-    def __init__(self, network: Network) -> None:
+    def __init__(self, network: Network, peer: str | None = None) -> None:
         self._network = network
+        self._peer = peer
 
     async def open(self, room: int | None = None) -> PipeEnd:
         """Connect."""
         await trio.lowlevel.checkpoint()
-        return self._network.open(1 << 30 if room is None else room)
+        return self._network.open(1 << 30 if room is None else room, self._peer)
 
     async def reset(self, stream: trio.abc.HalfCloseableStream) -> None:
         """Break a connection off."""

@@ -87,7 +87,7 @@ def test_codes_are_described(api: dict[str, Any]) -> None:
     channel = api["channels"]["session"]
     assert set(channel["x-error-codes"]) == set(get_args(Error.__annotations__["code"])) == set(ERROR_CODES)
     assert set(channel["x-close-codes"]) == {str(code) for code in CLOSE_CODES}
-    assert {1000, 1001, 1007, 1008, 1009, 1011, 1012, 4401} == set(CLOSE_CODES)
+    assert {1000, 1001, 1007, 1008, 1009, 1011, 1012, 1013, 4401, 4408} == set(CLOSE_CODES)
 
 
 def test_schemas_are_draft_7(api: dict[str, Any]) -> None:

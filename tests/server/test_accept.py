@@ -10,7 +10,6 @@ import pytest
 import trio
 import trio.testing
 
-from agent.server import accept
 from agent.server.accept import ManyAtOnce
 
 
@@ -21,10 +20,10 @@ def clients() -> Iterator[ExitStack]:
         yield stack
 
 
-async def listening() -> tuple[ManyAtOnce, tuple[str, int]]:
+async def listening(at_once: int = 32) -> tuple[ManyAtOnce, tuple[str, int]]:
     """Listen on a free port; return the listener and its address."""
     (listener,) = await trio.open_tcp_listeners(0, host="127.0.0.1")
-    return ManyAtOnce(listener), listener.socket.getsockname()[:2]
+    return ManyAtOnce(listener, lambda: at_once, lambda: None), listener.socket.getsockname()[:2]
 
 
 def connect(clients: ExitStack, address: tuple[str, int], count: int) -> list[socket.socket]:
@@ -32,12 +31,9 @@ def connect(clients: ExitStack, address: tuple[str, int], count: int) -> list[so
     return [clients.enter_context(socket.create_connection(address)) for _ in range(count)]
 
 
-async def test_those_that_wait_are_given_without_a_turn_for_others(
-    clients: ExitStack, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_those_that_wait_are_given_without_a_turn_for_others(clients: ExitStack) -> None:
     """Up to a limit, after which others have their turn; each is given once, in order, and works."""
-    monkeypatch.setattr(accept, "ACCEPTED_AT_ONCE", 4)
-    listener, address = await listening()
+    listener, address = await listening(4)
     names = [each.getsockname() for each in connect(clients, address, 6)]
     given = [await listener.accept()]
     with trio.testing.assert_no_checkpoints():
@@ -99,4 +95,22 @@ async def test_running_out_of_descriptors_loses_nobody(
     given = [await listener.accept() for _ in range(3)]
     for each in given:
         await each.aclose()
+    await listener.aclose()
+
+
+async def test_when_there_are_none_left_somebody_is_asked_to_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For no other error."""
+    (real,) = await trio.open_tcp_listeners(0, host="127.0.0.1")
+    asked: list[int] = []
+    listener = ManyAtOnce(real, lambda: 1, lambda: asked.append(1))
+    for number, count in ((errno.EMFILE, 1), (errno.ENFILE, 2), (errno.ENOBUFS, 2)):
+
+        async def fail(number: int = number) -> trio.SocketStream:
+            await trio.lowlevel.checkpoint()
+            raise OSError(number, "none left")
+
+        monkeypatch.setattr(real, "accept", fail)
+        with pytest.raises(OSError, match="none left"):
+            await listener.accept()
+        assert len(asked) == count
     await listener.aclose()

@@ -1,6 +1,8 @@
 """The listening server: what each connection turns out to be, and that a fault stays in its own."""
 
 import socket
+from contextlib import AsyncExitStack
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -11,6 +13,7 @@ from structlog.testing import capture_logs
 
 from agent.config import CLOSE_TIMEOUT, TURNED_AWAY_BRIEFLY, Settings
 from agent.errors import WireClosed
+from agent.server.addresses import Addresses
 from agent.server.admission import Admission
 from agent.server.http import Contents, make_app
 from agent.server.hypercorn_edge import HttpServer
@@ -135,6 +138,7 @@ async def test_a_connection_over_the_cap_is_told_to_come_back(
     while crowded and of.turned_away.acquire():
         pass
     client, server = trio.testing.memory_stream_pair()
+    await client.send_all(UPGRADE + b"\r\n")
     await serve_stream(of, server)
     answer = await client.receive_some()
     assert answer.startswith(b"HTTP/1.1 503 ")
@@ -261,3 +265,28 @@ async def test_a_crowd_is_accepted_in_few_turns() -> None:
         nursery.cancel_scope.cancel()
     for client in clients:
         client.close()
+
+
+async def test_a_socket_counts_for_its_peer_or_for_whom_a_proxy_names() -> None:
+    """Over real sockets: this machine has no limit of its own, and as a trusted proxy it speaks for others."""
+    of, metrics = edge(size=10)
+    settings = Settings(max_connections=10, max_per_address=2, trust_proxy=("127.0.0.1",))
+    listeners = await trio.open_tcp_listeners(0, host="127.0.0.1")
+    address = listeners[0].socket.getsockname()
+    proxied = replace(
+        of,
+        admission=Admission.of(Settings(), address[1]),
+        cap=Cap.of(settings),
+        addresses=Addresses.of(settings),
+    )
+    told = []
+    async with AsyncExitStack() as clients, trio.open_nursery() as nursery:
+        await nursery.start(partial(serve, listeners, proxied))
+        for said in (b"192.0.2.1", b"192.0.2.1", b"192.0.2.1", b"192.0.2.2", b"", b"", b"", b"nowhere"):
+            stream = await clients.enter_async_context(await trio.open_tcp_stream(*address))
+            forwarded = b"X-Forwarded-For: " + said + b"\r\n" if said else b""
+            await stream.send_all(UPGRADE + forwarded + b"\r\n")
+            told.append(int((await stream.receive_some(32)).split()[1]))
+        nursery.cancel_scope.cancel()
+    assert told == [101, 101, 429, 101, 101, 101, 101, 400]
+    assert 'agent_limited_total{limit="address"} 1.0' in metrics.text().decode()

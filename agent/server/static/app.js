@@ -5,6 +5,8 @@ import { WORDS } from "/static/words.js";
 
 const BACKOFF = [500, 1000, 2000, 4000, 8000, 15000]; // ms before the next attempt; then always the last
 const UNAUTHORISED = 4401;
+const UNSPOKEN = [4408, 1013]; // nothing was asked in time, or while others waited for the place
+const COME_BACK = /come back in (\d{1,3}) s$/; // in the reason of a close frame that sends its clients away
 
 const byId = (id) => document.getElementById(id);
 const log = byId("log");
@@ -14,6 +16,7 @@ const language = byId("language");
 let socket = null;
 let attempts = 0;
 let retryAt = 0;
+let asleep = false; // closed because nothing was asked; the person's next move connects again
 let token = sessionStorage.getItem("token");
 let confirmSeconds = 30;
 let counter = 0;
@@ -46,6 +49,7 @@ function element(tag, className, text) {
 // --- the state of the session, from what was sent and what came
 
 function state() {
+  if (asleep) return "asleep";
   if (!socket || socket.readyState !== WebSocket.OPEN) return retryAt ? "disconnected" : "connecting";
   const open = [...turns.values()];
   const running = [...cards.values()].filter((card) => card.status === "confirmed");
@@ -65,7 +69,7 @@ function showState() {
   if (shown.textContent !== text) shown.textContent = text; // a status region speaks when it changes
   shown.dataset.state = now;
   byId("stop").disabled = !["buffering", "streaming", "awaiting_confirmation", "executing"].includes(now);
-  byId("send").disabled = now === "disconnected" || now === "connecting";
+  byId("send").disabled = ["disconnected", "connecting", "asleep"].includes(now);
 }
 
 // --- the list
@@ -269,6 +273,7 @@ function endCard(card, text, kind) {
 
 function connect() {
   retryAt = 0;
+  asleep = false;
   const scheme = location.protocol === "https:" ? "wss:" : "ws:";
   try {
     socket = new WebSocket(`${scheme}//${location.host}/ws`, token ? ["agent.v1", `bearer.${token}`] : ["agent.v1"]);
@@ -297,8 +302,15 @@ function disconnected(event) {
     lock(token ? words().wrongToken : "");
     return;
   }
+  if (UNSPOKEN.includes(event.code)) {
+    asleep = true;
+    showState();
+    return;
+  }
   if (words().close[event.code]) note(words().close[event.code], "problem");
-  const wait = BACKOFF[Math.min(attempts++, BACKOFF.length - 1)] * (0.75 + Math.random() / 2);
+  const told = COME_BACK.exec(event.reason);
+  const usual = BACKOFF[Math.min(attempts++, BACKOFF.length - 1)] * (0.75 + Math.random() / 2);
+  const wait = told ? (Number(told[1]) + Math.random()) * 1000 : usual;
   retryAt = Date.now() + wait;
   setTimeout(connect, wait);
   showState();
@@ -356,6 +368,8 @@ language.addEventListener("change", () => {
   localStorage.setItem("language", language.value);
   speak();
 });
+
+for (const kind of ["focus", "input"]) question.addEventListener(kind, () => asleep && connect());
 
 function grow() {
   question.style.height = "auto";

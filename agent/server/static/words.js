@@ -28,6 +28,7 @@ const en = {
   state: {
     connecting: "Connecting…",
     disconnected: "Disconnected",
+    asleep: "Paused: nothing was asked for a while. Type to connect again.",
     idle: "Ready",
     buffering: "Thinking…",
     streaming: "Answering…",
@@ -99,6 +100,7 @@ const sv = {
   state: {
     connecting: "Ansluter…",
     disconnected: "Frånkopplad",
+    asleep: "Pausad: inget har frågats på ett tag. Skriv för att ansluta igen.",
     idle: "Redo",
     buffering: "Tänker…",
     streaming: "Svarar…",

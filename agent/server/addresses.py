@@ -1,0 +1,89 @@
+"""Whom a connection counts for: limits are per address, and this says which.
+
+An IPv6 client commonly has a whole /64 to choose its addresses from, so that is one address here; this machine is one
+however it is reached. Behind a proxy that the operator trusts, the client is the rightmost address of X-Forwarded-For
+that is no trusted proxy's: each proxy adds on the right whom it saw, and what stands further left is only what the
+client says of itself. From anybody else the header says nothing and is not read.
+
+What a trusted proxy wrote and nobody can read as an address is refused. To count it for the proxy would be a way past
+every limit, or would make all of its clients one.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+
+from ..config import ADDRESSES_REMEMBERED, IPV6_PREFIX, Network, Settings, proxies
+from .sniff import Head, Refusal
+
+THIS_MACHINE = "this machine"
+_FORWARDED = b"x-forwarded-for"
+_UNREADABLE = Refusal(400, "A proxy sent an X-Forwarded-For that holds something else than addresses.")
+
+
+@dataclass(frozen=True, slots=True)
+class Addresses:
+    """The rules of one server. proxies: networks whose X-Forwarded-For counts."""
+
+    proxies: tuple[Network, ...] = ()
+
+    @classmethod
+    def of(cls, settings: Settings) -> "Addresses":
+        """Return the rules that `settings` ask for."""
+        return cls(proxies(settings.trust_proxy))
+
+    def of_peer(self, peer: str | None) -> str | None:
+        """Return whom a connection counts for before it has said anything.
+
+        peer: the IP address at the other end, or None where there is none (a stream in memory), which is this machine.
+        None is nobody in particular: a trusted proxy, which speaks for many.
+        """
+        address = None if peer is None else _parsed(peer)
+        if address is None:
+            return THIS_MACHINE
+        return None if self._trusts(address) else _counted(address)
+
+    def of_client(self, peer: str | None, head: Head) -> str | Refusal | None:
+        """Return whom a request counts for, as `of_peer` does, or why it is refused."""
+        if self.of_peer(peer) is not None:
+            return self.of_peer(peer)
+        hops = b",".join(head.values(_FORWARDED))
+        while hops:
+            hops, _, last = hops.rpartition(b",")
+            address = _parsed(_without_port(last.decode("latin-1").strip()))
+            if address is None:
+                return _UNREADABLE
+            if not self._trusts(address):
+                return _counted(address)
+        return None
+
+    def _trusts(self, address: IPv4Address | IPv6Address) -> bool:
+        return any(address in network for network in self.proxies)
+
+
+@lru_cache(ADDRESSES_REMEMBERED)
+def _counted(address: IPv4Address | IPv6Address) -> str:
+    """Return what an address is counted as."""
+    if address.is_loopback:
+        return THIS_MACHINE
+    if address.version == 4:
+        return str(address)
+    return str(ip_network((int(address), IPV6_PREFIX), strict=False))
+
+
+@lru_cache(ADDRESSES_REMEMBERED)
+def _parsed(text: str) -> IPv4Address | IPv6Address | None:
+    """Read an address; one of IPv4 written as IPv6 is one of IPv4, and an interface's name does not count."""
+    try:
+        address = ip_address(text.partition("%")[0])
+    except ValueError:
+        return None
+    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+    return mapped or address
+
+
+def _without_port(hop: str) -> str:
+    """Some proxies add the port: `192.0.2.1:80`, `[2001:db8::1]:80`."""
+    if hop.startswith("["):
+        return hop[1:].partition("]")[0]
+    return hop.partition(":")[0] if hop.count(":") == 1 else hop

@@ -1,0 +1,87 @@
+"""The stream that the WebSocket library is given in place of the client's.
+
+trio-websocket writes its pongs and close frames under a lock that its reader waits for too, so behind a slow socket
+it would stop reading, and a cancel behind a PING would go unseen. So it is given a stream whose `send_all` appends
+whole frames to the outbox and returns.
+"""
+
+from typing import Protocol
+
+import trio
+
+from .frames import POLICY, TOO_BIG, FrameMeter
+
+CLOSE = 0x88  # first byte of a close frame
+_EXCESS = {POLICY: "too many frames per second", TOO_BIG: "message in too many pieces"}
+
+
+class Carried(Protocol):
+    """The connection that a stream is for."""
+
+    def put(self, data: bytes) -> None:
+        """Queue what the library would write."""
+        ...
+
+    def put_close(self, code: int, reason: str = "") -> None:
+        """Queue a close frame, the last of all."""
+        ...
+
+    def library_closed(self) -> None:
+        """Take note that the library has closed its stream."""
+        ...
+
+
+class Carrier(trio.abc.Stream):
+    """The stream that the library sees: reads the client, but writes to the outbox and never waits for a socket."""
+
+    def __init__(self, connection: Carried, raw: trio.abc.Stream, held: bytes) -> None:
+        self.heard_at = trio.current_time()
+        self._connection = connection
+        self._raw = raw
+        self._held = held  # came with the upgrade
+        self._meter = FrameMeter()
+        self._closed = False
+
+    async def receive_some(self, max_bytes: int | None = None) -> bytes | bytearray:
+        """Return what came with the upgrade, then what the socket brings, up to too many frames."""
+        if self._closed:
+            await trio.lowlevel.checkpoint()
+            raise trio.ClosedResourceError
+        received: bytes | bytearray
+        if self._held:
+            await trio.lowlevel.checkpoint()
+            received, self._held = self._held[:max_bytes], self._held[len(self._held[:max_bytes]) :]
+        else:
+            received = await self._raw.receive_some(max_bytes)
+        if received:
+            self.heard_at = trio.current_time()
+        excess = self._meter.excess(received, self.heard_at)
+        if excess is None:
+            return received
+        self._connection.put_close(excess, _EXCESS[excess])
+        while await self._raw.receive_some(max_bytes):
+            pass  # the session is leaving; what still comes is dropped here
+        return b""
+
+    async def send_all(self, data: bytes | bytearray | memoryview) -> None:
+        """Queue whole frames; cancelled, they are queued all the same.
+
+        Raises BrokenResourceError after a close frame: the library then reads no further. Left alone it would go
+        on through what it has read, and a PING behind an oversized message would raise out of its reader.
+        """
+        self._connection.put(bytes(data))
+        if data[0] == CLOSE:
+            self._closed = True
+            raise trio.BrokenResourceError
+        await trio.lowlevel.checkpoint()
+
+    async def wait_send_all_might_not_block(self) -> None:
+        """Return: nothing here blocks."""
+        await trio.lowlevel.checkpoint()
+
+    async def aclose(self) -> None:
+        """Let the library go. The socket stays open for what waits in the outbox."""
+        if not self._closed:
+            self._closed = True
+            self._connection.library_closed()
+        await trio.lowlevel.cancel_shielded_checkpoint()
