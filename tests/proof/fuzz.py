@@ -32,7 +32,7 @@ from .corpus import CANARY, Sent, a_frame, a_head
 
 SENTENCES = 48  # more different ones than this cannot all be fixed
 SLOW = 1.0  # seconds of CPU for one input
-STATUSES = (400, 401, 403, 405, 408, 421, 431, 505)
+STATUSES = (400, 401, 403, 405, 408, 421, 426, 431, 505)
 
 RULES = (Admission.of(Settings()), Admission.of(Settings(token="a-token")))
 
