@@ -2,11 +2,11 @@
 
 Pure but for `resident`. What a process holds grows at first and for good reasons: caches fill, threads and their
 arenas come, the busiest moment so far sets a new high. So no single difference says anything. The samples are even in
-time; the process has settled where they first come near the level of the run's second half, and at half the run at
+time; the process has settled where they first stay near the level of the run's second half, and at half the run at
 the latest; from there on the slope is the median of the slopes between all pairs (Theil 1950, Sen 1968), which up to
 29 % of outliers do not move. One step up, such as the allocator's next arena, is not a leak wherever it falls: what
-is left without the largest rise between two sixths of the settled part must be too much as well. A run too short to
-tell is not judged.
+is left without the largest and the least change between two sixths of the settled part must be too much as well. A run
+too short to tell is not judged.
 """
 
 import os
@@ -35,7 +35,7 @@ PAIRS_OF = 200  # points at most of which all pairs are taken; more are thinned 
 class Growth:
     """When a process had settled, for how many seconds it was seen from then on, and its growth in bytes a minute.
 
-    steadily: the same between the medians of that time's sixths, without the largest of the five steps.
+    steadily: the same between the medians of that time's sixths, without the largest and the least of the five steps.
     """
 
     settled_at: float
@@ -68,6 +68,13 @@ class Samples:
             self._times[self._count], self._levels[self._count] = at, level
             self._count += 1
 
+    def parts(self) -> list[float]:
+        """Return the medians of PARTS equal parts of the time, or as many as there are samples."""
+        width = max(1, -(-self._count // PARTS))
+        return [
+            median(self._levels[at : min(at + width, self._count)]) for at in range(0, self._count, width)
+        ]
+
     def usual(self) -> float | None:
         """Return the median level of the later half, or None of nothing."""
         return median(self._levels[self._count // 2 : self._count]) if self._count else None
@@ -81,10 +88,17 @@ def growth(times: Sequence[float], levels: Sequence[float]) -> Growth | None:
     """Return how a level grew over time (seconds) once it had settled, or None of fewer than FEWEST samples."""
     if len(times) < FEWEST:
         return None
-    half = len(times) // 2
+    half, window = len(times) // 2, len(times) // FEWEST
     level = median(levels[half:])
     near = max(NEAR, NEAR_SHARE * level)
-    settled = next((at for at in range(half) if abs(levels[at] - level) <= near), half)
+    settled = next(
+        (
+            at and at + window // 2  # its middle, unless it was there from the start
+            for at in range(half - window)
+            if abs(median(levels[at : at + window]) - level) <= near
+        ),
+        half,
+    )
     times, levels, began = times[settled:], levels[settled:], times[0]
     return Growth(
         settled_at=times[0] - began,
@@ -105,10 +119,10 @@ def slope(times: Sequence[float], levels: Sequence[float]) -> float:
 
 
 def steadily(times: Sequence[float], levels: Sequence[float]) -> float:
-    """Return the growth per second, leaving out the largest step between the medians of PARTS equal parts."""
+    """Return the growth per second, between the medians of PARTS equal parts, without the largest and least step."""
     width = len(levels) // PARTS
     medians = [median(levels[at * width : (at + 1) * width]) for at in range(PARTS)]
-    steps = sorted(after - before for before, after in pairwise(medians))[:-1]
+    steps = sorted(after - before for before, after in pairwise(medians))[1:-1]
     return sum(steps) / (len(steps) * (times[-1] - times[0]) / PARTS)
 
 

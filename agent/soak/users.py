@@ -18,7 +18,8 @@ from .account import Account
 from .scene import Scene
 from .wire import LEAVINGS, GaveUp, Leaving, Line
 
-PATIENCE = 20.0  # seconds in which whatever was asked for must have ended
+# Seconds in which whatever was asked for must have ended: a message may wait for two actions at their deadlines.
+PATIENCE = 40.0
 HANG_UP = 8.0  # seconds in which a server that was left must hang up too
 # What was sent within these seconds before a server hung up may have crossed its close; or within twice the longest
 # that a cancel has taken, since on a crowded machine each way takes its time.

@@ -113,6 +113,9 @@ def _memory(run: Run, report: dict[str, Any]) -> list[str]:
     report["blocks_per_minute"] = None if blocks is None else round(blocks.slope)
     growth = run.resident.growth() if run.resident else None
     report["memory"] = None if growth is None else _growth(growth)
+    report["resident_mib_by_sixths"] = [
+        round(each / 2**20, 2) for each in (run.resident.parts() if run.resident else ())
+    ]
     if growth is not None and growth.leaks:
         return [f"memory grows by {growth.slope / 2**20:.2f} MiB a minute"]
     return []
@@ -123,7 +126,7 @@ def _growth(growth: Growth) -> dict[str, object]:
         "settled_after_seconds": round(growth.settled_at),
         "seen_for_seconds": round(growth.seconds),
         "mib_per_minute": round(growth.slope / 2**20, 3),
-        "mib_per_minute_without_largest_step": round(growth.steadily / 2**20, 3),
+        "mib_per_minute_without_one_step": round(growth.steadily / 2**20, 3),
         "judged": growth.judged,
     }
 

@@ -43,7 +43,7 @@ def test_what_has_settled_does_not_leak(level: Callable[[float], float]) -> None
     assert not found.leaks, found
 
 
-@pytest.mark.parametrize("per_minute", [0.15, 0.5, 5.0])
+@pytest.mark.parametrize("per_minute", [0.2, 0.5, 5.0])
 @pytest.mark.parametrize("base", [lambda at: 100.0, warming, lambda at: 150 - 40 * (at > 30)])
 def test_a_leak_is_found(per_minute: float, base: Callable[[float], float]) -> None:
     """Slow ones and fast ones, under a warm-up and after a peak; its size is told."""
@@ -71,6 +71,9 @@ def test_it_is_judged_from_where_it_has_settled() -> None:
     """Which is when it first comes near what it stays at, and half the run at the latest."""
     assert seen(warming).settled_at == pytest.approx(80, abs=15)
     assert seen(lambda at: 100 + at).settled_at == pytest.approx(300, abs=2)
+    assert seen(lambda at: warming(at) + 20 * (20 < at < 22)).settled_at > 50, (
+        "one sample near it is not settled"
+    )
     assert seen(warming, int(2 * JUDGED_AFTER) + 2).judged
 
 
@@ -95,6 +98,14 @@ def test_samples_take_their_room_at_once() -> None:
     found = samples.growth()
     assert found is not None
     assert (found.slope, found.seconds) == (0.0, 24 * 3600.0)
+    assert samples.parts() == [100 * MIB] * 6
+    assert samples.usual() == 100 * MIB
+    few = Samples(3.0)
+    assert (few.parts(), few.usual()) == ([], None)
+    for at in range(8):
+        few.add(float(at), float(at))
+    assert few.parts() == [0.5, 2.5, 4.5, 6.5]
+    assert few.usual() == 5.5
 
 
 def test_this_process_has_a_size() -> None:
