@@ -108,5 +108,6 @@ def test_commands_print_in_one_place() -> None:
         "testing/demo.py",  # cleaned
         "testing/echo.py",
         "testing/inject.py",
-        "testing/soak.py",
+        "soak/command.py",
+        "soak/phases.py",
     }
