@@ -32,6 +32,7 @@ from .config import (
 )
 from .errors import UsageError
 from .fsm import mermaid
+from .grounding.verify import read_ahead
 from .llm.open import open_model
 from .ports.action import Executor
 from .ports.brain import Brain
@@ -301,7 +302,8 @@ class App:
         chosen, settings = self._adapters, self.settings
         knowledge = chosen.knowledge
         if knowledge is None:
-            self._live = await LiveKnowledge.open(settings.kb, chosen.run_sync or Threads())
+            ahead = partial(read_ahead, binding=settings.binding)
+            self._live = await LiveKnowledge.open(settings.kb, chosen.run_sync or Threads(), ahead)
             knowledge = self._live.now
         for skipped in knowledge.skipped:
             _log.warning("file left out of the knowledge base", file=skipped.file, why=skipped.reason)

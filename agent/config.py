@@ -61,6 +61,19 @@ SUGGESTIONS_REMEMBERED = 1024  # closed suggestions a session can still answer f
 UNWIND_TIMEOUT = 2.0  # a Brain's clean-up after a cancel
 DRAIN_TIMEOUT = 25.0
 
+# --- reading the knowledge base
+FILE_BYTES = 4 * 1024 * 1024  # of one file; one that is over this or ...
+FILE_LINES = 100_000  # ... this, or takes more CPU than ...
+FILE_SECONDS = 20.0  # ... this to be cut into snippets, is left out and named
+SNIPPET_LINES = 3  # of one snippet
+SNIPPET_CHARACTERS = 3000  # of one snippet; a longer line is cited in parts
+PASSAGE_SNIPPETS = 200  # a part of a file under one heading that has more is several passages
+HEADING_CHARACTERS = 200  # of a heading that are read; and of all the headings above a snippet, ...
+CONTEXT_CHARACTERS = 400  # ... or of the header of its table, or the line that leads into its list
+READ_AGAIN_FIRST = 0.25  # until what could not be read is tried again, twice as long each time ...
+READ_AGAIN_MOST = 30.0  # ... up to this
+GIVE_UP_TIMEOUT = 0.5  # for a reader that was given up; the server then goes without it
+
 # --- a turn
 QUERY_WORDS = 12
 DRAFT_MAX = 32 * 1024

@@ -12,10 +12,11 @@ Edit TRIGGERS to add a keyword or an action.
 """
 
 import re
-import unicodedata
 from collections.abc import Iterator
+from itertools import islice
 
 from ..ports.brain import Proposal
+from ..text.words import composed
 
 TRIGGERS: dict[str, tuple[str, ...]] = {
     "schedule_callback": ("call me", "call person", "call back", "ring mig", "ring upp"),
@@ -52,8 +53,11 @@ CARRIES_ON = _set("or nor and eller och")  # after a comma, the same clause goes
 
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*|[.!?;:,()\"”“«»]|\n\s*\n")
 _CLAUSE_END = frozenset('.!?;:()"”“«»\n')
-_BEFORE_REACHES = 200  # characters read for a clause before a keyword, and after it
+_BEFORE_REACHES = 200  # characters read for a clause before a keyword, and after it ...
 _AFTER_REACHES = 80
+_WORDS_READ = 12  # ... and words of them
+_OCCURRENCES = 32  # of the keywords of one action that are looked at: what a message costs has a bound
+_NUMBERS = 64  # that may be the phone number
 _PHONE = re.compile(
     r"(?<![\w+])(?<!\w-)(?<!\d[.,])"  # not the rest of a longer token
     r"(?:\+?\(\+?\d{1,5}\)|\+?\d)"  # (08), +46, 0
@@ -66,6 +70,7 @@ _NOT_PHONE = re.compile(  # a date or a time may stand right beside a phone numb
     r"|(?:(?<=kl )|(?<=at )|(?<=klockan ))\d{1,2}[.]\d{2})(?!\d)",
     re.IGNORECASE,
 )
+_DIGIT = re.compile(r"\d")
 _QUOTED = re.compile(r"[\"“”„«»]([^\"“”„«»]+)[\"“”„«»]")
 _AFTER_COLON = re.compile(r":\s+(\S.*)", re.DOTALL)
 
@@ -77,6 +82,7 @@ def _pattern(keywords: tuple[str, ...]) -> re.Pattern[str]:
 
 
 _PATTERNS = {action: _pattern(keywords) for action, keywords in TRIGGERS.items()}
+_FIRST_WORDS = {action: {keyword.split()[0] for keyword in keywords} for action, keywords in TRIGGERS.items()}
 
 
 def proposals(text: str) -> tuple[Proposal, ...]:
@@ -86,12 +92,8 @@ def proposals(text: str) -> tuple[Proposal, ...]:
     (schedule_callback, send_sms), `text` what follows a colon or stands in quotes (send_sms), `subject` the whole
     message (create_ticket). A key is left out when the message does not hold it.
     """
-    text = unicodedata.normalize("NFC", text)
-    return tuple(
-        Proposal(action, _payload(action, text))
-        for action, pattern in _PATTERNS.items()
-        if any(not _negated(text, match) for match in pattern.finditer(text))
-    )
+    text = composed(text)
+    return tuple(Proposal(action, _payload(action, text)) for action, fire in _firing(text) if any(fire))
 
 
 def asked(text: str) -> str:
@@ -100,10 +102,27 @@ def asked(text: str) -> str:
     Both are about the action, and as words of a search they would hide what the question is about. The result may
     be empty.
     """
-    text = unicodedata.normalize("NFC", text)
-    for pattern in _PATTERNS.values():
-        text = pattern.sub(lambda match, whole=text: match.group() if _negated(whole, match) else " ", text)  # type: ignore[misc]
-    return _PHONE.sub(lambda match: " " if _is_phone(match.group()) else match.group(), text).strip()
+    text = composed(text)
+    kept: list[str] = []
+    at = 0
+    for start, end in sorted(match.span() for _, fire in _firing(text) for match in fire):
+        kept.append(text[at:start])
+        at = max(at, end)
+    text = " ".join([*kept, text[at:]])
+    if _DIGIT.search(text) is None:
+        return text.strip()
+    return _PHONE.sub(
+        lambda match: " " if _is_phone(match.group()) else match.group(), text, count=_NUMBERS
+    ).strip()
+
+
+def _firing(text: str) -> Iterator[tuple[str, Iterator[re.Match[str]]]]:
+    """Yield each action with those of its keywords in a text that are not negated, among the first _OCCURRENCES."""
+    folded = text.casefold()
+    for action, pattern in _PATTERNS.items():
+        if any(word in folded for word in _FIRST_WORDS[action]):
+            found = islice(pattern.finditer(text), _OCCURRENCES)
+            yield action, (match for match in found if not _negated(text, match))
 
 
 def _payload(action: str, text: str) -> dict[str, str]:
@@ -117,9 +136,10 @@ def _payload(action: str, text: str) -> dict[str, str]:
 
 def _phone(text: str) -> str:
     """Return the phone number that `text` holds, as written; one that starts with + or 0 before any other."""
-    found = [
-        match.group() for match in _PHONE.finditer(_NOT_PHONE.sub("|", text)) if _is_phone(match.group())
-    ]
+    if _DIGIT.search(text) is None:
+        return ""
+    numbers = islice(_PHONE.finditer(_NOT_PHONE.sub("|", text)), _NUMBERS)
+    found = [match.group() for match in numbers if _is_phone(match.group())]
     return next((phone for phone in found if phone.lstrip("(")[0] in "+0"), found[0] if found else "")
 
 
@@ -135,7 +155,10 @@ def _message(text: str, phone: str) -> str:
 
 
 def _negated(text: str, keyword: re.Match[str]) -> bool:
-    return _negated_before(_clause_before(text[: keyword.start()])) or _negated_after(text[keyword.end() :])
+    before = text[max(0, keyword.start() - _BEFORE_REACHES) : keyword.start()]
+    return _negated_before(_clause_before(before)) or _negated_after(
+        text[keyword.end() : keyword.end() + _AFTER_REACHES]
+    )
 
 
 def _words(text: str) -> Iterator[str]:
@@ -143,44 +166,50 @@ def _words(text: str) -> Iterator[str]:
         yield match.group().casefold()
 
 
-def _clause_before(text: str) -> list[str]:
-    """Return the words of the clause that `text` ends in, nearest first.
+def _words_backwards(text: str) -> Iterator[str]:
+    """Yield the words of a text from its end; what is a word backwards is one."""
+    for match in _WORD.finditer(text.replace("’", "'")[::-1]):
+        yield match.group()[::-1].casefold()
+
+
+def _clause_before(text: str) -> Iterator[str]:
+    """Yield the words of the clause that `text` ends in, nearest first.
 
     A comma ends the clause unless it belongs to a list ("call, text, or sms").
     """
-    words: list[str] = []
-    item: list[str] = []  # the words since the last comma
+    last, words = "", 0  # the last word since a comma, and how many there were
     in_list = False
-    for word in reversed(list(_words(text[-_BEFORE_REACHES:]))):
+    for word in _words_backwards(text):
         if word[0] in _CLAUSE_END:
-            break
+            return
         if word != ",":
-            words.append(word)
-            item.append(word)
+            last = word
+            words += 1
+            yield word
             continue
-        in_list = bool(item) and (item[-1] in CARRIES_ON or (in_list and len(item) == 1))
+        in_list = words > 0 and (last in CARRIES_ON or (in_list and words == 1))
         if not in_list:
-            break
-        item = []
-    return words
+            return
+        words = 0
 
 
-def _negated_before(nearest_first: list[str]) -> bool:
+def _negated_before(nearest_first: Iterator[str]) -> bool:
     only_fillers = True
-    for distance, word in enumerate(nearest_first):
+    for distance, word in enumerate(islice(nearest_first, _WORDS_READ)):
         if word in EXCLUDERS and only_fillers:
             return True
         if word in NEGATORS and distance <= NEGATOR_REACH:
-            asked = nearest_first[distance + 1 : distance + 2]
-            return not (asked and asked[0] in ASKING)
+            return next(nearest_first, "") not in ASKING
         if word in NEW_START and not (word in FILLERS and only_fillers):
             return False
         only_fillers = only_fillers and word in FILLERS
+        if distance >= NEGATOR_REACH and not only_fillers:
+            return False
     return False
 
 
 def _negated_after(text: str) -> bool:
-    for word in _words(text[:_AFTER_REACHES]):
+    for word in islice(_words(text), _WORDS_READ):
         if word in LATE_NEGATORS:
             return True
         if word not in FOLLOWERS:

@@ -86,7 +86,8 @@ def above(passage: Passage) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=KEPT)
-def _rows(text: str) -> _Rows:
+def rows_of(text: str) -> _Rows:
+    """Return the rows of a snippet's text, from the cache when it was read before."""
     return _Rows(text)
 
 
@@ -98,7 +99,7 @@ def bound(said: str, found: Sequence[Token], text: str, mask: int, headings: Seq
     """
     if not mask:
         return 0
-    rows = _rows(text)
+    rows = rows_of(text)
     cuts = [0, *(match.end() for match in _CUT.finditer(said))]
     ends = [*cuts[1:], len(said)]
     context = rows.header.union(*[names_of(heading) for heading in headings])

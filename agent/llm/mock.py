@@ -42,7 +42,9 @@ class MockModel:
         self._seed = seed
         self._hallucinate = hallucinate
         self._delay = delay
-        self._elsewhere = phrases(elsewhere)
+        self._elsewhere = (
+            phrases(elsewhere) if hallucinate else ()
+        )  # of a large knowledge base that takes a while
         self._ask_below = ask_below
 
     async def stream(self, prompt: Prompt, evidence: Sequence[Hit]) -> AsyncGenerator[Delta, None]:

@@ -14,7 +14,7 @@ from ..ports.search import Hit, Lang, Passage, Snippet
 _COLUMNS = 4  # of a row, besides the first, that are told
 _SENTENCES = 2  # of a snippet
 _LIST_MARKER = re.compile(r"^\s*(?:[-*+>]\s+|\d+[.)]\s+)+")
-_LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
+_LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()]*\)")
 _EMPHASIS = re.compile(r"\*{1,3}|`+")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[^\W\d_])")
 _PLAIN_NAME = re.compile(r"[^\W\d_]+(?:[ '’-][^\W\d_]+)*")
@@ -108,14 +108,7 @@ def _row(snippet: Snippet, passage: Passage) -> str:
 
 
 def _header(row: Snippet, passage: Passage) -> list[str]:
-    """Return the column names of a row's table: the row that stands two lines, a rule between, above the first."""
-    below = row
-    for snippet in reversed(passage.snippets):
-        if snippet.first >= below.first:
-            continue
-        if not _is_row(snippet) or below.first - snippet.last > 2:
-            break
-        if below.first - snippet.last == 2:
-            return _cells(snippet)
-        below = snippet
-    return []
+    """Return the column names of a row's table: its header is the nearest one above it, with as many cells."""
+    above = [header for header in passage.headers if header.first < row.first]
+    names = _cells(above[-1]) if above else []
+    return names if len(names) == len(_cells(row)) else []

@@ -21,19 +21,21 @@ class Snippet:
     last: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Passage:
-    """The part of a file under one heading.
+    """The part of a file under one heading, or a stretch of PASSAGE_SNIPPETS of a longer one; equal to no other.
 
     headings: the headings above it, outermost first.
     lang: the language its text is in.
     snippets: its citable pieces, in the order of the file.
+    headers: the header rows of the tables that its rows stand in, which may be those of an earlier stretch.
     """
 
     file: str
     headings: tuple[str, ...]
     lang: Lang
     snippets: tuple[Snippet, ...]
+    headers: tuple[Snippet, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

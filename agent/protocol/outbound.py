@@ -14,7 +14,7 @@ class _Frame(msgspec.Struct, frozen=True, tag_field="type", rename="camel", omit
 
 
 class Citation(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A source: 1 to 3 lines as they stand in `file`; `lines` are their first and last line numbers."""
+    """A source: 1 to 3 lines as they stand in `file`, or a part of a long one; `lines` are the first and the last."""
 
     file: str
     snippet: str

@@ -12,15 +12,17 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from agent.ports.search import Lang
 
-from .chunk import Piece, chunk
-from .load import Document, read_folder
+from .chunk import Piece, pieces_of
+from .load import Document, Skipped, read_folder
 from .statements import Reader, Statement
 
 _SAYS_ENOUGH = 2  # words from which a statement says by itself what it is about
+_OVER = ("is larger", "has more", "takes more")  # begin the reasons of a file over a bound
 _COMPARED = 100  # statements of one frame that each further one is compared with
 
 
@@ -42,23 +44,24 @@ def check(folder: Path) -> tuple[Finding, ...]:
     Raises `agent.errors.UsageError` when `folder` is no folder. Blocks.
     """
     loaded = read_folder(folder)
-    found = [
-        Finding(
-            "oversized" if skipped.reason.startswith("is larger") else "unreadable",
-            (skipped.file,),
-            skipped.reason,
-        )
-        for skipped in loaded.skipped
-    ]
+    left_out = list(loaded.skipped)
+    empty: list[Finding] = []
     pieces: list[Piece] = []
     for document in loaded.documents:
-        cut = chunk(document.file, document.text)
-        if not cut:
-            found.append(Finding("empty", (document.file,), "has nothing in it that can be cited"))
-        pieces.extend(cut)
-    found.extend(_duplicates(loaded.documents))
-    found.extend(contradictions(pieces))
-    return tuple(found)
+        cut = pieces_of(document)
+        if isinstance(cut, Skipped):
+            left_out.append(cut)
+        elif cut:
+            pieces.extend(cut)
+        else:
+            empty.append(Finding("empty", (document.file,), "has nothing in it that can be cited"))
+    found = [
+        Finding(
+            "oversized" if skipped.reason.startswith(_OVER) else "unreadable", (skipped.file,), skipped.reason
+        )
+        for skipped in left_out
+    ]
+    return (*found, *empty, *_duplicates(loaded.documents), *contradictions(pieces))
 
 
 def _duplicates(documents: Iterable[Document]) -> Iterator[Finding]:
@@ -89,7 +92,7 @@ def _disagreeing(alike: Sequence[Statement]) -> Iterator[Finding]:
     """Yield each of some statements of one frame that contradicts an earlier one."""
     earlier: dict[tuple[object, ...], Statement] = {}
     for said in alike:
-        for other in list(earlier.values())[:_COMPARED]:
+        for other in islice(earlier.values(), _COMPARED):
             if said.file != other.file and _same_subject(said, other):
                 differing = _differing(said, other)
                 if differing is not None:

@@ -22,6 +22,7 @@ from agent.ports.search import Lang
 from agent.text.words import words
 
 from .chunk import Piece
+from .effort import Effort
 from .tables import is_function_word, known_words
 from .vocabulary import Vocabulary
 
@@ -53,12 +54,19 @@ class Index:
     """
 
     def __init__(
-        self, pieces: Iterable[Piece], *, after: "Index | None" = None, gone: Collection[str] = frozenset()
+        self,
+        pieces: Iterable[Piece],
+        *,
+        after: "Index | None" = None,
+        gone: Collection[str] = frozenset(),
+        effort: Effort | None = None,
     ) -> None:
         """Index `pieces`; with `after`, what that index holds too, without the pieces of the files `gone`.
 
-        `after` can be searched on as before, but there can be no second index after it.
+        `after` can be searched on as before, but there can be no second index after it, also when this one is not
+        finished: it raises `agent.retrieval.effort.GivenUp` when `effort` was given up.
         """
+        effort = effort or Effort()
         self._schema: tantivy.Schema = after._schema if after else _schema()
         self._tantivy: tantivy.Index = after._tantivy if after else _tantivy(self._schema)
         self.pieces: tuple[Piece, ...] = after.pieces if after else ()
@@ -73,18 +81,22 @@ class Index:
         self.live: int = after.live if after else 0
         added = [piece for piece in pieces if piece.searchable]
         writer = self._tantivy.writer(_HEAP_LARGE if len(added) > _LARGE else _HEAP_SMALL, 1)
-        self._forget(gone, writer)
-        self._fill(added, writer)
+        self._forget(gone, writer, effort)
+        self._fill(added, writer, effort)
+        for vocabulary in self.vocabularies.values():
+            vocabulary.settle()
+        effort.look()
         writer.commit()
         writer.wait_merging_threads()
         self._tantivy.reload()
         self._searcher = self._tantivy.searcher()
         self._numbers = self._number()
 
-    def _forget(self, gone: Collection[str], writer: tantivy.IndexWriter) -> None:
+    def _forget(self, gone: Collection[str], writer: tantivy.IndexWriter, effort: Effort) -> None:
         """Take the pieces of files out of the index and of what is known of words."""
         lost: dict[Lang, list[list[str]]] = {lang: [] for lang in LANGS}
         for number, piece in enumerate(self.pieces if gone else ()):
+            effort.look()
             if piece.snippet.file in gone and self.stems[number]:
                 lost[piece.passage.lang].append((self.stems[number] + self.stems_above[number]).split())
                 self.stems[number] = self.stems_above[number] = ""
@@ -94,10 +106,11 @@ class Index:
         for file in gone:
             writer.delete_documents_by_term("file", file)
 
-    def _fill(self, added: Sequence[Piece], writer: tantivy.IndexWriter) -> None:
+    def _fill(self, added: Sequence[Piece], writer: tantivy.IndexWriter, effort: Effort) -> None:
         """Write pieces, with one thread and a bounded heap."""
         known: dict[str, list[str]] = {}
         for number, piece in enumerate(added, len(self.pieces)):
+            effort.look()
             lang = piece.passage.lang
             for text in (piece.above, piece.context):
                 if text not in known:

@@ -2,19 +2,22 @@
 
 Strategy: walk the folder in a fixed order, without following a symbolic link (it could lead out of the folder),
 and read each `*.md` that is not too large and is UTF-8. What cannot be used is left out and named, with the reason,
-so that one bad file never keeps the server from starting. Everything here blocks: call it through `run_sync`.
+so that one bad file never keeps the server from starting. What the system could not read this time (too many open
+files, a disk that failed) is told from what cannot be used. Everything here blocks: call it through `run_sync`.
 """
 
+import errno
 import os
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from agent.config import FILE_BYTES
 from agent.errors import UsageError
 
-FILE_MAX = 4 * 1024 * 1024
-"""Bytes of one markdown file; a larger one is skipped and named."""
+GONE = frozenset((errno.ENOENT, errno.ENOTDIR))
+"""Errors of the system that say that there is nothing; after any other one, what is there may be read another time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +30,14 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A file that was left out, and why, in a few words for the operator."""
+    """A file or folder that cannot be used, and why, in a few words for the operator.
+
+    passing: it could not be read this time, which may be over the next time.
+    """
 
     file: str
     reason: str
+    passing: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +48,7 @@ class Loaded:
     skipped: tuple[Skipped, ...]
 
 
-def load(folder: Path, limit: int = FILE_MAX) -> Loaded:
+def load(folder: Path, limit: int = FILE_BYTES) -> Loaded:
     """Read every markdown file below `folder`; files of more than `limit` bytes are skipped.
 
     Raises `agent.errors.UsageError`, one line that names the folder, when it is not there or holds no markdown
@@ -61,79 +68,77 @@ def nothing_to_read(folder: Path, skipped: int) -> UsageError:
     )
 
 
-def read_folder(folder: Path, limit: int = FILE_MAX) -> Loaded:
+def read_folder(folder: Path, limit: int = FILE_BYTES) -> Loaded:
     """Do what `load` does, also for a folder without anything that can be read.
 
     Raises `agent.errors.UsageError` when it is not there.
     """
     documents: list[Document] = []
     skipped: list[Skipped] = []
-    for path in markdown_files(folder):
-        read = read_file(folder, path, limit)
-        if isinstance(read, Skipped):
-            skipped.append(read)
-        else:
+    for found in markdown_files(folder):
+        read = found if isinstance(found, Skipped) else read_file(folder, found, limit)
+        if isinstance(read, Document):
             documents.append(read)
+        elif read is not None:
+            skipped.append(read)
     return Loaded(tuple(documents), tuple(skipped))
 
 
-def markdown_files(folder: Path) -> Iterator[Path]:
-    """Yield the paths of the markdown files, sorted; hidden folders and links to folders are not entered.
+def markdown_files(folder: Path) -> Iterator[str | Skipped]:
+    """Yield the paths of the markdown files below a folder, sorted; hidden folders and links to them are not entered.
 
-    Raises `agent.errors.UsageError` when `folder` is not there.
+    Paths begin with `folder`. Then come the folders that could not be listed.
+    Raises `agent.errors.UsageError` when `folder` is not there or cannot be listed.
     """
     if not folder.is_dir():
         what = "is not a folder" if folder.exists() else "does not exist"
         raise UsageError(f"the knowledge base {folder} {what}; point to a folder of markdown files with --kb")
-    for root, folders, files in os.walk(folder, followlinks=False):
+    failed: list[OSError] = []
+    for root, folders, files in os.walk(os.fspath(folder), onerror=failed.append, followlinks=False):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(files):
             if name.lower().endswith(".md"):
-                yield Path(root, name)
+                yield os.path.join(root, name)
+    for error in failed:
+        if error.filename == os.fspath(folder):
+            raise UsageError(
+                f"the knowledge base {folder} cannot be listed: {_words(error)}; let this user read it, or use --kb"
+            )
+        if error.errno not in GONE:
+            below = f"{cited(folder, error.filename)}/" if error.filename else "kb/"
+            yield Skipped(below, f"cannot be listed: {_words(error)}", passing=True)
 
 
-def read_file(folder: Path, path: Path, limit: int = FILE_MAX) -> Document | Skipped:
-    """Read one file of the knowledge base in `folder`, or say why not."""
-    name = _utf8("kb/" + path.relative_to(folder).as_posix())
-    read = _read(path, limit)
-    return Skipped(name, read.reason) if read.reason else Document(name, read.text)
-
-
-@dataclass(frozen=True, slots=True)
-class _Read:
-    """The text of a file, or the reason why there is none."""
-
-    text: str = ""
-    reason: str = ""
-
-
-def _read(path: Path, limit: int) -> _Read:
-    """Read one file, or say why not."""
+def read_file(folder: Path, path: str, limit: int = FILE_BYTES) -> Document | Skipped | None:
+    """Return one file of the knowledge base in `folder`, why it cannot be used, or None when it is gone."""
+    name = cited(folder, path)
     try:
         # O_NOFOLLOW and O_NONBLOCK: a link could lead out of the folder, a pipe would wait for ever.
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except OSError as error:
-        return _Read(reason="is a symbolic link" if path.is_symlink() else _sentence(error))
-    with open(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            return _Read(reason="is not a regular file")
-        try:
+        with open(descriptor, "rb") as file:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                return Skipped(name, "is not a regular file")
             data = file.read(limit + 1)
-        except OSError as error:
-            return _Read(reason=_sentence(error))
+    except OSError as error:
+        if error.errno in GONE:
+            return None
+        if error.errno == errno.ELOOP:
+            return Skipped(name, "is a symbolic link")
+        return Skipped(name, f"cannot be read: {_words(error)}", passing=True)
     if len(data) > limit:
-        return _Read(reason=f"is larger than {limit} bytes")
+        return Skipped(name, f"is larger than {limit} bytes")
     try:
-        return _Read(text=data.decode("utf-8-sig"))
+        return Document(name, data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
-        return _Read(reason=f"is not UTF-8 (byte {error.start})")
+        return Skipped(name, f"is not UTF-8 (byte {error.start})")
 
 
-def _sentence(error: OSError) -> str:
+def _words(error: OSError) -> str:
     """Return the system's words for an error, without the path."""
-    return f"cannot be read: {(error.strerror or 'unknown error').lower()}"
+    return (error.strerror or "unknown error").lower()
 
 
-def _utf8(name: str) -> str:
-    """Return a file name that can be sent: bytes that are not UTF-8 become replacement marks."""
-    return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+def cited(folder: Path, path: str) -> str:
+    """Return how a file in `folder` is cited; bytes of its name that are not UTF-8 become replacement marks."""
+    below = "kb/" + os.path.relpath(path, folder).replace(os.sep, "/")
+    return below.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

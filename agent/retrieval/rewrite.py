@@ -15,6 +15,9 @@ from agent.text.words import words
 from .tables import Synonyms, is_function_word, stop_words, synonyms
 from .vocabulary import Vocabulary
 
+GUESSED = 3
+"""Unknown words of a question, up to which it is looked for known ones that they stand for: that is what costs most."""
+
 _ADDED = 2  # synonyms for one word
 _READ = 400  # words of a question that are read
 _WORD_MAX = 40  # letters of a word that are read
@@ -31,7 +34,7 @@ def rewrite(question: str, lang: Lang, vocabulary: Vocabulary | None = None) -> 
     subject = list(dict.fromkeys(subject_words(said, lang)))
     if len(subject) > QUERY_WORDS:
         subject = _essence(subject, vocabulary)
-    kept = list(dict.fromkeys(_correct(word, table, vocabulary) for word in subject))
+    kept = list(dict.fromkeys(_corrected(subject, table, vocabulary)))
     groups = dict.fromkeys(group for word in kept if (group := table.group(word)) is not None)
     groups.update(dict.fromkeys(_phrases(said, table)))
     for group in groups:
@@ -45,8 +48,8 @@ def _essence(subject: list[str], vocabulary: Vocabulary | None) -> list[str]:
 
     A long message tells a story around its question, and the story is rarely in the index.
     """
-    known = [word for word in subject if vocabulary is not None and vocabulary.knows(word)]
-    chosen = set((known + [word for word in subject if word not in known])[:QUERY_WORDS])
+    known = {word for word in subject if vocabulary is not None and vocabulary.knows(word)}
+    chosen = set(sorted(subject, key=lambda word: word not in known)[:QUERY_WORDS])
     return [word for word in subject if word in chosen]
 
 
@@ -65,15 +68,25 @@ def subject_words(said: list[str], lang: Lang) -> list[str]:
 
 def _phrases(said: list[str], table: Synonyms) -> Iterator[int]:
     """Yield the groups whose phrases stand in the question."""
+    runs = {
+        tuple(said[at : at + size])
+        for size in {len(phrase) for phrase in table.phrases}
+        for at in range(len(said) - size + 1)
+    }
     for phrase, group in table.phrases.items():
-        if phrase[0] in said and any(
-            tuple(said[at : at + len(phrase)]) == phrase for at in range(len(said) - len(phrase) + 1)
-        ):
+        if phrase in runs:
             yield group
 
 
-def _correct(word: str, table: Synonyms, vocabulary: Vocabulary | None) -> str:
-    """Return the known word that a misspelt one stands for; a word with synonyms is spelt right."""
-    if vocabulary is None or table.group(word) is not None:
-        return word
-    return vocabulary.correct(word)
+def _corrected(subject: list[str], table: Synonyms, vocabulary: Vocabulary | None) -> Iterator[str]:
+    """Yield the words, and in place of a misspelt one the known one that it stands for, for the first few of them.
+
+    A word with synonyms is spelt right.
+    """
+    tried = 0
+    for word in subject:
+        if vocabulary is None or tried == GUESSED or table.group(word) is not None or vocabulary.knows(word):
+            yield word
+        else:
+            tried += 1
+            yield vocabulary.correct(word)

@@ -13,7 +13,7 @@ from agent.ports.search import Hit, Lang, Passage
 from agent.text.words import words
 
 from . import rewrite as rewriting
-from .chunk import chunk
+from .chunk import Piece, pieces_of
 from .fuse import fuse
 from .index import LANGS, Index
 from .load import Document, Skipped
@@ -109,10 +109,16 @@ class KnowledgeBase:
     def build(cls, documents: Iterable[Document], skipped: Sequence[Skipped] = ()) -> "KnowledgeBase":
         """Chunk and index documents. Blocks for the time of it: some ms for a hundred files."""
         read_tables()
-        pieces = [piece for document in documents for piece in chunk(document.file, document.text)]
-        # By identity: the hash of a passage reads every line of it.
-        passages = {id(piece.passage): piece.passage for piece in pieces}
-        return cls(Index(pieces), tuple(passages.values()), skipped)
+        pieces: list[Piece] = []
+        left_out = list(skipped)
+        for document in documents:
+            cut = pieces_of(document)
+            if isinstance(cut, Skipped):
+                left_out.append(cut)
+            else:
+                pieces += cut
+        passages = dict.fromkeys(piece.passage for piece in pieces)
+        return cls(Index(pieces), tuple(passages), left_out)
 
     @property
     def snippets(self) -> int:
@@ -163,8 +169,11 @@ class KnowledgeBase:
         concepts: list[_Concept] = []
         forms: dict[str, float] = {}
         of_group: dict[int, _Concept] = {}
+        guessed = 0
         for word in said:
-            variants = vocabulary.variants(word)
+            known_word = vocabulary.knows(word)
+            guessed += not known_word
+            variants = vocabulary.variants(word) if known_word or guessed <= rewriting.GUESSED else ()
             if len(word) < _TELLING and not variants:
                 continue
             asked = (word, *(variant.word for variant in variants if variant.weight >= _SURE))

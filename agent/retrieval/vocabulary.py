@@ -3,11 +3,12 @@
 Strategy: a query word that the index knows is looked up by its stem. One that it does not know is, in this order,
 a known word misspelt by one letter (two for long words), a compound of known words ("standardpaketet"), or the
 beginning of longer known words ("leverans" for "leveranstid"). Neighbours at distance one are generated and looked
-up, which does not depend on the size of the vocabulary; distance two looks only at words of the same first
-two letters.
+up, which does not depend on the size of the vocabulary. For the rest the words are kept sorted, and only so many of
+those that begin alike are looked at, the nearest in the alphabet: what a word costs has a bound, whatever the index.
 """
 
 import math
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -27,7 +28,9 @@ _CORRECTED = 6  # letters from which a word is replaced outright
 _PART = 4  # letters of a part of a compound
 _BEGINS = 5  # letters that two words have to begin with alike
 _VARIANTS = 6
-_SCAN_MAX = 400  # words compared at distance two
+_SCANNED = 1_000  # words of the same beginning that a word may be misspelt from, ...
+_COMPARED = 60  # ... the nearest of them, compared letter by letter, and ...
+_BEGUN = 400  # ... those that it may be the beginning of
 
 _ALIKE = 0.9  # how surely a word stands for another one that begins alike, when it is all they are
 _SHARED = 0.6  # least share of a word's letters that two words that begin alike have in common
@@ -60,7 +63,10 @@ class Vocabulary:
         self._analyze = _stemmer(lang)
         self._stems: dict[str, str] = {}  # word -> stem, of the words added
         self._df: Counter[str] = Counter()  # stem -> number of snippets
-        self._by_start: dict[str, list[str]] = {}  # first two letters -> words
+        self._sorted: list[
+            str
+        ] = []  # the words that another one is compared with; never changed, but replaced
+        self._learnt: list[str] = []  # those that were met since it was sorted
         self._documents = 0
 
     def add(self, words: Iterable[str]) -> list[str]:
@@ -86,25 +92,32 @@ class Vocabulary:
             return
         for stem in gone:
             del self._df[stem]
+        self.settle()
         for word in [word for word, stem in self._stems.items() if stem in gone]:
             del self._stems[word]
-            if word in (start := self._by_start.get(word[:2], [])):
-                start.remove(word)
+        self._sorted = [word for word in self._sorted if word in self._stems]
 
     def copy(self) -> "Vocabulary":
         """Return another one with the same words; the two can be used by two threads."""
         other = Vocabulary(self.lang, self._ordinary)
         other._stems = dict(self._stems)
         other._df = Counter(self._df)
-        other._by_start = {start: list(words) for start, words in self._by_start.items()}
+        self.settle()
+        other._sorted = self._sorted
         other._documents = self._documents
         return other
+
+    def settle(self) -> None:
+        """Sort in what was added, so that the first look-up has not to."""
+        if self._learnt:
+            self._sorted = sorted(self._sorted + self._learnt)
+            self._learnt = []
 
     def _learn(self, word: str) -> str:
         """Note a word that was not met before."""
         stem = self._stems[word] = self.stem(word)
         if len(word) >= _SPELLED and not word[0].isdigit():
-            self._by_start.setdefault(word[:2], []).append(word)
+            self._learnt.append(word)
         return stem
 
     def stem(self, word: str) -> str:
@@ -161,11 +174,28 @@ class Vocabulary:
         return sorted(near, key=lambda other: (-self._df[self._stems[other]], other))[:3]
 
     def _near(self, word: str) -> list[str]:
-        """Return the known words with the same two first letters and about the same length."""
-        start = self._by_start.get(word[:2], ())
-        return [
-            other for other in start if abs(len(other) - len(word)) <= 2 and len(other) >= _SPELLED_TWICE - 1
-        ][:_SCAN_MAX]
+        """Return the known words with the same two first letters, about the same length, and few other letters."""
+        letters = set(word)
+        found = [
+            (others, other)
+            for other in self._begin(word[:2], word, _SCANNED)
+            if -2 <= len(other) - len(word) <= 2
+            and len(other) >= _SPELLED_TWICE - 1
+            # A replacement adds one letter and takes one away.
+            and (others := len(letters.symmetric_difference(other))) <= 4
+        ]
+        found.sort()
+        return [other for _, other in found[:_COMPARED]]
+
+    def _begin(self, start: str, word: str, limit: int) -> list[str]:
+        """Return at most `limit` of the words that begin with `start`, those around `word` in the alphabet."""
+        self.settle()
+        first, last = bisect_left(self._sorted, start), bisect_left(self._sorted, start + "\U0010ffff")
+        if last - first > limit:
+            at = bisect_left(self._sorted, word, first, last)
+            first = min(max(first, at - limit // 2), last - limit)
+            last = first + limit
+        return self._sorted[first:last]
 
     def _compound(self, word: str) -> list[Variant]:
         """Return the known parts that a compound begins and ends with, the surer the more of it they make up."""
@@ -190,11 +220,12 @@ class Vocabulary:
         """Return known words that begin as the word does: another inflection, or a compound it begins."""
         stem = self.stem(word)
         least = max(_BEGINS, math.ceil(_SHARED * len(word)))
+        if len(stem) >= _BEGINS:
+            least = min(least, len(stem))
         found = []
-        for other in self._by_start.get(word[:2], ()):
+        for other in self._begin(word[:least], word, _BEGUN) if len(word) >= least else ():
             shared = _shared_start(word, other)
-            if shared >= least or (len(stem) >= _BEGINS and shared >= len(stem)):
-                found.append((shared / max(len(word), min(len(other), len(word) + 4)), other))
+            found.append((shared / max(len(word), min(len(other), len(word) + 4)), other))
         found.sort(key=lambda entry: (-entry[0], entry[1]))
         return [Variant(self._stems[other], _ALIKE * share, other) for share, other in found[:_VARIANTS]]
 

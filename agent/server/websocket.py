@@ -23,6 +23,7 @@ from hashlib import sha1
 from math import inf
 from typing import Protocol, TypeAlias
 
+import structlog
 import trio
 from trio_websocket import ConnectionClosed, WebSocketConnection
 from wsproto import ConnectionType, WSConnection
@@ -33,14 +34,17 @@ from ..errors import WireClosed
 from ..session.outbox import Outbox
 from .admission import SUBPROTOCOL
 from .carrier import CLOSE, Carrier
-from .frames import TOO_BIG
+from .frames import POLICY, TOO_BIG
 from .sniff import Head, hang_up
+
+_log = structlog.get_logger("agent.server")
 
 GOING_DOWN, TRY_AGAIN = 1012, 1013  # with these a client is told when to come back
 TEXT, BINARY, PING = 0x81, 0x82, 0x89  # first byte of an unfragmented frame
 ABNORMAL, PROTOCOL_ERROR, INVALID_TEXT = 1006, 1002, 1007
 _REASON_MAX = 123  # bytes of a close frame's reason: a control frame's 125 less the code
 _FAULTS = {PROTOCOL_ERROR: "protocol error", INVALID_TEXT: "invalid UTF-8"}
+_TOO_MUCH = "too much waits to be sent: read faster, or ask for less at a time"
 _KEY_SUFFIX = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"  # RFC 6455, section 1.3
 _RESET = struct.pack(
     "ii", 1, 0
@@ -87,13 +91,13 @@ class Connection:
     """An accepted WebSocket (implements `agent.ports.wire.Wire`).
 
     host: what the server decides about this client.
-    outbox: everything that waits to be written; overflowing it aborts the connection.
+    outbox: everything that waits to be written; overflowing it closes the connection with 1008.
     agent_v1: whether the client offered the subprotocol `agent.v1`.
     aborted: whether the connection was dropped without a close frame.
     """
 
     def __init__(self, stream: trio.abc.Stream, head: Head, host: Host | None = None) -> None:
-        self.outbox = Outbox(self.abort)
+        self.outbox = Outbox(self._overflowed)
         self.agent_v1 = SUBPROTOCOL in head.subprotocols
         self.aborted = False
         self._host = host or AnyHost()
@@ -209,6 +213,11 @@ class Connection:
         elif self._nursery is not None:
             self._nursery.start_soon(trio.aclose_forcefully, self._raw)
 
+    def _overflowed(self, over: str, waited: int) -> None:
+        """More waits than is allowed: nothing of it is sent, and the client is told why if its socket takes that."""
+        _log.warning("connection closed, too much waits for its client", over=over, bytes=waited)
+        self.put_close(POLICY, _TOO_MUCH)
+
     def put(self, data: bytes) -> None:
         """Queue what the library or we would write; nothing follows a close frame."""
         self.outbox.put(data)
@@ -296,7 +305,7 @@ async def serve_websocket(
     try:
         await connection.run(handler)
     finally:
-        connection.aborted = True
+        connection.abort()
         await trio.aclose_forcefully(stream)
 
 

@@ -31,12 +31,13 @@ class Chunk:
 class Outbox:
     """The frames that wait for one client's socket.
 
-    overflow: called once when more waits than is allowed; the owner then drops the connection.
+    overflow: called once, with what was over its bound ("frames" or "bytes") and how many bytes waited, when more
+    waits than is allowed. All of it is gone by then, and the last word may still be put: the owner closes.
     """
 
     __slots__ = ("_bytes", "_chunks", "_closed", "_deltas", "_overflow", "_room", "_turn", "_wake")
 
-    def __init__(self, overflow: Callable[[], None]) -> None:
+    def __init__(self, overflow: Callable[[str, int], None]) -> None:
         self._chunks: deque[Chunk] = deque()
         self._bytes = 0
         self._deltas = 0  # waiting deltas; they are all of the turn `_turn`
@@ -115,6 +116,10 @@ class Outbox:
         self._chunks.append(chunk)
         self._bytes += len(chunk.data)
         self._wake.set()
-        if len(self._chunks) - self._deltas > OUTBOX_FRAMES or self._bytes > OUTBOX_BYTES:
+        over = "frames" if len(self._chunks) - self._deltas > OUTBOX_FRAMES else "bytes"
+        if over == "frames" or self._bytes > OUTBOX_BYTES:
+            waited, self._bytes = self._bytes, 0
+            self._chunks.clear()
+            self._deltas = self._turn = 0
+            self._overflow(over, waited)
             self.close()
-            self._overflow()

@@ -211,8 +211,10 @@ class Session:
             with trio.move_on_after(CLOSE_TIMEOUT):
                 await self._wire.close(self._closing.code, self._closing.reason)
         self._outbox.close()
-        with trio.move_on_after(FLUSH_TIMEOUT):
+        with trio.move_on_after(FLUSH_TIMEOUT) as late:
             await self._flushed.wait()
+        if late.cancelled_caught:  # the writer is in the middle of a frame, after which nothing can be said
+            self._wire.abort()
 
     def _report(self, outcome: Outcome) -> None:
         self._running = None

@@ -21,7 +21,7 @@ class MemoryWire:
     """
 
     def __init__(self) -> None:
-        self.outbox = Outbox(self.abort)
+        self.outbox = Outbox(lambda over, waited: self.abort())
         self.frames: list[tuple[float, dict[str, Any]]] = []
         self.raw: list[bytes] = []  # pings and close frames
         self.aborted = False

@@ -17,7 +17,8 @@ from .words import FUNCTION_WORDS, fold
 
 _MARGIN = 0.5
 _LETTERS = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
-_WEIGHED = 400  # words that are looked at; a longer text has told long before
+_WEIGHED = 100  # words that are looked at; a longer text has told long before
+_LONGEST = 40  # letters of a word that are looked at, its last ones
 
 _WORD = 2.0
 _OWN_LETTER = 1.6
@@ -64,7 +65,7 @@ def language(text: str) -> Lang | None:
         if index == _WEIGHED:
             break
         raw = match.group()
-        total += _evidence(fold(raw), index > 0 and raw[0].isupper())
+        total += _evidence(fold(raw[-_LONGEST:]), index > 0 and raw[0].isupper())
     if abs(total) < _MARGIN:
         return None
     return "sv" if total > 0 else "en"

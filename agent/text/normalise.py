@@ -15,6 +15,7 @@ from bisect import bisect_right
 from dataclasses import dataclass
 
 from .number_words import classify
+from .words import composed
 
 SEAM = "\ue000"
 """Stands between two digit runs that only markup keeps apart."""
@@ -211,7 +212,7 @@ def _characters(old: str, start: int, end: int, out: _Edits) -> None:
     elif _MARKS_ABOVE.search(old):
         if _MARKS_ABOVE.match(old) and start > out.done and text[start - 1].isalpha():
             start -= 1
-        whole = unicodedata.normalize("NFC", text[start:end])
+        whole = composed(text[start:end])
         new = _run(_MARKS_ABOVE.sub("", whole) if whole[0].isalpha() else whole, text[start - 1 : start])
     else:
         new = _run(old, text[start - 1 : start] if start else "")

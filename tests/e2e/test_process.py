@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -48,12 +49,12 @@ def run(folder: Path, *arguments: str, **variables: str) -> subprocess.Completed
 
 
 @contextmanager
-def serve(folder: Path, *arguments: str) -> Iterator[tuple["subprocess.Popen[str]", int]]:
+def serve(folder: Path, *arguments: str, kb: Path = KB) -> Iterator[tuple["subprocess.Popen[str]", int]]:
     """Start a server on a free port; yield its process and port once it has said where it is."""
     with (
         (folder / "log").open("w", encoding="utf-8") as log,
         subprocess.Popen(
-            command("serve", "--port", "0", "--kb", str(KB), *arguments),
+            command("serve", "--port", "0", "--kb", str(kb), *arguments),
             cwd=folder,
             env=environment(),
             stdout=subprocess.PIPE,
@@ -154,3 +155,33 @@ def assert_one_line(text: str, holds: str) -> None:
     assert text.endswith("\n")
     assert text.count("\n") == 1, text
     assert holds in text
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize("wait", [0.4, 0.8, 1.2, 1.8, 2.5, 3.5, 5.0, 8.0])
+@pytest.mark.parametrize("reloading", [False, True])
+def test_sigterm_ends_a_server_that_reads_a_large_table(tmp_path: Path, wait: float, reloading: bool) -> None:
+    """At any moment of the start or of a reload: within a second, for which a busy machine is given two."""
+    kb = tmp_path / "kb"
+    kb.mkdir()
+    (kb / "terms.md").write_text("# Terms\n\nThe notice period is 14 days.\n")
+    rows = "".join(f"| A{number} | {number} kr |\n" for number in range(45_000))
+    table = f"# Prices\n\n| article | price |\n| --- | --- |\n{rows}"
+    if reloading:
+        with serve(tmp_path, kb=kb) as (process, _):
+            (kb / "prices.md").write_text(table)
+            time.sleep(wait)
+            began = time.perf_counter()
+            assert end(process) == 0
+            took = time.perf_counter() - began
+    else:
+        (kb / "prices.md").write_text(table)
+        with subprocess.Popen(
+            command("serve", "--port", "0", "--kb", str(kb)), env=environment(), stdout=subprocess.DEVNULL
+        ) as process:
+            time.sleep(wait + 0.5)  # the interpreter and its imports
+            began = time.perf_counter()
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(PATIENCE) in (0, -signal.SIGTERM)
+            took = time.perf_counter() - began
+    assert took < 2

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
 import pytest
 import trio
@@ -17,13 +18,13 @@ from agent.ports.search import Hit, Lang, Passage, Snippet
 
 
 def passage(file: str, lang: Lang, first: int, *texts: str, headings: tuple[str, ...] = ()) -> Passage:
-    """A passage of one-line snippets, from line `first` on; an empty text is a line that is no snippet."""
-    return Passage(
-        file,
-        headings,
-        lang,
-        tuple(Snippet(file, text, first + i, first + i) for i, text in enumerate(texts) if text),
-    )
+    """A passage of one-line snippets, from line `first` on; an empty text is a line that is no snippet.
+
+    A row before such a line is the header of a table.
+    """
+    snippets = tuple(Snippet(file, text, first + i, first + i) for i, text in enumerate(texts) if text)
+    headers = [text for text, below in pairwise(texts) if text.startswith("|") and not below]
+    return Passage(file, headings, lang, snippets, tuple(each for each in snippets if each.text in headers))
 
 
 PLANS = passage(

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from agent.retrieval.chunk import SNIPPET_LINES, Piece, chunk
+from agent.config import SNIPPET_LINES
+from agent.retrieval.chunk import Piece, chunk
 
 
 def spans(text: str, file: str = "kb/a.md") -> list[tuple[int, int]]:

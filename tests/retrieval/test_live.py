@@ -1,10 +1,13 @@
 """The knowledge base as its folder is now: what a change does, and what a broken folder does not."""
 
+import errno
+import itertools
 import os
+import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 import structlog
@@ -12,14 +15,19 @@ import trio
 import trio.testing
 from structlog.testing import capture_logs
 
+from agent.config import READ_AGAIN_FIRST, READ_AGAIN_MOST
 from agent.errors import UsageError
 from agent.ports.work import RunSync
-from agent.retrieval import live as module
+from agent.retrieval import folder as module
 from agent.retrieval.chunk import Piece
+from agent.retrieval.effort import GivenUp
+from agent.retrieval.folder import Folder
 from agent.retrieval.index import Index
-from agent.retrieval.live import Folder, LiveKnowledge
+from agent.retrieval.live import LiveKnowledge
 from agent.retrieval.search import KnowledgeBase
 from agent.retrieval.watch import Touched
+
+T = TypeVar("T")
 
 
 class Hints:
@@ -130,7 +138,7 @@ async def test_a_named_file_is_read_even_if_it_looks_the_same(
 ) -> None:
     """Two writes within one tick of the file system's clock cannot be told apart by its times."""
     same = (kb / "a.md").lstat()
-    monkeypatch.setattr("agent.retrieval.live.os.lstat", lambda path: same)
+    monkeypatch.setattr("agent.retrieval.folder.os.lstat", lambda path: same)
     async with living(kb, inline) as (live, hints):
         (kb / "a.md").write_text("A tiger.")
         await hints.tell()
@@ -249,7 +257,8 @@ def test_a_series_of_updates_is_as_good_as_a_first_look(kb: Path) -> None:
 
 def test_a_file_that_goes_while_it_is_listed_is_not_there(kb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Between the list of the folder and the look at the file it may be deleted."""
-    monkeypatch.setattr(module, "markdown_files", lambda folder: iter([kb / "a.md", kb / "never.md"]))
+    listed = [str(kb / "a.md"), str(kb / "never.md")]
+    monkeypatch.setattr(module, "markdown_files", lambda folder: iter(listed))
     update = Folder(kb).update()
     assert update
     assert (texts(update.knowledge), update.left_out) == ({"A zebra."}, ())
@@ -286,6 +295,203 @@ async def test_a_cancel_ends_the_watch(kb: Path, autojump_clock: trio.testing.Mo
         nursery.cancel_scope.cancel()
     assert trio.current_time() == 3
     assert not hints.open
+
+
+def failing(call: Callable[..., Any], ending: str, fault: OSError) -> Callable[..., Any]:
+    """Return a call of the system that fails for the paths with an ending."""
+
+    def fail(path: Any, *more: Any, **options: Any) -> Any:
+        if os.fspath(path).endswith(ending):
+            raise type(fault)(fault.errno, fault.strerror, os.fspath(path))
+        return call(path, *more, **options)
+
+    return fail
+
+
+@pytest.mark.parametrize("number", [errno.EIO, errno.EMFILE, errno.EACCES])
+@pytest.mark.parametrize("call", ["open", "lstat"])
+async def test_a_file_that_cannot_be_read_for_a_moment_keeps_what_it_said(
+    kb: Path,
+    inline: RunSync,
+    monkeypatch: pytest.MonkeyPatch,
+    autojump_clock: trio.testing.MockClock,
+    call: str,
+    number: int,
+) -> None:
+    """One line says so; it is tried again soon, later and later, and read as soon as it can be."""
+    async with living(kb, inline) as (live, hints):
+        (kb / "a.md").write_text("A quagga.")
+        with logged() as lines:
+            with monkeypatch.context() as broken:
+                broken.setattr(os, call, failing(getattr(os, call), "a.md", OSError(number, "Broken")))
+                if call == "lstat":
+                    broken.setattr(os, "open", failing(os.open, "a.md", OSError(number, "Broken")))
+                await hints.tell()
+                assert texts(live.now) == {"A zebra.", "An okapi."}
+                assert [skipped.reason for skipped in live.now.skipped] == [
+                    "cannot be read: broken; what it said before stays"
+                ]
+                assert found(live.now, "zebra") == ["A zebra."]
+                await trio.sleep(300)
+                assert texts(live.now) == {"A zebra.", "An okapi."}
+            await trio.sleep(READ_AGAIN_MOST + 0.1)
+            assert texts(live.now) == {"A quagga.", "An okapi."}
+        assert live.now.skipped == ()
+        assert lines == [
+            ("warning", "file cannot be read now, it is tried again"),
+            ("info", "knowledge base reloaded"),
+            ("info", "knowledge base reloaded"),
+        ]
+
+
+async def test_what_cannot_be_read_is_tried_again_soon_and_then_seldom(
+    kb: Path, inline: RunSync, monkeypatch: pytest.MonkeyPatch, autojump_clock: trio.testing.MockClock
+) -> None:
+    """A moment's error is over in a quarter of a second; one that stays costs a look each half minute."""
+    async with living(kb, inline) as (live, hints):
+        (kb / "a.md").write_text("A quagga.")
+        with monkeypatch.context() as broken:
+            broken.setattr(os, "open", failing(os.open, "a.md", OSError(errno.EIO, "Broken")))
+            await hints.tell()
+        await trio.sleep(READ_AGAIN_FIRST + 0.01)
+        assert texts(live.now) == {"A quagga.", "An okapi."}
+        looks: list[float] = []
+        refuse = failing(os.open, "a.md", OSError(errno.EIO, "Broken"))
+
+        def counted(path: Any, *more: Any) -> Any:
+            if os.fspath(path).endswith("a.md"):
+                looks.append(trio.current_time())
+            return refuse(path, *more)
+
+        (kb / "a.md").write_text("A tapir.")
+        with monkeypatch.context() as broken:
+            broken.setattr(os, "open", counted)
+            await hints.tell()
+            await trio.sleep(600)
+        waits = [later - sooner for sooner, later in itertools.pairwise(looks)]
+        assert waits[:4] == pytest.approx([READ_AGAIN_FIRST * 2**n for n in range(4)])
+        assert waits[-1] == pytest.approx(READ_AGAIN_MOST)
+
+
+async def test_a_folder_that_cannot_be_listed_is_named_and_keeps_its_files(
+    kb: Path, inline: RunSync, monkeypatch: pytest.MonkeyPatch, autojump_clock: trio.testing.MockClock
+) -> None:
+    """What it held stays until it can be listed again, or is gone."""
+    (kb / "sub").mkdir()
+    (kb / "sub" / "c.md").write_text("A tapir.")
+    (kb / "subway.md").write_text("A gnu.")
+    async with living(kb, inline) as (live, hints):
+        everything = {"A zebra.", "An okapi.", "A tapir.", "A gnu."}
+        with logged() as lines:
+            with monkeypatch.context() as broken:
+                broken.setattr(os, "scandir", failing(os.scandir, "sub", OSError(errno.EIO, "Broken")))
+                (kb / "subway.md").unlink()
+                await hints.tell()
+                assert texts(live.now) == everything - {"A gnu."}
+                assert [(skipped.file, skipped.reason) for skipped in live.now.skipped] == [
+                    ("kb/sub/", "cannot be listed: broken; what it said before stays")
+                ]
+                await trio.sleep(100)
+            await trio.sleep(READ_AGAIN_MOST)
+            assert live.now.skipped == ()
+            assert texts(live.now) == everything - {"A gnu."}
+        assert lines == [
+            ("warning", "file cannot be read now, it is tried again"),
+            ("info", "knowledge base reloaded"),
+            ("info", "knowledge base reloaded"),
+        ]
+        (kb / "sub" / "c.md").unlink()
+        (kb / "sub").rmdir()
+        await hints.tell()
+        assert texts(live.now) == {"A zebra.", "An okapi."}
+
+
+async def test_what_could_not_be_read_at_the_start_is_read_later(
+    kb: Path, inline: RunSync, monkeypatch: pytest.MonkeyPatch, autojump_clock: trio.testing.MockClock
+) -> None:
+    """Nothing has to change for it."""
+    with monkeypatch.context() as broken:
+        broken.setattr(os, "open", failing(os.open, "a.md", OSError(errno.EMFILE, "Too many open files")))
+        live = await LiveKnowledge.open(kb, inline)
+    assert [skipped.reason for skipped in live.now.skipped] == ["cannot be read: too many open files"]
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(live.keep, Hints())
+        await trio.sleep(READ_AGAIN_FIRST + 0.01)
+        assert texts(live.now) == {"A zebra.", "An okapi."}
+        nursery.cancel_scope.cancel()
+
+
+def test_a_folder_that_cannot_be_listed_at_all_is_said_so(kb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is not taken for an empty one."""
+    monkeypatch.setattr(
+        os, "scandir", failing(os.scandir, kb.name, OSError(errno.EACCES, "Permission denied"))
+    )
+    with pytest.raises(UsageError, match="cannot be listed: permission denied"):
+        Folder(kb).update()
+
+
+async def test_a_reader_that_is_cancelled_is_given_up(kb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who waited for it goes on, also when its thread is stuck; that ends when it can, and the next look reads anew."""
+    monkeypatch.setattr("agent.retrieval.live.GIVE_UP_TIMEOUT", 0.02)
+    reading, ended, waiting = threading.Event(), threading.Event(), trio.Event()
+
+    async def abandon(function: Callable[[], T]) -> T:
+        def work() -> T:
+            waiting_token.run_sync_soon(waiting.set)
+            try:
+                return function()
+            except GivenUp:
+                ended.set()
+                raise
+
+        return await trio.to_thread.run_sync(work, abandon_on_cancel=True)
+
+    waiting_token = trio.lowlevel.current_trio_token()
+    live = await LiveKnowledge.open(kb, abandon, lambda text: reading.wait() if "quagga" in text else None)
+    (kb / "a.md").write_text("A quagga.\n\nAn eland.")
+    hints = Hints()
+    waiting = trio.Event()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(live.keep, hints)
+        nursery.start_soon(hints._send.send, ())
+        await waiting.wait()
+        nursery.cancel_scope.cancel()
+    reading.set()
+    assert ended.wait(5)
+    assert texts(live.now) == {"A zebra.", "An okapi."}
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(live.keep, hints)
+        await hints._send.send(())
+        await hints._send.send(())  # taken when the look before it is over
+        nursery.cancel_scope.cancel()
+    assert texts(live.now) == {"A quagga.", "An eland.", "An okapi."}
+
+
+@pytest.mark.usefixtures("grown")
+async def test_what_a_cancelled_reader_had_finished_is_not_lost(
+    kb: Path, autojump_clock: trio.testing.MockClock
+) -> None:
+    """A cancel may come when all is done but the handing over; the next look hands it over."""
+    lost = False
+
+    async def lose(function: Callable[[], T]) -> T:
+        result = function()
+        if lost:
+            await trio.sleep_forever()
+        return result
+
+    live = await LiveKnowledge.open(kb, lose)
+    (kb / "a.md").write_text("A quagga.")
+    for lose_it in (True, False):
+        lost = lose_it
+        hints = Hints()
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(live.keep, hints)
+            nursery.start_soon(hints.tell)
+            await trio.sleep(1)
+            nursery.cancel_scope.cancel()
+    assert texts(live.now) == {"A quagga.", "An okapi."}
+    assert [found(live.now, word) for word in ("zebra", "quagga")] == [[], ["A quagga."]]
 
 
 @pytest.fixture(autouse=True)

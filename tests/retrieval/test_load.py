@@ -66,8 +66,8 @@ def test_a_file_that_goes_away_is_skipped(tmp_path: Path, monkeypatch: pytest.Mo
     (tmp_path / "b.md").write_text("b")
     opened = os.open
 
-    def refuse(path: Path, flags: int) -> int:
-        if path.name == "a.md":
+    def refuse(path: str, flags: int) -> int:
+        if path.endswith("a.md"):
             raise PermissionError(13, "Permission denied")
         return opened(path, flags)
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from agent.config import FILE_BYTES
 from agent.errors import UsageError
-from agent.retrieval import load as loading
 from agent.retrieval.check import Finding, check, contradictions
 from agent.retrieval.chunk import chunk
 
@@ -138,7 +138,7 @@ def test_files_that_cannot_be_used_are_named(tmp_path: Path, monkeypatch: pytest
     """Not UTF-8, a link, too large, empty, the same as another: each with its kind."""
     (tmp_path / "binary.md").write_bytes(b"\xff\xfe")
     (tmp_path / "link.md").symlink_to(tmp_path / "a.md")
-    (tmp_path / "large.md").write_bytes(b"x" * (loading.FILE_MAX + 1))
+    (tmp_path / "large.md").write_bytes(b"x" * (FILE_BYTES + 1))
     (tmp_path / "empty.md").write_bytes(b"")
     (tmp_path / "comment.md").write_text("<!-- nothing -->\n")
     (tmp_path / "a.md").write_text("# A\n\nText.\n")

@@ -4,18 +4,21 @@ import gc
 import struct
 import weakref
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any, TypeAlias
 
 import pytest
 import trio
 import trio.testing
+from structlog.testing import capture_logs
 from trio_websocket import ConnectionClosed, WebSocketConnection, wrap_client_stream
 
-from agent.config import CLOSE_TIMEOUT, FLUSH_TIMEOUT, FRAMES_PER_SECOND, OUTBOX_FRAMES
+from agent.config import CLOSE_TIMEOUT, FLUSH_TIMEOUT, OUTBOX_FRAMES
 from agent.errors import WireClosed
 from agent.ports.wire import Wire
 from agent.server.sniff import Head, read_head
 from agent.server.websocket import Connection, _accepted, serve_websocket
+from agent.session import writer as session_writer
 
 HANDSHAKE = (
     b"GET /ws HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
@@ -421,27 +424,48 @@ async def test_what_is_heard_is_stamped(autojump_clock: trio.testing.MockClock) 
     assert stamps[1] - stamps[0] == pytest.approx(5)
 
 
-async def test_an_outbox_that_overflows_aborts_the_connection() -> None:
-    """A client that never reads is dropped; its reader and its writer end."""
+@pytest.mark.parametrize("reads", [True, False])
+async def test_an_outbox_that_overflows_closes_the_connection(
+    reads: bool, autojump_clock: trio.testing.MockClock
+) -> None:
+    """The log says what was over its bound; a client that reads is told too, one that does not is dropped in time."""
     client, inner = trio.testing.memory_stream_pair()
     server = SlowWriter(inner)
+    if reads:
+        server.reads.set()
     ended: list[bool] = []
 
     async def handler(connection: Connection) -> None:
+        async def writer() -> None:
+            with suppress(WireClosed):
+                await session_writer.write_all(connection.outbox, connection)
+
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(write_all, connection)
+            nursery.start_soon(writer)
             await connection.receive()
-            for _ in range(OUTBOX_FRAMES - FRAMES_PER_SECOND + 1):
+            for _ in range(OUTBOX_FRAMES + 1):
                 connection.outbox.put(connection.frame(b"answer"))
-            with pytest.raises(WireClosed):
+            with pytest.raises(WireClosed) as closed:
                 await connection.receive()
+            assert closed.value.code == 1008
         ended.append(connection.aborted)
 
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(serve_one, server, handler)
-        await client.send_all(HANDSHAKE + masked(0x81, b"ask") + masked(0x89, b"") * FRAMES_PER_SECOND)
-    assert ended == [True]
+    with capture_logs() as lines:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(serve_one, server, handler)
+            await client.send_all(HANDSHAKE + masked(0x81, b"ask"))
+            if reads:
+                received = bytearray()
+                while b"read faster" not in received:
+                    received += await client.receive_some()
+                close = received.partition(b"\r\n\r\n")[2]
+                assert (close[0], bytes(close[2:4])) == (0x88, b"\x03\xf0")
+                await client.send_all(masked(0x88, b"\x03\xf0"))
+    assert ended == [not reads]
     assert server.closed
+    assert [(line["event"], line["over"], line["bytes"]) for line in lines] == [
+        ("connection closed, too much waits for its client", "frames", 8 * (OUTBOX_FRAMES + 1))
+    ]
 
 
 async def test_abort_ends_a_blocked_write_and_read_at_once() -> None:

@@ -8,7 +8,7 @@ from agent.config import OUTBOX_BYTES, OUTBOX_DELTAS, OUTBOX_FRAMES
 from agent.session.outbox import Outbox
 
 
-def fail() -> None:
+def fail(over: str, waited: int) -> None:
     raise AssertionError("overflowed")
 
 
@@ -81,17 +81,28 @@ def _purge(outbox: Outbox):  # type: ignore[no-untyped-def]
     return purge
 
 
-@pytest.mark.parametrize(("size", "count"), [(1, OUTBOX_FRAMES), (OUTBOX_BYTES // 4, 4)])
-async def test_more_than_is_allowed_overflows_once(size: int, count: int) -> None:
-    """Too many frames or bytes tell the owner, once; nothing more is taken in."""
-    told: list[str] = []
-    outbox = Outbox(lambda: told.append("overflow"))
+@pytest.mark.parametrize(
+    ("size", "count", "over"), [(1, OUTBOX_FRAMES, "frames"), (OUTBOX_BYTES // 4, 4, "bytes")]
+)
+async def test_more_than_is_allowed_overflows_once(size: int, count: int, over: str) -> None:
+    """Too many frames or bytes tell the owner what and how much, once; the owner's last word is all that is left."""
+    told: list[tuple[str, int]] = []
+
+    def last_word(over: str, waited: int) -> None:
+        told.append((over, waited))
+        outbox.put(b"goodbye")
+
+    outbox = Outbox(last_word)
+    outbox.open_turn(1)
+    assert outbox.put_delta(1, b"")
     for _ in range(count):
         outbox.put(b"x" * size)
     assert told == []
     for _ in range(3):
         outbox.put(b"x" * size)
-    assert told == ["overflow"]
+    assert told == [(over, size * (count + 1))]
+    assert not outbox.put_delta(1, b"x")
+    assert await everything(outbox) == [b"goodbye"]
 
 
 async def test_deltas_do_not_count_as_control_frames() -> None:

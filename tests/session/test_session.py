@@ -6,7 +6,14 @@ import pytest
 import trio
 import trio.testing
 
-from agent.config import CONFIRM_SECONDS, KEEPALIVE_EVERY, OUTBOX_FRAMES, WRITE_TIMEOUT
+from agent.config import (
+    CLOSE_TIMEOUT,
+    CONFIRM_SECONDS,
+    FLUSH_TIMEOUT,
+    KEEPALIVE_EVERY,
+    OUTBOX_FRAMES,
+    WRITE_TIMEOUT,
+)
 from agent.ports.brain import Drafted, Question, Refused, TurnEvent, Verified
 from agent.session.events import Drain, Kill
 
@@ -374,6 +381,21 @@ async def test_keepalive_pings_and_gives_up(autojump_clock: trio.testing.MockClo
         await trio.sleep(KEEPALIVE_EVERY)
         assert wire.raw[-1] == b"CLOSE 1011"
         assert len(w.registry) == 0
+
+
+async def test_a_client_that_takes_nothing_is_dropped_at_the_end(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """A frame was begun, so no close frame can follow it: the connection is reset, and holds nothing."""
+    async with world() as w:
+        wire = await w.connect()
+        wire.block()
+        wire.push(ask())
+        await settle()
+        w.registry.post_all(Kill(1012, "going down", trio.current_time()))
+        await trio.sleep(CLOSE_TIMEOUT + FLUSH_TIMEOUT + 0.01)
+        assert wire.aborted
+        w.nothing_is_left()
 
 
 async def test_a_close_does_not_wait_for_a_client_that_does_not_answer(

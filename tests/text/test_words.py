@@ -1,10 +1,13 @@
 """Words, function words, and the pieces a text is streamed in."""
 
+import time
+import unicodedata
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.text.words import FUNCTION_WORDS, deltas, fold, words
+from agent.text.words import FUNCTION_WORDS, composed, deltas, fold, words
 
 
 @pytest.mark.parametrize(
@@ -30,6 +33,23 @@ def test_words_are_cut_and_folded(text: str, expected: list[str]) -> None:
 def test_folding_is_stable(text: str) -> None:
     """Words of a folded text are the words of the text."""
     assert words(fold(text)) == words(text)
+
+
+@given(st.text(st.one_of(st.characters(), st.sampled_from("ao\u0308\u0301\u0323")), max_size=100))
+def test_a_text_is_composed_as_unicode_has_it(text: str) -> None:
+    """Unless more than thirty marks stand in a row."""
+    assert composed(text) == unicodedata.normalize("NFC", text)
+
+
+def test_a_long_run_of_marks_is_composed_in_linear_time() -> None:
+    """Its order is put right in stretches, and no mark is lost."""
+    text = "x o" + "\u0308\u0323" * 40_000 + " o\u0308"
+    began = time.thread_time()
+    found = composed(text)
+    assert time.thread_time() - began < 0.5
+    assert found.startswith("x \u1ecd\u0323")
+    assert found.endswith(" ö")
+    assert sorted(unicodedata.normalize("NFD", found[2:9])) == sorted("o" + "\u0323" * 7)
 
 
 def test_function_words_are_folded_words() -> None:

@@ -1,0 +1,195 @@
+"""Reads the folder of a knowledge base again and again, each time only what differs from what it knew.
+
+Strategy: every file's size, times and identity are compared with what was known, what differs is read, and the next
+snapshot is built from the last one (`index`). A file that cannot be used is left out. What could not be read this
+time (a disk's error, too many open files) keeps what it said before and is read again the next time, however it
+looks. Small indexes, and those of which much is gone, are built anew, since only a new one counts its words exactly.
+"""
+
+import hashlib
+import os
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from agent.ports.search import Passage
+
+from .chunk import Piece, pieces_of
+from .effort import Effort
+from .index import Index
+from .load import GONE, Skipped, markdown_files, nothing_to_read, read_file
+from .search import KnowledgeBase
+from .watch import Touched
+
+_SMALL = 2_000  # pieces up to which an index is built anew: some 100 ms
+_GONE_SHARE = 0.2  # of an index, that may be gone before it is built anew
+_KEPT = "; what it said before stays"
+
+Prepare = Callable[[str], object]
+"""Reads the text of a snippet ahead, where blocking is allowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """What is known of one file, or of a folder that could not be listed.
+
+    signature: of its entry in the folder. digest: of what was read. skipped: why it is left out, or is as it was
+    before.
+    """
+
+    signature: tuple[int, ...]
+    digest: bytes
+    name: str
+    pieces: tuple[Piece, ...] = ()
+    passages: tuple[Passage, ...] = ()
+    skipped: Skipped | None = None
+
+    @property
+    def again(self) -> bool:
+        """Whether it has to be read again, however it looks."""
+        return self.skipped is not None and self.skipped.passing
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """A new snapshot. changed: how many files differ. left_out: those of them that cannot be used, or not now."""
+
+    knowledge: KnowledgeBase
+    changed: int
+    left_out: tuple[Skipped, ...]
+
+
+class Folder:
+    """Reads one folder again and again. Everything here blocks, and is for one thread at a time.
+
+    prepare: is given the text of each snippet that was read.
+    """
+
+    def __init__(self, path: Path, prepare: Prepare | None = None) -> None:
+        self._path = Path(os.path.abspath(path))
+        self._prepare = prepare
+        self._files: Mapping[str, _File] = {}
+        self._index: Index | None = None
+
+    @property
+    def again(self) -> bool:
+        """Whether something could not be read the last time, and is worth another look."""
+        return any(file.again for file in self._files.values())
+
+    def anew(self) -> "Folder":
+        """Return another reader, which begins from what this one knew of the files, and shares no index with it."""
+        other = Folder(self._path, self._prepare)
+        other._files = self._files
+        return other
+
+    def update(self, touched: Touched = (), effort: Effort | None = None) -> Update | None:
+        """Look at every file; return a new snapshot, or None when nothing that counts has changed.
+
+        touched: absolute paths to read even if they look the same (a second write within one tick of the clock).
+        Raises `agent.errors.UsageError` when the folder is not there or nothing in it can be used, and
+        `agent.retrieval.effort.GivenUp` when `effort` was given up; what was known stays known.
+        """
+        effort = effort or Effort()
+        before, after = self._files, self._scan(frozenset(touched), effort)
+        other = {path for path, file in after.items() if before.get(path) is not file}
+        other |= before.keys() - after.keys()
+        changed = {path for path in other if _said(before.get(path)) != _said(after.get(path))}
+        told = {path for path in other if _skipped(before.get(path)) != _skipped(after.get(path))}
+        if not (changed or told) and self._index is not None:
+            self._files = after
+            return None
+        if all(file.skipped and not file.pieces for file in after.values()):
+            raise nothing_to_read(self._path, len(after))
+        index = self._index
+        if changed or index is None:
+            gone = {before[path].name for path in changed if path in before}
+            new = [file for path, file in after.items() if path in changed]
+            index = self._build(after, new, gone, effort)
+        self._files, self._index = after, index
+        skipped = tuple(file.skipped for file in after.values() if file.skipped)
+        passages = [passage for file in after.values() for passage in file.passages]
+        left_out = tuple(file.skipped for path, file in after.items() if path in told and file.skipped)
+        return Update(KnowledgeBase(index, passages, skipped), len(changed | told), left_out)
+
+    def _scan(self, touched: Collection[str], effort: Effort) -> dict[str, _File]:
+        """Return the files as they are now, those that look the same, or cannot be read now, as they were known."""
+        found: dict[str, _File] = {}
+        for path in markdown_files(self._path):
+            effort.look()
+            if isinstance(path, Skipped):
+                found.update(self._unlisted(path))
+                continue
+            known = self._files.get(path)
+            file = self._look_at(path, path in touched, known, effort)
+            if file is not None:
+                found[path] = file
+        return found
+
+    def _unlisted(self, skipped: Skipped) -> Iterator[tuple[str, _File]]:
+        """Yield a folder that could not be listed, and the files below it as they were known."""
+        yield (
+            skipped.file,
+            _File((), b"", skipped.file, skipped=replace(skipped, reason=skipped.reason + _KEPT)),
+        )
+        for path, file in self._files.items():
+            if file.pieces and file.name.startswith(skipped.file):
+                yield path, file
+
+    def _look_at(self, path: str, touched: bool, known: _File | None, effort: Effort) -> _File | None:
+        """Return one file as it is now; None when it is gone."""
+        try:
+            entry = os.lstat(path)
+        except OSError as error:
+            if error.errno in GONE:
+                return None
+            signature: tuple[int, ...] = ()  # reading it says why
+        else:
+            signature = (entry.st_ino, entry.st_mode, entry.st_size, entry.st_mtime_ns, entry.st_ctime_ns)
+        if known is not None and known.signature == signature and not known.again and not touched:
+            return known
+        return self._read(path, signature, known, effort)
+
+    def _read(
+        self, path: str, signature: tuple[int, ...], known: _File | None, effort: Effort
+    ) -> _File | None:
+        """Read one file; its pieces are cut again only when what it says is new."""
+        read = read_file(self._path, path)
+        if read is None:
+            return None
+        if isinstance(read, Skipped):
+            if read.passing and known is not None and known.pieces:
+                return replace(known, skipped=replace(read, reason=read.reason + _KEPT))
+            return _File(signature, read.reason.encode(), read.file, skipped=read)
+        digest = hashlib.blake2b(read.text.encode("utf-8", "surrogatepass")).digest()
+        if known is not None and known.digest == digest:
+            left_out = None if known.again else known.skipped
+            return replace(known, signature=signature, skipped=left_out)
+        cut = pieces_of(read, effort)
+        if isinstance(cut, Skipped):
+            return _File(signature, digest, read.file, skipped=cut)
+        if self._prepare is not None:
+            for piece in cut:
+                effort.look()
+                self._prepare(piece.snippet.text)
+        return _File(signature, digest, read.file, cut, tuple(dict.fromkeys(piece.passage for piece in cut)))
+
+    def _build(
+        self, after: Mapping[str, _File], changed: Collection[_File], gone: Collection[str], effort: Effort
+    ) -> Index:
+        """Return the index of the files `after`, made from the last one if that is worth it."""
+        last, self._index = self._index, None  # if this fails, the next one is built anew
+        pieces = sum(len(file.pieces) for file in after.values())
+        new = sum(len(file.pieces) for file in changed)
+        if last is None or pieces < _SMALL or len(last.pieces) + new > pieces * (1 + _GONE_SHARE):
+            return Index((piece for file in after.values() for piece in file.pieces), effort=effort)
+        new_pieces = (piece for file in changed for piece in file.pieces)
+        return Index(new_pieces, after=last, gone=gone, effort=effort)
+
+
+def _said(file: _File | None) -> bytes | None:
+    """Return what tells the content of a file from another; None when it gives nothing to the index."""
+    return file.digest if file is not None and file.pieces else None
+
+
+def _skipped(file: _File | None) -> Skipped | None:
+    return file.skipped if file is not None else None

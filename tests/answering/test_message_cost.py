@@ -1,0 +1,147 @@
+"""What the longest messages cost the event loop: every step that a message takes, whatever stands in it."""
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+from time import thread_time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agent.actions.triggers import TRIGGERS, asked, proposals
+from agent.answering.brain import HITS
+from agent.config import DRAFT_MAX, MAX_ID, MAX_TEXT, OUTBOX_BYTES, SNIPPET_CHARACTERS
+from agent.grounding.refusals import NUMBER_MISMATCH
+from agent.llm.wording import plain
+from agent.protocol.codec import decode, encode
+from agent.protocol.inbound import Message
+from agent.protocol.outbound import Blocked, Citation, Response
+from agent.retrieval.load import load
+from agent.retrieval.search import KnowledgeBase
+from agent.text.language import language
+
+BEFORE = 0.02
+"""Seconds of CPU before the search: ten times what it takes, so that a slow machine passes and n² does not."""
+SEARCH = 0.05
+
+KB = KnowledgeBase.build(load(Path(__file__).parents[2] / "kb").documents)
+KNOWN = sorted(KB._index.vocabularies["sv"]._stems)
+DRAW = random.Random(3)
+
+
+def made(size: int, like: str = "") -> str:
+    """Return a word that nobody knows, of so many letters."""
+    return like[:5] + "".join(DRAW.choice("abcdefghijklmnoprstuvy") for _ in range(size - len(like[:5])))
+
+
+KEYWORDS = [keyword for keywords in TRIGGERS.values() for keyword in keywords]
+UNITS = [
+    *(f"{keyword}{after}" for keyword in KEYWORDS for after in (" ", ".", ", ")),
+    "not sms ", "a a a a a sms ", "no a sms ", "sms inte ", "or, sms ", "text  ", "SMS mig mig mig ", "skapa  ett ",
+    "a", "ä", "1", "1 ", "1-", "1--", "(1)", "+(+12345)", "1.", "1:", "1   ", "0701234567 ", "070-123 45 67,",
+    "2024-01-01 ", "1 2 3-4x ", "a b ", "the and of och ", '"', '"a', ": ", ":", "!?.,;", "'", "a'", "’", "\n", "\n \n",
+    " ", "\u00a0", "\U0001f600", "ß", "İ", "ŉ", "ﷺ", "\u212b", "ǆ", "\u1100\u1161\u11a8", "aбвγ中あ", "a б γ 中 ",
+    "\u0301", "\u0301\u0323", "\u0323\u0301", "a\u0345\u0301\u0323\u0334", "\u0e33", "\u0344\u0345", "<b>", "[a](",
+]  # fmt: skip
+TEXTS = [
+    *(unit * MAX_TEXT for unit in UNITS),
+    '"' + "a" * MAX_TEXT,
+    "a" + "\u0345" * 2000 + "\u0301" * 2000 + "\u0323" * 2000 + "\u0334" * 2000,
+    "a" + "".join(DRAW.choice("\u0301\u0323\u0327\u0345\u0334\u05b0\u094d\u3099") for _ in range(MAX_TEXT)),
+    " ".join(made(2) for _ in range(2700)),
+    " ".join(made(5) for _ in range(1400)),
+    " ".join(made(24) for _ in range(330)),
+    " ".join(made(40) for _ in range(200)),
+    " ".join(made(20, DRAW.choice(KNOWN)) for _ in range(390)),
+    " ".join(DRAW.choice(KNOWN) for _ in range(1500)),
+]
+
+
+def cost(step: Callable[[], object]) -> float:
+    """Return the seconds of this thread's CPU that a step takes: the least of up to three, as others work here too."""
+    least = float("inf")
+    for _ in range(3):
+        began = thread_time()
+        step()
+        least = min(least, thread_time() - began)
+        if least < BEFORE / 4:
+            break
+    return least
+
+
+def before_the_search(frame: str) -> str:
+    """Do what the loop does with a message until it searches; return the query."""
+    message = decode(frame)
+    assert isinstance(message, Message)
+    language(message.text)
+    proposals(message.text)
+    return KB.rewrite(asked(message.text), "sv")
+
+
+def frame_of(text: str) -> str:
+    """Return a message of at most 8,000 characters as its client would send it."""
+    return encode(Message(id="1", text=text[:MAX_TEXT])).decode()  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=[repr(text[:8]) for text in TEXTS])
+def test_no_message_is_expensive(text: str) -> None:
+    """A legal message of 8,000 characters takes a few milliseconds; so does its search, rewritten or not."""
+    frame = frame_of(text)
+    assert cost(lambda: before_the_search(frame)) < BEFORE
+    query = before_the_search(frame)
+    assert cost(lambda: KB.find(query, "sv", 8)) < SEARCH
+    assert cost(lambda: KB.find(text[:MAX_TEXT], "sv", 8)) < SEARCH
+
+
+PIECES = st.lists(
+    st.one_of(st.sampled_from(UNITS), st.sampled_from(KNOWN), st.text(min_size=1, max_size=8)),
+    min_size=1,
+    max_size=6,
+)
+
+
+@given(PIECES)
+def test_no_message_of_repeated_pieces_is_expensive(pieces: list[str]) -> None:
+    """Whatever is repeated, with whatever between."""
+    text = "".join(pieces) * (MAX_TEXT // len("".join(pieces)) + 1)
+    frame = frame_of(text.encode("utf-8", "replace").decode())
+    assert cost(lambda: before_the_search(frame)) < BEFORE
+
+
+@pytest.mark.proof
+@settings(max_examples=3000)
+@given(PIECES, st.lists(st.integers(0, 5), max_size=30))
+def test_the_worst_message_that_can_be_found(pieces: list[str], order: list[int]) -> None:
+    """The same, of many more and in any order, searches included."""
+    unit = "".join(pieces) + "".join(pieces[at % len(pieces)] for at in order)
+    text = (unit * (MAX_TEXT // len(unit) + 1)).encode("utf-8", "replace").decode()
+    frame = frame_of(text)
+    assert cost(lambda: before_the_search(frame)) < BEFORE
+    assert cost(lambda: KB.find(text[:MAX_TEXT], "sv", 8)) < SEARCH
+
+
+def test_the_mock_words_a_hostile_snippet_in_linear_time() -> None:
+    """Brackets that open no link are looked at once."""
+    assert cost(lambda: plain("[" * 10 * SNIPPET_CHARACTERS)) < BEFORE
+
+
+def test_the_measure_sees_what_is_expensive() -> None:
+    """A step that takes a little more than a message may is over the bound."""
+
+    def expensive() -> None:
+        end = thread_time() + 1.1 * BEFORE
+        while thread_time() < end:
+            pass
+
+    assert cost(expensive) >= BEFORE
+
+
+def test_no_answer_is_larger_than_what_may_wait_for_a_client() -> None:
+    """The longest text with all the longest snippets, of characters that JSON writes with six bytes each."""
+    longest = Citation("kb/" + "\x01" * 4096, "\x01" * SNIPPET_CHARACTERS, (10**9, 10**9))
+    text = "\x01" * DRAFT_MAX + " " + NUMBER_MISMATCH["sv"]
+    response = Response(
+        text, (longest,) * HITS, "\x01" * MAX_ID, "low", Blocked("number_mismatch", "x" * 100)
+    )
+    assert len(encode(response)) < OUTBOX_BYTES * 0.75
