@@ -9,7 +9,8 @@ import signal
 import sys
 import time
 import tomllib
-from collections.abc import AsyncIterable, Sequence
+from collections.abc import AsyncIterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -33,6 +34,7 @@ from .output import OK, write
 
 _log = structlog.get_logger("agent.serve")
 CONFIG_FILE = "agent.toml"
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class _File(Toml):
@@ -85,19 +87,31 @@ async def serve(*, settings: Annotated[_Flags, Parameter(name="*")] = _Flags()) 
         )
     life = _Life(settings)
     log.configure(settings.log_format, settings.log_level, dropped=life.log_line_dropped)
-    try:
-        with log.python_too(), trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
-            async with trio.open_nursery() as nursery:
-                nursery.start_soon(life.heed, signals, nursery.cancel_scope)
-                nursery.start_soon(life.run, nursery.cancel_scope)
-    except BaseExceptionGroup as group:
-        cause = _single(group)
-        if isinstance(cause, UsageError):
-            raise cause from None
-        raise
-    finally:
-        life.end()
+    with _signals_ignored():  # while it ends: before that they are heard
+        try:
+            with log.python_too(), trio.open_signal_receiver(*_SIGNALS) as signals:
+                async with trio.open_nursery() as nursery:
+                    nursery.start_soon(life.heed, signals, nursery.cancel_scope)
+                    nursery.start_soon(life.run, nursery.cancel_scope)
+        except BaseExceptionGroup as group:
+            cause = _single(group)
+            if isinstance(cause, UsageError):
+                raise cause from None
+            raise
+        finally:
+            life.end()
     return OK
+
+
+@contextmanager
+def _signals_ignored() -> Iterator[None]:
+    """Let a signal that nobody hears end nothing for the time of a block: what it asks for is being done."""
+    before = [(number, signal.signal(number, lambda *_: None)) for number in _SIGNALS]
+    try:
+        yield
+    finally:
+        for number, handler in before:
+            signal.signal(number, handler)
 
 
 class _Life:
