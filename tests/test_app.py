@@ -1,5 +1,7 @@
 """The composed server over memory streams: drain, stop, and the parts that can be swapped."""
 
+import gc
+import weakref
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -96,6 +98,38 @@ async def test_a_connection_that_comes_after_the_stop_is_closed(
         with trio.move_on_after(1) as late:
             assert await end.receive_some() == b""
         assert not late.cancelled_caught, "it is served"
+
+
+@pytest.mark.parametrize("end", ["close", "cancel and close", "drop", "drop while it thinks"])
+async def test_a_client_that_has_left_is_freed_without_a_garbage_collection(
+    autojump_clock: trio.testing.MockClock, tmp_path: Path, end: str
+) -> None:
+    """A full collection stops the loop for everybody, so the clients that come and go must not ask for one."""
+    thinks = end in ("cancel and close", "drop while it thinks")
+    settings = Settings(pace_ms=0, rate_limit=0, model=hanging(tmp_path) if thinks else QUIET.model)
+    gc.disable()
+    try:
+        async with network(settings, documents=KB) as net:
+            pipe = net.open()
+            async with over(pipe) as client:
+                await client.next_frame()
+                asked = await client.ask("What does the standard plan cost?")
+                if not thinks:
+                    await client.frames_until("response")
+                await trio.testing.wait_all_tasks_blocked()
+                (session,) = net.app.registry
+                kept = [weakref.ref(session), weakref.ref(session._wire)]  # type: ignore[attr-defined]
+                del session
+                if end == "cancel and close":
+                    await client.cancel(asked)
+                    await client.frames_until("stream_end")
+                elif end.startswith("drop"):
+                    await trio.aclose_forcefully(pipe)
+            await trio.testing.wait_all_tasks_blocked()
+            assert len(net.app.registry) == 0
+            assert [each() for each in kept] == [None, None]
+    finally:
+        gc.enable()
 
 
 async def test_a_changed_file_is_what_the_next_turn_answers_from(

@@ -213,6 +213,14 @@ class Connection:
         elif self._nursery is not None:
             self._nursery.start_soon(trio.aclose_forcefully, self._raw)
 
+    def come_apart(self) -> None:
+        """Let go of the stream and of the library, which know this connection in turn; nothing may be called after.
+
+        What has ended is then freed at once and leaves next to nothing for a garbage collection, which stops the
+        loop for as long as everything takes that is alive.
+        """
+        del self._ws, self._carrier, self._raw, self._host
+
     def _overflowed(self, over: str, waited: int) -> None:
         """More waits than is allowed: nothing of it is sent, and the client is told why if its socket takes that."""
         _log.warning("connection closed, too much waits for its client", over=over, bytes=waited)
@@ -306,6 +314,7 @@ async def serve_websocket(
         await connection.run(handler)
     finally:
         connection.abort()
+        connection.come_apart()
         await trio.aclose_forcefully(stream)
 
 

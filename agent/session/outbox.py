@@ -109,6 +109,9 @@ class Outbox:
         """Accept nothing more (a close frame was the last); what waits is still written."""
         self._closed = True
         self._turn = 0
+        self._overflow = (
+            _ignored  # lets go of the owner too, so that both are freed without a garbage collection
+        )
         self._wake.set()
         self._room.set()
 
@@ -123,3 +126,7 @@ class Outbox:
             self._deltas = self._turn = 0
             self._overflow(over, waited)
             self.close()
+
+
+def _ignored(over: str, waited: int) -> None:
+    """Nothing is put any more, so nothing can be too much."""

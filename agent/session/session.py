@@ -170,7 +170,7 @@ class Session:
                     self.post(Disconnected(trio.current_time()))
                 self._nursery.cancel_scope.cancel()
         finally:
-            self._nursery = None
+            self._nursery = self._turn = None
             self._parts.registry.remove(self)
             self._parts.observer.gauge("sessions", -1)
 
