@@ -18,7 +18,9 @@ from agent import heap
 @pytest.fixture
 def _frozen() -> Iterator[None]:
     """Whatever a test sets aside stays set aside: what was before it does, too."""
+    usual = gc.get_threshold()
     yield
+    gc.set_threshold(*usual)
     gc.freeze()
 
 
@@ -31,6 +33,7 @@ def test_what_is_set_aside_is_not_visited() -> None:
     later = [object()]
     assert id(there) not in known
     assert id(later) in {id(each) for each in gc.get_objects()}
+    assert gc.get_threshold()[2] == heap.FULL_EVERY
 
 
 def test_the_operator_has_the_last_word(monkeypatch: pytest.MonkeyPatch) -> None:
