@@ -213,6 +213,13 @@ def test_a_long_hostile_message_costs_little(unit: str) -> None:
     assert time.process_time() - start < 0.5
 
 
+def test_of_many_keywords_the_first_are_looked_at() -> None:
+    """Each is read with its clause, so only so many are: what stands behind them fires nothing, and is kept."""
+    assert [each.action for each in proposals("no sms. " * 31 + "sms")] == ["send_sms"]
+    assert proposals("no sms. " * 32 + "sms") == ()
+    assert asked("no sms. " * 32 + "sms").endswith("no sms. sms")
+
+
 @pytest.mark.parametrize(
     ("text", "rest"),
     [

@@ -117,7 +117,7 @@ async def read_request(stream: Peer) -> tuple[dict[str, str], bytes]:
     request_line, *fields = head.decode().split("\r\n")
     headers = {name.lower(): value for name, value in (field.split(": ", 1) for field in fields)}
     headers[":request"] = request_line
-    while len(body) < int(headers["content-length"]):
+    while len(body) < int(headers.get("content-length", 0)):
         body += await stream.receive_some()
     return headers, body
 

@@ -59,6 +59,26 @@ def test_a_part_holds_no_number_that_its_line_does_not(words: list[str], size: i
         assert {key for key in read(part).keys if key not in whole} == set(), (part, line)
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "about 50 % of zebras",
+        "half a zebra, 20 procent",
+        "mellan 3 och 5 dagar",
+        "tjugo fem procent",
+        "delivery takes 5 dagar at most",
+        "1 000 kr in all",
+        "5-10 dagar till",
+    ],
+)
+def test_a_number_stays_with_what_it_counts(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wherever the limit falls: `50 %` is not cut into a 50, nor `tjugo fem procent` into a 25."""
+    whole = read(line).keys
+    for size in range(5, len(line)):
+        monkeypatch.setattr("agent.retrieval.cut.SNIPPET_CHARACTERS", size)
+        assert [part for part in cut(line) if not read(part).keys <= whole] == [], size
+
+
 def test_what_is_no_text_is_in_no_snippet() -> None:
     """An inlined image, a run of base64, a dump of numbers; the words around them are."""
     text = f"The zebra logo: ![zebra](data:image/png;base64,{BLOB}) is black.\n\nkey {BLOB} end\n\n{'1 2 3 ' * 2000}"

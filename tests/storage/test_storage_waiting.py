@@ -3,7 +3,7 @@
 import io
 import logging
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -76,6 +76,15 @@ class Rig:
         row = await self.ledger.get(suggestion_id)
         assert row is not None
         return row
+
+
+async def why_not(asked: Awaitable[object]) -> str:
+    """Wait for an answer of a ledger; return the error that it is, or ""."""
+    try:
+        await asked
+    except AgentError as error:
+        return str(error)
+    return ""
 
 
 @pytest.fixture
@@ -159,10 +168,8 @@ async def test_a_request_that_cannot_be_written_fails_alone(
     rig = Rig(None)
     failed: list[str] = []
 
-    async def record(name: str, result: object) -> None:
-        try:
-            await rig.ledger.record(name, "done", {"data": result}, NOW)
-        except AgentError:
+    async def ask(name: str, asked: Awaitable[object]) -> None:
+        if await why_not(asked):
             failed.append(name)
 
     async with rig.ledger:
@@ -170,8 +177,8 @@ async def test_a_request_that_cannot_be_written_fails_alone(
             await rig.ledger.claim(name, "x", NOW)
         async with trio.open_nursery() as nursery:
             for name, result in (("a", 1), ("b", {"31337"}), ("c", 3)):
-                nursery.start_soon(record, name, result)
-            nursery.start_soon(rig.ledger.claim, "d", "x", NOW)
+                nursery.start_soon(ask, name, rig.ledger.record(name, "done", {"data": result}, NOW))
+            nursery.start_soon(ask, "d", rig.ledger.claim("d", "x", NOW))
         assert failed == ["b"]
         assert [(await rig.row(name)).status for name in "abcd"] == ["done", "claimed", "done", "claimed"]
         assert (rig.unrecorded, rig.told) == (0, [])
@@ -327,7 +334,7 @@ async def test_an_outcome_is_written_when_the_lock_is_gone(
     async with rig.ledger:
         await rig.ledger.claim("s", "x", NOW)
         lock("BEGIN IMMEDIATE")
-        await rig.ledger.record("s", "done", {"n": 1}, NOW)
+        assert await why_not(rig.ledger.record("s", "done", {"n": 1}, NOW)) == ""
         assert (rig.told, rig.unrecorded) == (["database is locked"], 1)
         with pytest.raises(AgentError, match=r"^the ledger: database is locked$"):
             await rig.ledger.claim("other", "x", NOW)
