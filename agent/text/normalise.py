@@ -1,20 +1,21 @@
 """Brings text to one plain form before numbers are read from it, and remembers where each character stood.
 
 Two passes, each a single left-to-right substitution over a pattern that cannot backtrack. The first works on
-characters: entities are decoded, invisible characters dropped, digits and letters of any style mapped to
+characters: character references are resolved, invisible characters dropped, digits and letters of any style mapped to
 ASCII, dashes to "-", spaces to " ". The second works on markup: tags, links and code marks leave a `SEAM`
 where digits meet across them (they are one run to a reader) and nothing elsewhere; paired emphasis inside a
 digit run is stripped. Digits that markup hides (in a tag's attributes, a link's target, a comment) come back
-as `hidden` spans, so that no digit is ever lost.
+as `hidden` spans, and character references that are written with digits as `references`, so that no digit is
+ever lost.
 """
 
-import html
 import re
 import unicodedata
 from bisect import bisect_right
 from dataclasses import dataclass
 
 from .number_words import classify
+from .references import AFTER_AMPERSAND, Reference, resolved
 from .words import composed
 
 SEAM = "\ue000"
@@ -42,7 +43,6 @@ _MARKS = {
     "\u00d7": "\u00d7", "\u2715": "\u00d7", "\u2a2f": "\u00d7", "\u2800": " ", "\u00a0": " ",
 }  # fmt: skip
 _FILLERS = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0\ufe00-\ufe0f]")
-_NOTHING = frozenset(("", "\x00"))
 _FRACTION = "\ue001"
 """Stands before a fraction that is one character, until it is known whether a digit comes before it."""
 
@@ -54,8 +54,7 @@ _SPACED = re.compile(r" [ \n]|\n[ \t]|\n\n\n|\t")
 _HYPHENATED = re.compile(r"(\d)-\n(?=\d)|([^\W\d_]++)-\n([^\W\d_]++)")
 _CHARACTER = re.compile(
     r"[^\t\n -%'-\[\]-~åäöÅÄÖéÉ°]"
-    r"(?:(?<=\\)(?=[-.,:;%$+/'!?()\n ])|(?<=&)(?:\#[0-9]{1,8}|\#[xX][0-9a-fA-F]{1,7}|[a-zA-Z][a-zA-Z0-9]{1,31});?"
-    r"|(?<![&\\])[^\x00-\x7fåäöÅÄÖéÉ°]*+)"
+    r"(?:(?<=\\)(?=[-.,:;%$+/'!?()\n ])|(?<=&)" + AFTER_AMPERSAND + r"|(?<![&\\])[^\x00-\x7fåäöÅÄÖéÉ°]*+)"
 )
 _MARKS_ABOVE = re.compile("[\u0300-\u036f]")
 _SUPER = re.compile(r"[⁰¹²³⁴-⁹⁺⁻]++")
@@ -88,6 +87,7 @@ class Plain:
     """A text in plain form.
 
     maps: per pass, last first, the edits that lead back to the original's offsets. hidden: digits in markup.
+    references: those written with digits, in order.
     spoilt: it needed more than `REPAIRS` edits, and nothing of it was read. ordinary: it needed a look at none
     of its characters, so it holds no symbol.
     """
@@ -95,6 +95,7 @@ class Plain:
     text: str
     maps: tuple[tuple[list[int], list[tuple[int, int, int]]], ...]
     hidden: tuple[Hidden, ...] = ()
+    references: tuple[Reference, ...] = ()
     spoilt: bool = False
     ordinary: bool = False
 
@@ -158,13 +159,14 @@ def plain(text: str) -> Plain:
     try:
         return _repaired(text)
     except _TooMany:
-        return Plain(text, (), (), True)
+        return Plain(text, (), spoilt=True)
 
 
 def _repaired(text: str) -> Plain:
     characters = _Edits(text)
+    references: list[Reference] = []
     for found in _CHARACTER.finditer(text):
-        _characters(found.group(), found.start(), found.end(), characters)
+        _characters(found.group(), found.start(), found.end(), characters, references)
     first = characters.finish()
     if "-\n" in first:
         hyphens = _Edits(first)
@@ -185,7 +187,8 @@ def _repaired(text: str) -> Plain:
     back = Plain(
         "", tuple([(e.starts, e.edits) for e in (hyphens, characters) if e is not None and e.starts])
     )
-    return Plain(third, passes, tuple(Hidden(old, *back.origin(start, end)) for start, end, old in hidden))
+    spans = tuple(Hidden(old, *back.origin(start, end)) for start, end, old in hidden)
+    return Plain(third, passes, spans, tuple(references))
 
 
 def _hyphenated(text: str, out: _Edits) -> None:
@@ -198,17 +201,19 @@ def _hyphenated(text: str, out: _Edits) -> None:
             out.put(found.end(2), found.start(3), "")
 
 
-def _characters(old: str, start: int, end: int, out: _Edits) -> None:
-    """Put the plain form of one match of `_CHARACTER`: an entity, or a run of characters that are not plain."""
+def _characters(old: str, start: int, end: int, out: _Edits, references: list[Reference]) -> None:
+    """Put the plain form of one match of `_CHARACTER`: a reference, or a run of characters that are not plain."""
     text = out.text
     if old == "\\":  # escapes a mark, or breaks a line
         out.put(start, end, "")
         return
     if old[0] == "&":
-        decoded = html.unescape(old)
-        if old[1] == "#" and (decoded in _NOTHING or "\ufffd" in decoded):
+        becomes, size = resolved(old)
+        if size == 0:
             return  # no character: what is written is what shows
-        new = decoded if decoded.isascii() else _run(decoded, text[start - 1 : start])
+        if any(c.isdigit() for c in old[:size]):
+            references.append(Reference(start, start + size, old[size - 1] == ";"))
+        new = becomes if becomes.isascii() else _run(becomes, text[start - 1 : start])
     elif _MARKS_ABOVE.search(old):
         if _MARKS_ABOVE.match(old) and start > out.done and text[start - 1].isalpha():
             start -= 1
@@ -216,7 +221,7 @@ def _characters(old: str, start: int, end: int, out: _Edits) -> None:
         new = _run(_MARKS_ABOVE.sub("", whole) if whole[0].isalpha() else whole, text[start - 1 : start])
     else:
         new = _run(old, text[start - 1 : start] if start else "")
-        if len(new) != len(old) > 1:
+        if len(old) > 1 and (len(new) != len(old) or "" in map(_TABLE.__getitem__, map(ord, old))):
             _pieces(old, start, out)
             return
     if new != old or end - start != len(old):

@@ -33,11 +33,14 @@ _KEPT: Final = 65_536
 
 
 def _telling(found: set[str]) -> list[str]:
-    """Return the words that say something about numbers."""
+    """Return the words that say something about numbers; of a run that holds digits, the letters between them."""
     known = []
     for word in found - _silent:
         if classify(word) is not None:
-            known.append(word)
+            if _DIGITS.search(word) is None:
+                known.append(word)
+            else:  # the digits are a place of their own
+                known += [part for part in _WORDS.findall(word) if part not in found and classify(part)]
         elif len(word) < 40:
             if len(_silent) >= _KEPT:
                 _silent.clear()
@@ -67,16 +70,39 @@ class Scanner(WordRows):
                 last = self.found[-1]
                 self.found[-1] = Token(last.text, "unread", "too many", last.start, last.end)
                 break
-        if not self.plain.hidden:
-            return tuple(self.found)
-        for hidden in self.plain.hidden:
-            key = f"id {hidden.text.casefold()}"
-            needs = () if self.source else ((key,),)
-            gives = (key,) if self.source else ()
-            self.found.append(
-                Token(hidden.text, "unread", hidden.text, hidden.start, hidden.end, needs, gives)
-            )
-        return tuple(sorted(self.found, key=lambda token: token.start))
+        self.found += [self._as_written(each.text, each.start, each.end) for each in self.plain.hidden]
+        if self.plain.hidden:
+            self.found.sort(key=lambda token: token.start)
+        if self.plain.references:
+            self._references()
+        return tuple(self.found)
+
+    def _as_written(self, text: str, start: int, end: int) -> Token:
+        """Return the token of characters that only the same characters support, at offsets in the original."""
+        key = f"id {text.casefold()}"
+        needs, gives = ((), (key,)) if self.source else (((key,),), ())
+        return Token(text, "unread", text, start, end, needs, gives)
+
+    def _references(self) -> None:
+        """See to it that what is written with digits counts, whatever it becomes.
+
+        A character reference that is a part of no token is one itself; one that is left open, which some readers
+        resolve and others do not, makes its token one that only the same characters support.
+        """
+        found = self.found
+        added: list[Token] = []
+        written = -1
+        at, holder = 0, -1  # of the tokens that begin before a reference, the one that reaches farthest
+        for each in self.plain.references:
+            while at < len(found) and found[at].start <= each.start:
+                holder = at if holder < 0 or found[at].end > found[holder].end else holder
+                at += 1
+            if holder < 0 or found[holder].end <= each.start:
+                added.append(self._as_written(self.text[each.start : each.end], each.start, each.end))
+            elif not each.closed and holder != written:
+                token, written = found[holder], holder
+                found[holder] = self._as_written(token.text, token.start, token.end)
+        self.found = sorted([*found, *added], key=lambda token: token.start)
 
     def _places(self, links: dict[int, tuple[int, str]]) -> Iterator[tuple[int, int]]:
         """Return where something about numbers begins: offsets in order."""

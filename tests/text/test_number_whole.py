@@ -3,7 +3,7 @@
 import unicodedata
 from collections.abc import Callable
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from agent.grounding.verify import check
@@ -138,7 +138,19 @@ def test_no_digit_is_lost(text: str) -> None:
     assert [c for i, c in enumerate(text) if c.isdecimal() and i not in covered] == []
 
 
-@given(st.text(alphabet="0123456789.,:;/-+ \n*_`<>[]()|#'kmr%x&e!\u00bd\u00b2\u200b", max_size=60))
+REFERENCES = st.sampled_from(
+    ["&#", "&#x", "&#9", "&#65;", "&#39;", "&#173", "&#x2F;", "&there4;", "&frac12", "&emsp13;"]
+)
+MARKS = st.text(alphabet="0123456789.,:;/-+ \n*_`<>[]()|#'kmr%x&e!\u00bd\u00b2\u200b", max_size=60)
+
+
+@given(
+    MARKS | st.lists(REFERENCES | st.sampled_from("5 k;<\u2460\u4e94\u338f\u200b"), max_size=8).map("".join)
+)
+@example("&#9")
+@example("<!-- &#65; -->&#65")
+@example("x39\u2460")
+@example("\u200b\u4e94\u338f")
 def test_no_digit_is_lost_among_marks(text: str) -> None:
     """Each digit lies in a token also where punctuation and markup are dense."""
     covered: set[int] = set()
