@@ -21,6 +21,13 @@ __all__ = ["pytest_addoption", "pytest_runtest_call", "pytest_runtest_setup", "p
 settings.register_profile("suite", max_examples=50, derandomize="CI" in os.environ, deadline=None)
 settings.load_profile("suite")
 
+gc.disable()  # while modules are loaded: nothing of them is garbage, and to look for it takes a second in all
+
+
+def pytest_collection_finish() -> None:
+    """Collect garbage again."""
+    gc.enable()
+
 
 @pytest.fixture(scope="session", autouse=True)
 def _home_of_its_own() -> Iterator[None]:
@@ -30,7 +37,8 @@ def _home_of_its_own() -> Iterator[None]:
         yield
 
 
-def pytest_collection_finish() -> None:
-    """Leave what is loaded by now out of every later garbage collection: each census in a test makes one."""
+@pytest.fixture(scope="module", autouse=True)
+def _set_aside() -> None:
+    """Leave what is there by now out of every later garbage collection: each census in a test makes one."""
     gc.collect()
     gc.freeze()

@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import agent
@@ -15,12 +16,13 @@ MODULES = {
 SESSION = ("core.py", "confirming.py", "speaking.py", "session.py", "turn.py")
 
 
+@cache
+def walked() -> tuple[tuple[str, ast.AST], ...]:
+    return tuple((name, node) for name, tree in MODULES.items() for node in ast.walk(tree))
+
+
 def nodes(kind: type[ast.AST], under: str = "") -> Iterator[tuple[str, ast.AST]]:
-    for name, tree in MODULES.items():
-        if name.startswith(under):
-            for node in ast.walk(tree):
-                if isinstance(node, kind):
-                    yield name, node
+    return ((name, node) for name, node in walked() if isinstance(node, kind) and name.startswith(under))
 
 
 def called(node: ast.AST) -> str:
