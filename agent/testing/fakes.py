@@ -135,13 +135,18 @@ class SlowLedger(MemoryLedger):
         return await super().claim(suggestion_id, action, at)
 
 
+_TERMS = tuple(Snippet("kb/terms.md", text, n, n) for n, text in enumerate(SNIPPETS, 1))
+_PASSAGE = Passage("kb/terms.md", ("Terms",), "en", _TERMS)
+
+
 class OneFile:
-    """A retriever that always finds the same two snippets."""
+    """A retriever that always finds the same two snippets.
+
+    They are the same objects for all: caches keep what they know of a passage, and each census would look at it.
+    """
 
     def __init__(self) -> None:
-        snippets = tuple(Snippet("kb/terms.md", text, n, n) for n, text in enumerate(SNIPPETS, 1))
-        passage = Passage("kb/terms.md", ("Terms",), "en", snippets)
-        self._hits = tuple(Hit(snippet, passage, 0.9) for snippet in snippets)
+        self._hits = tuple(Hit(snippet, _PASSAGE, 0.9) for snippet in _TERMS)
 
     async def search(self, query: str, lang: Lang, limit: int) -> tuple[Hit, ...]:
         """Return them, unless the question is about nothing."""
