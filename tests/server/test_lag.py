@@ -278,7 +278,7 @@ def late(said: str, where: str) -> dict[str, Any]:
     ("what", "where", "used"),
     [
         ("compute()", " in compute", 0.6),
-        ("sum(range(1 << 24))", " in main", 0.1),  # one call that never lets another thread in
+        ("sum(range(1 << 26))", " in main", 0.5),  # one call that never lets another thread in
     ],
 )
 def test_a_computation_that_holds_a_loop_up_is_named(what: str, where: str, used: float) -> None:
