@@ -7,13 +7,18 @@ one page, and 70 with two heaps for all threads.
 
 A full garbage collection visits everything that can hold a reference, and nobody is served meanwhile: 40 to 50 ms of
 CPU for what the server consists of alone, before any client. None of that ever becomes garbage, so it is set aside.
-Each client adds about 250 objects, and leaves none that needs a collection; what does (some 65 objects of the HTTP
-client for each webhook) is mostly gone in the first two generations, which are small. So full ones are made rarely.
+Each client adds about 250 objects, and leaves none that needs a collection when it goes; what does (some 65 objects of
+the HTTP client for each webhook) is mostly gone in the first two generations, which are small. So full ones are made
+rarely, and what they leave is set aside too: the next one looks only at what has come since. What was in use then and
+has become a cycle later, a webhook under way, waits for a look at everything, every WHOLE_EVERYth time.
 """
 
 import ctypes
 import gc
+import itertools
 import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 _ARENA_MAX = -8  # M_ARENA_MAX of mallopt(3)
 HEAPS = 2
@@ -35,12 +40,46 @@ def share_heaps() -> bool:
 FULL_EVERY = 100
 """Collections of the second generation before a full one; Python's own is 10."""
 
+WHOLE_EVERY = 100
+"""Full collections of which one looks at what was set aside, too: about once in an hour of 200 busy clients."""
+
 
 def set_aside() -> None:
-    """Leave everything that is there now out of every later garbage collection; once, when the server is ready.
+    """Leave everything that is there now out of the garbage collections to come; once, when the server is ready.
 
-    What is replaced later is freed all the same, unless it is part of a cycle. From now on full ones are rare.
+    What is replaced later is freed all the same, unless it is part of a cycle. From now on full ones are rare, and
+    leave what they found out of the next.
     """
     gc.set_threshold(*gc.get_threshold()[:2], FULL_EVERY)
     gc.collect()
     gc.freeze()
+    if _age not in gc.callbacks:
+        gc.callbacks.append(_age)
+
+
+@contextmanager
+def all_in_view() -> Iterator[None]:
+    """Let garbage collections, and who counts objects, see everything for the time of a block."""
+    aging = _age in gc.callbacks
+    if aging:
+        gc.callbacks.remove(_age)
+    gc.unfreeze()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        if aging:
+            gc.callbacks.append(_age)
+
+
+_full = itertools.count(1)  # full collections
+
+
+def _age(phase: str, info: Mapping[str, int]) -> None:
+    """Set aside what a full collection has left (one of `gc.callbacks`); called in whatever thread it falls."""
+    if info["generation"] < 2:
+        return
+    if phase == "stop":
+        gc.freeze()
+    elif next(_full) % WHOLE_EVERY == 0:
+        gc.unfreeze()

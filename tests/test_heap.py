@@ -2,11 +2,13 @@
 
 import ctypes
 import gc
+import itertools
 import os
 import platform
 import subprocess
 import sys
 import time
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,11 +17,17 @@ import pytest
 from agent import heap
 
 
+class Kept:
+    """Something that can be seen to be gone."""
+
+
 @pytest.fixture
 def _frozen() -> Iterator[None]:
     """Whatever a test sets aside stays set aside: what was before it does, too."""
     usual = gc.get_threshold()
+    noted = list(gc.callbacks)
     yield
+    gc.callbacks[:] = noted
     gc.set_threshold(*usual)
     gc.freeze()
 
@@ -34,6 +42,41 @@ def test_what_is_set_aside_is_not_visited() -> None:
     assert id(there) not in known
     assert id(later) in {id(each) for each in gc.get_objects()}
     assert gc.get_threshold()[2] == heap.FULL_EVERY
+
+
+@pytest.mark.usefixtures("_frozen")
+def test_a_full_collection_looks_only_at_what_has_come_since_the_last(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What it leaves is set aside; a later one, every so often, looks at that too and finds what has become garbage."""
+    monkeypatch.setattr(heap, "_full", itertools.count(1))
+    heap.set_aside()
+    ring: list[object] = []
+    ring.append(ring)
+    lost = weakref.ref(kept := Kept())
+    ring.append(kept)
+    gc.collect()
+    assert id(ring) not in {id(each) for each in gc.get_objects()}
+    del ring, kept
+    for _ in range(heap.WHOLE_EVERY - 2):
+        gc.collect()
+    assert lost() is not None
+    gc.collect()
+    assert lost() is None
+
+
+@pytest.mark.usefixtures("_frozen")
+def test_who_counts_sees_everything() -> None:
+    """For the time of a block, and what is there then is set aside after it."""
+    heap.set_aside()
+    there = [object()]
+    with heap.all_in_view():
+        gc.collect()
+        assert id(there) in {id(each) for each in gc.get_objects()}
+    assert id(there) not in {id(each) for each in gc.get_objects()}
+    later = [object()]
+    gc.collect()
+    assert id(later) not in {id(each) for each in gc.get_objects()}
 
 
 def test_the_operator_has_the_last_word(monkeypatch: pytest.MonkeyPatch) -> None:

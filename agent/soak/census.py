@@ -8,7 +8,7 @@ from functools import _lru_cache_wrapper
 import trio
 from trio._core._run import GLOBAL_RUN_CONTEXT
 
-from ..heap import set_aside
+from ..heap import all_in_view, set_aside
 from .memory import resident
 
 # Whose objects are counted: ours and those of the libraries that serve a connection.
@@ -27,27 +27,26 @@ class Census:
 
     @classmethod
     def take(cls, whole: bool = False) -> "Census":
-        """Collect garbage and count what is left, but what has been set aside.
+        """Collect garbage, count everything that is left, and set it aside.
 
-        whole: count that too, and set it aside again; and empty the package's caches before, since they are bounded,
-        and hold other things whenever the knowledge base has changed.
+        whole: empty the package's caches before, since they are bounded, and hold other things whenever the knowledge
+        base has changed.
         """
-        if whole:
-            gc.unfreeze()
-            _forget()
-        _prune_deadlines()
-        gc.collect()
         objects: Counter[str] = Counter()
-        for each in gc.get_objects():
-            module = type(each).__module__
-            if (
-                isinstance(module, str)
-                and module.partition(".")[0] in COUNTED
-                and not module.startswith(PASSED_OVER)
-            ):
-                objects[f"{module}.{type(each).__qualname__}"] += 1
-        if whole:
-            set_aside()
+        with all_in_view():
+            if whole:
+                _forget()
+            _prune_deadlines()
+            gc.collect()
+            for each in gc.get_objects():
+                module = type(each).__module__
+                if (
+                    isinstance(module, str)
+                    and module.partition(".")[0] in COUNTED
+                    and not module.startswith(PASSED_OVER)
+                ):
+                    objects[f"{module}.{type(each).__qualname__}"] += 1
+        set_aside()
         return cls(resident(), tasks(), objects)
 
     def left(self, since: "Census") -> dict[str, int]:
