@@ -30,6 +30,7 @@ from .config import (
     VISITORS,
     Settings,
 )
+from .embedding.open import open_meaning
 from .errors import UsageError
 from .fsm import mermaid
 from .grounding.verify import read_ahead
@@ -303,7 +304,9 @@ class App:
         knowledge = chosen.knowledge
         if knowledge is None:
             ahead = partial(read_ahead, binding=settings.binding)
-            self._live = await LiveKnowledge.open(settings.kb, chosen.run_sync or Threads(), ahead)
+            run_sync = chosen.run_sync or Threads()
+            meaning = await open_meaning(settings.vectors, settings.vectors_url, run_sync)
+            self._live = await LiveKnowledge.open(settings.kb, run_sync, ahead, meaning)
             knowledge = self._live.now
         for skipped in knowledge.skipped:
             _log.warning("file left out of the knowledge base", file=skipped.file, why=skipped.reason)
@@ -312,7 +315,7 @@ class App:
 
         def brain() -> Brain:
             present = self._live.now if self._live else knowledge
-            return GroundedBrain(present, model, settings, present.rewrite)
+            return GroundedBrain(present, model, settings)
 
         return PresentBrain(brain) if self._live else brain()
 

@@ -75,8 +75,17 @@ READ_AGAIN_MOST = 30.0  # ... up to this
 GIVE_UP_TIMEOUT = 0.5  # for a reader that was given up; the server then goes without it
 
 # --- a turn
-QUERY_WORDS = 12
 DRAFT_MAX = 32 * 1024
+EVIDENCE_CHARACTERS = (
+    80_000  # of all that its statements show when cited: with a text they fit into an outbox
+)
+
+# --- vectors
+EMBED_TEXT_MAX = 8_000  # characters of one text that are embedded
+EMBED_WORDS_KEPT = 50_000  # words whose tokens are remembered, some 250 bytes each
+SERVED_BATCH = 32  # texts in one request to a served model
+SERVED_TIMEOUT = 30.0  # for one such request and its answer
+SERVED_ANSWER_MAX = 16 * 1024 * 1024  # 32 rows of 4,096 numbers, written out, are 3 MiB
 
 # --- actions
 ACTION_TIMEOUT = 10.0
@@ -156,7 +165,10 @@ class Settings:
         binding: strict asks that each number stands in a row, list item or sentence of its source with a word that
             the answer's sentence names it by; off asks only that it stands there.
         answer: What the model is asked for: text, or claims (each with the snippets that hold it).
-        rewrite: Make a short query of a question before the search; off, its own words are the query.
+        vectors: What finds the same said in other words: static (small, any language), minilm (English), bert:FOLDER,
+            openai:MODEL, off; auto is static where it is installed.
+        vectors_url: Where an OpenAI-compatible server gives the vectors of openai:MODEL, such as
+            http://127.0.0.1:11434/v1. Its key, if it wants one, is AGENT_VECTORS_KEY.
         evidence_tokens: Size of the snippets a model is given, in tokens (about 3 characters); 0 is no limit.
         clarify: Let the model ask back when the snippets do not say.
         redrafts: How often a draft that does not stand is made again, 0 or 1.
@@ -198,7 +210,8 @@ class Settings:
     verify: Literal["whole", "sentence"] = "whole"
     binding: Literal["off", "strict"] = "off"
     answer: Literal["text", "claims"] = "text"
-    rewrite: bool = True
+    vectors: str = "auto"
+    vectors_url: str | None = None
     evidence_tokens: int = 2000
     clarify: bool = True
     redrafts: int = 1

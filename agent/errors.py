@@ -4,6 +4,8 @@ Everything the server raises on purpose derives from `AgentError`; libraries' ow
 to one of these once, in the adapter that called the library.
 """
 
+from typing import Literal
+
 
 class AgentError(Exception):
     """Base of every error that this package raises on purpose."""
@@ -37,6 +39,25 @@ class WireClosed(AgentError):
 
 class ModelFailed(AgentError):
     """The model failed, timed out or said too much; nothing of its draft may be shown."""
+
+
+class GivenUp(AgentError):
+    """Nobody waits any more for what a worker thread does, so it stopped; nothing half done is kept."""
+
+
+class EmbeddingFailed(AgentError):
+    """A served model gave no vectors; the message holds neither texts, nor the key, nor the address.
+
+    `kind` says what a caller can do: `unreachable` (no connection, or one that broke), `timeout` and `busy` (429, 5xx)
+    may be tried again later; `refused` (any other status) and `bad_answer` (not the vectors that were asked for)
+    fail again until the operator changes something.
+    """
+
+    def __init__(
+        self, kind: Literal["unreachable", "timeout", "busy", "refused", "bad_answer"], message: str
+    ) -> None:
+        super().__init__(message)
+        self.kind = kind
 
 
 class ActionFailed(AgentError):

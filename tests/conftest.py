@@ -8,6 +8,8 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
+from agent.numeric import THREADS
+
 from .deadline import (
     pytest_addoption,
     pytest_runtest_call,
@@ -16,6 +18,9 @@ from .deadline import (
 )
 
 __all__ = ["pytest_addoption", "pytest_runtest_call", "pytest_runtest_setup", "pytest_runtest_teardown"]
+
+# Tests import numpy when they like. It computes in the calling thread, as it does where the program imports it.
+os.environ.update(dict.fromkeys(THREADS, "1"))
 
 # Other examples each time, but where changes are judged; no deadline, since shared machines stall.
 settings.register_profile("suite", max_examples=50, derandomize="CI" in os.environ, deadline=None)

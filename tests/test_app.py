@@ -15,13 +15,13 @@ from agent.app import Adapters, App, Threads, WallClock, new_id
 from agent.config import DRAIN_TIMEOUT, Settings
 from agent.errors import UsageError, WireClosed
 from agent.grounding import evidence
-from agent.grounding.binding import rows_of
-from agent.retrieval.load import Document
+from agent.grounding.binding import kept_rows
+from agent.retrieval.load import Source
 from agent.retrieval.watch import Touched
 from agent.testing.client import over
 from agent.testing.network import inline, network
 
-KB = (Document("kb/pricing.md", "# Pricing\n\nThe Standard plan costs 299 kr a month.\n"),)
+KB = (Source.of("kb/pricing.md", "# Pricing\n\nThe Standard plan costs 299 kr a month.\n"),)
 QUIET = Settings(pace_ms=0, rate_limit=0)
 
 
@@ -149,7 +149,10 @@ async def test_a_changed_file_is_what_the_next_turn_answers_from(
             watched.clear()
 
     adapters = Adapters(run_sync=inline, watch=watch)
-    async with network(Settings(kb=tmp_path, pace_ms=0), adapters) as net, net.connect() as client:
+    async with (
+        network(Settings(kb=tmp_path, pace_ms=0, vectors="off"), adapters) as net,
+        net.connect() as client,
+    ):
         for price in ("299", "349"):
             (tmp_path / "pricing.md").write_text(f"The Standard plan costs {price} kr a month.")
             await send.send(())
@@ -180,8 +183,8 @@ async def test_the_first_answer_reads_no_snippet(
     late: list[str] = []
 
     evidence.evidence_of.cache_clear()
-    rows_of.cache_clear()
-    settings = Settings(kb=tmp_path, pace_ms=0, binding=binding)
+    kept_rows.cache_clear()
+    settings = Settings(kb=tmp_path, pace_ms=0, binding=binding, vectors="off")
     async with network(settings, Adapters(run_sync=inline, watch=watch)) as net, net.connect() as client:
         for price in ("299", "349"):
             (tmp_path / "pricing.md").write_text(f"The Standard plan costs {price} kr a month.")
@@ -198,7 +201,7 @@ async def test_the_system_watches_the_folder_by_default(tmp_path: Path) -> None:
     """Nothing swapped: real threads, the real watch, and an answer from what was written a moment ago."""
     path = tmp_path / "pricing.md"
     path.write_text("The Standard plan costs 299 kr a month.")
-    app = App(Settings(kb=tmp_path, pace_ms=0, rate_limit=0))
+    app = App(Settings(kb=tmp_path, pace_ms=0, rate_limit=0, vectors="off"))
     near, far = trio.testing.memory_stream_pair()
     with trio.fail_after(20):
         async with trio.open_nursery() as nursery:

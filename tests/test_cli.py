@@ -493,7 +493,7 @@ def test_serve_ask_and_drain_end_to_end() -> None:
         "# Plans\n\n| Plan | Price per month |\n| --- | --- |\n| Basic | 149 kr |\n| Standard | 299 kr |\n"
     )
     start = time.monotonic()
-    server = command("serve", "--port", "0", "--pace-ms", "0")
+    server = command("serve", "--port", "0", "--pace-ms", "0", "--vectors", "off")
     assert server.stdout is not None
     page = server.stdout.readline()
     ready = time.monotonic() - start
@@ -509,7 +509,7 @@ def test_serve_ask_and_drain_end_to_end() -> None:
         refused = command("ask", "what is the capital of Mongolia", "--url", socket)
         out, err = refused.communicate(timeout=30)
         assert (refused.returncode, err) == (3, "")
-        busy = command("serve", "--port", socket.rsplit(":", 1)[1].split("/")[0])
+        busy = command("serve", "--vectors", "off", "--port", socket.rsplit(":", 1)[1].split("/")[0])
         _, err = busy.communicate(timeout=30)
         assert (busy.returncode, err.count("\n")) == (2, 1)
         assert "cannot listen on 127.0.0.1" in err

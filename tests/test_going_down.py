@@ -17,7 +17,7 @@ from agent.app import Adapters, Threads
 from agent.config import ACTION_TIMEOUT, LEDGER_CLOSE_TIMEOUT, LEDGER_RETRY, RECORD_TIMEOUT, Settings
 from agent.errors import WireClosed
 from agent.log import configure
-from agent.retrieval.load import Document
+from agent.retrieval.load import Source
 from agent.storage import sqlite
 from agent.storage.file import LedgerFile
 from agent.storage.memory import MemoryLedger
@@ -29,7 +29,7 @@ UPGRADE = (
     b"GET /ws HTTP/1.1\r\nHost: 127.0.0.1:8787\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
     b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n"
 )
-KB = (Document("kb/pricing.md", "# Pricing\n\nThe Standard plan costs 299 kr a month.\n"),)
+KB = (Source.of("kb/pricing.md", "# Pricing\n\nThe Standard plan costs 299 kr a month.\n"),)
 T = TypeVar("T")
 
 

@@ -57,8 +57,8 @@ def test_the_session_asks_for_no_state() -> None:
         assert ".state" not in condition, f"{name}: {condition}"
 
 
-def test_everything_is_caught_at_three_edges_only() -> None:
-    """A connection, a turn, an action: nothing else catches what it does not know."""
+def test_everything_is_caught_at_the_edges_only() -> None:
+    """A connection, a turn, an action, a file that is read: nothing else catches what it does not know."""
     broad = set()
     for name, node in nodes(ast.ExceptHandler):
         assert isinstance(node, ast.ExceptHandler)
@@ -66,14 +66,18 @@ def test_everything_is_caught_at_three_edges_only() -> None:
         passed_on = any(isinstance(each, ast.Raise) and each.exc is None for each in node.body)
         if not passed_on and caught in ("Exception", "BaseException", "everything"):
             broad.add(name)
-    assert broad <= {
-        "session/session.py",
-        "session/turn.py",
-        "actions/runner.py",
-        "server/serve.py",
-        "testing/inject.py",  # an instrument that raises is switched off by trio without a word
-        "testing/steps.py",  # the same
-    }
+    assert (
+        broad
+        <= {
+            "session/session.py",
+            "session/turn.py",
+            "actions/runner.py",
+            "server/serve.py",
+            "documents/open.py",  # other people's parsers on other people's bytes: what breaks is that file's reason
+            "testing/inject.py",  # an instrument that raises is switched off by trio without a word
+            "testing/steps.py",  # the same
+        }
+    )
 
 
 def test_no_shield_is_without_a_deadline() -> None:

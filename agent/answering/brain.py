@@ -1,4 +1,4 @@
-"""One turn from question to verified answer: rewrite, retrieve, draft, verify, once more if need be, or refuse.
+"""One turn from question to verified answer: retrieve, draft, verify, once more if need be, or refuse.
 
 The evidence is fetched first, and a question without any is refused before a model is asked. A draft is shown to
 nobody; only what `grounding` makes of it, or a refusal, is emitted. The user's words choose the actions to propose
@@ -28,14 +28,13 @@ from .ways import Failed, Way, by_claims, by_sentences, whole
 
 _log = structlog.get_logger("agent.answering")
 
-HITS = 8  # snippets that a model is given at most
+HITS = 40  # statements that a model is given at most
 
 
 class GroundedBrain:
     """Answers from a knowledge base, and refuses what it cannot show: implements `agent.ports.brain.Brain`.
 
-    rewrite: makes a search query of a question and its language. It keeps nothing between turns, so one serves
-    every session at once.
+    It keeps nothing between turns, so one serves every session at once.
     """
 
     def __init__(
@@ -43,11 +42,9 @@ class GroundedBrain:
         retriever: Retriever,
         model: ChatModel,
         settings: Settings,
-        rewrite: Callable[[str, Lang], str],
     ) -> None:
         self._retriever = retriever
         self._settings = settings
-        self._rewrite = rewrite
         self._drafting = Drafting(model, settings.turn_timeout)
         self._confidence: Confidence | None = None if settings.confidence else "low"
         way = whole
@@ -66,10 +63,8 @@ class GroundedBrain:
         settings = self._settings
         lang = question.lang or language(question.text) or settings.lang
         asked_for = proposals(question.text)
-        query = asked(question.text)
-        if settings.rewrite:
-            query = self._rewrite(query, lang)
-        hits = within(await self._retriever.search(query, lang, HITS), settings.evidence_tokens)
+        found = await self._retriever.search(asked(question.text), lang, HITS)
+        hits = within(found, settings.evidence_tokens)
         if not hits:
             emit(Refused(refusals.no_sources(lang), asked_for))
             return

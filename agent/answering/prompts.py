@@ -9,6 +9,8 @@ in them taken out: a number that was refused must not come back as something the
 import re
 from collections.abc import Mapping, Sequence
 
+from ..config import EVIDENCE_CHARACTERS
+from ..grounding.evidence import shown
 from ..ports.model import Form
 from ..ports.search import Hit, Lang
 from ..text.numbers import Token, tokens
@@ -116,11 +118,16 @@ def within(hits: Sequence[Hit], budget: int) -> tuple[Hit, ...]:
     """Return the best hits whose snippets fit in `budget` tokens (0: all); the best one always stays.
 
     Hits are given best first, so it is the lowest-ranked that are left out. The size of a snippet is estimated from
-    its characters (`CHARACTERS_PER_TOKEN`), rounded up.
+    its characters (`CHARACTERS_PER_TOKEN`), rounded up. Whatever the budget, what would take a client more than
+    EVIDENCE_CHARACTERS to be shown is left out, since every hit may be cited.
     """
     kept: list[Hit] = []
-    spent = 0
+    spent = told = 0
     for hit in hits:
+        size = len(hit.snippet.file) + len(shown(hit.snippet))
+        if told + size > EVIDENCE_CHARACTERS:
+            continue
+        told += size
         spent += -(-len(hit.snippet.text) // CHARACTERS_PER_TOKEN)
         if budget and kept and spent > budget:
             break

@@ -5,12 +5,16 @@ from pathlib import Path
 from typing import Annotated
 
 import msgspec
+import trio
 from cyclopts import Parameter
 
+from ..app import Threads
+from ..embedding.open import open_meaning
 from ..errors import UsageError
 from ..ports.search import Hit, Lang
 from ..retrieval.load import load
-from ..retrieval.search import FLOOR, KnowledgeBase
+from ..retrieval.search import KnowledgeBase
+from ..retrieval.synonyms import read_synonyms
 from ..text.language import language
 from ..text.terminal import printable, printable_line
 from .lines import read_lines
@@ -51,10 +55,11 @@ def search(
     json: Annotated[bool, Parameter(negative=())] = False,
     queries: Path | None = None,
     lang: Lang | None = None,
-    floor: float = FLOOR,
+    floor: float | None = None,
+    vectors: Annotated[str, Parameter(env_var="AGENT_VECTORS")] = "auto",
 ) -> int:
-    """Search the knowledge base as a turn of the server does: the question is
-    rewritten, and what is too far from it is no hit, so nothing may be found.
+    """Search the knowledge base as a turn of the server does: what is too far from
+    the question is no hit, so nothing may be found.
 
     With --json each question gives one line:
       {"id": ..., "hits": [{"file": "kb/a.md", "score": 0.9, "lines": [3, 4]}]}
@@ -79,20 +84,25 @@ def search(
     lang
         Language of the questions; without it, each one's own words tell.
     floor
-        Least share of a question that its best hit must cover, 0 to 1; 0 ranks
-        whatever matches.
+        How sure the best hit must be for anything to be found, 0 to 1; 0 ranks
+        whatever matches. By default what a turn of the server takes.
+    vectors
+        As agent serve takes it: auto, off, static, minilm or bert:FOLDER.
     """
     if (text is None) == (queries is None):
         raise UsageError("give one question, or a file of them with --queries FILE.jsonl")
     if k < 1:
         raise UsageError("-k must be at least 1")
-    if not 0 <= floor <= 1:
+    if floor is not None and not 0 <= floor <= 1:
         raise UsageError("--floor must be 0 to 1")
     loaded = load(kb)
-    knowledge = KnowledgeBase.build(loaded.documents, loaded.skipped)
+    synonyms, _ = read_synonyms(kb)
+    meaning = trio.run(open_meaning, vectors, None, Threads(1))
+    knowledge = KnowledgeBase.build(loaded.sources, loaded.skipped, synonyms, meaning)
     for query in _asked(text, queries):
         asked = lang or language(query.text) or "en"
-        hits = knowledge.find(knowledge.rewrite(query.text, asked), asked, k, floor)
+        vector = trio.run(knowledge.vector, query.text, asked)
+        hits = knowledge.find(query.text, asked, k, floor, vector)
         if json:
             write_line(msgspec.json.encode(_answer(query, hits)))
         else:

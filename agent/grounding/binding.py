@@ -17,10 +17,9 @@ import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import pairwise
 from typing import Final, Literal
 
-from agent.ports.search import Passage
+from agent.ports.search import Snippet
 from agent.text.number_words import classify
 from agent.text.numbers import Token
 from agent.text.tables import words as listed
@@ -61,45 +60,50 @@ def names_of(text: str) -> frozenset[str]:
     return frozenset([stem for word in _WORD.findall(text) if (stem := _stem(word))])
 
 
+def sentences_of(text: str) -> list[str]:
+    """Return the rows, list items and sentences of a text."""
+    return [part for part in _CUT.split(text) if part and not part.isspace()]
+
+
 class _Rows:
-    """The rows, list items and sentences of one snippet, each with its numbers and names."""
+    """The rows, list items and sentences of one snippet, each with its numbers and names.
+
+    headed: its first line is the header of a table, whose row follows; so it is also before a line of dashes.
+    """
 
     __slots__ = ("header", "names", "rows")
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, headed: bool) -> None:
         lines = text.split("\n")
-        headed = len(lines) > 1 and "|" in lines[1] and _RULE.fullmatch(lines[1]) is not None
+        headed = headed or (len(lines) > 1 and "|" in lines[1] and _RULE.fullmatch(lines[1]) is not None)
         self.header = names_of(lines[0]) if headed else frozenset()
         self.rows: list[tuple[Evidence, frozenset[str]]] = [
-            (evidence_of(row), names_of(row)) for row in _CUT.split(text) if row and not row.isspace()
+            (evidence_of(row), names_of(row)) for row in sentences_of(text)
         ]
         below = self.rows[1:] if headed else self.rows
         self.names: frozenset[str] = frozenset().union(*[names for _, names in below])
 
 
-@lru_cache(maxsize=KEPT)
-def above(passage: Passage) -> tuple[str, ...]:
-    """Return what names the rows of a passage from above: its headings and the header rows of its tables."""
-    lines = [line for snippet in passage.snippets for line in snippet.text.split("\n")]
-    headers = [line for line, rule in pairwise(lines) if "|" in rule and _RULE.fullmatch(rule)]
-    return (*passage.headings, *headers)
+def rows_of(snippet: Snippet) -> _Rows:
+    """Return the rows of a snippet, from the cache when it was read before."""
+    lines = snippet.text.count("\n") + 1
+    return kept_rows(snippet.text, snippet.kind == "row" and lines > snippet.last - snippet.first + 1)
 
 
-@lru_cache(maxsize=KEPT)
-def rows_of(text: str) -> _Rows:
-    """Return the rows of a snippet's text, from the cache when it was read before."""
-    return _Rows(text)
+kept_rows = lru_cache(maxsize=KEPT)(_Rows)
 
 
-def bound(said: str, found: Sequence[Token], text: str, mask: int, headings: Sequence[str] = ()) -> int:
+def bound(
+    said: str, found: Sequence[Token], snippet: Snippet, mask: int, headings: Sequence[str] = ()
+) -> int:
     """Return which of the numbers that a snippet supports are also bound in it, as bits.
 
-    said: the answer. found: its number tokens. text: the snippet. mask: those it supports, as bits.
+    said: the answer. found: its number tokens. mask: those that the snippet supports, as bits.
     headings: what stands above the snippet in its file.
     """
     if not mask:
         return 0
-    rows = rows_of(text)
+    rows = rows_of(snippet)
     cuts = [0, *(match.end() for match in _CUT.finditer(said))]
     ends = [*cuts[1:], len(said)]
     context = rows.header.union(*[names_of(heading) for heading in headings])

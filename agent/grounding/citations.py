@@ -2,12 +2,18 @@
 
 Each snippet is a bit mask of the numbers it supports. With at most `EXACT` useful snippets the choice is exact
 (smaller sets first; among equals the better hits); beyond it is greedy: the snippet that supports most of what
-is left, the better hit first. Best hits then fill up while there are fewer than `FILL`.
+is left, the better hit first. What the answer uses is cited whatever it supports: for each of its sentences the snippet
+that says most of it. Best hits then fill up while there are fewer than are wanted.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Sequence
 from itertools import combinations
 from typing import Final
+
+from agent.ports.search import Snippet
+
+from .binding import names_of, sentences_of
 
 FILL: Final = 3
 """Citations below which the best hits are added."""
@@ -15,16 +21,67 @@ EXACT: Final = 12
 """Snippets up to which every combination is tried: at most 4,095."""
 
 
-def choose(masks: Sequence[int], fill: int = FILL) -> tuple[int, ...]:
+SAYS: Final = 0.5
+"""Share of a sentence's content words that a snippet must hold to be what it says."""
+
+
+def source_of(snippet: Snippet) -> tuple[str, str, int, int]:
+    """Return what tells one citation from another: several statements may stand in the same lines."""
+    return snippet.file, snippet.text, snippet.first, snippet.last
+
+
+def used(said: str, snippets: Sequence[Snippet]) -> tuple[int, ...]:
+    """Return the indexes of the snippets that an answer uses: those it quotes, and for each other sentence one.
+
+    snippets: best first, which decides among equals. What a snippet says is quoted when it stands there word for word,
+    from the beginning of a sentence or a line on. Of the rest, each sentence uses the snippet that says most of it; one
+    that no snippet says, a lead or a greeting, uses none.
+    """
+    found: dict[int, None] = {}
+    rest = said
+    for index in sorted(range(len(snippets)), key=lambda index: -len(snippets[index].said)):
+        quoted = snippets[index].said
+        at = _begins(rest, quoted) if quoted else -1
+        if at >= 0:
+            found[index] = None
+            rest = f"{rest[:at]}{_TAKEN}{rest[at + len(quoted) :]}"
+    names = [names_of(snippet.text) for snippet in snippets]
+    for sentence in sentences_of(rest.replace(_TAKEN, "\n")):
+        wanted = names_of(sentence)
+        if not wanted:
+            continue
+        most = max([len(wanted & its) for its in names], default=0)
+        if most >= SAYS * len(wanted):
+            best = [index for index, its in enumerate(names) if len(wanted & its) == most]
+            found[next((index for index in best if index in found), best[0])] = None
+    return tuple(found)
+
+
+_TAKEN: Final = "\0"  # stands for what is accounted for
+_BEGIN: Final = re.compile(r"\A|(?<=[\n\0])|(?<=[.!?…:•\0-] )")
+
+
+def _begins(text: str, quoted: str) -> int:
+    """Return where a quotation stands at the beginning of a sentence, a line or a list item; -1 when it does not."""
+    first = text.find(quoted)
+    if first < 0:
+        return -1
+    places = (found.end() for found in _BEGIN.finditer(text, max(0, first - 2)))
+    return next((at for at in places if text.startswith(quoted, at)), -1)
+
+
+def choose(masks: Sequence[int], fill: int = FILL, also: Collection[int] = ()) -> tuple[int, ...]:
     """Return the indexes of the snippets to cite, best hit first.
 
     masks: for each snippet, best hit first, the numbers it supports as bits. fill: cite at least so many, if
-    there are so many. Numbers that no snippet supports do not count.
+    there are so many. also: to be cited anyhow. Numbers that no snippet supports do not count.
     """
-    needed = 0
+    needed = held = 0
     for mask in masks:
         needed |= mask
-    chosen = set(_cover(masks, needed))
+    for index in also:
+        held |= masks[index]
+    chosen = {*also, *_cover([mask & ~held for mask in masks], needed & ~held)}
     for index in range(len(masks)):
         if len(chosen) >= fill:
             break

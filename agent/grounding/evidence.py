@@ -6,6 +6,7 @@ A snippet's evidence is made once and kept: the cache is keyed by the snippet's 
 from dataclasses import dataclass
 from functools import lru_cache
 
+from agent.ports.search import Snippet
 from agent.text.numbers import Token, tokens
 
 KEPT = 65_536
@@ -44,6 +45,11 @@ class Evidence:
     def repeats(self, token: Token) -> bool:
         """Tell whether this snippet shows a token's value in any form, supported or not."""
         return self.supports(token) or not self.amounts.isdisjoint(token.amounts)
+
+
+def shown(snippet: Snippet) -> str:
+    """Return what a citation shows of a snippet, in one text: its lines and the headings above them."""
+    return f"{snippet.text}\n\n{' › '.join(snippet.headings)}" if snippet.headings else snippet.text
 
 
 @lru_cache(maxsize=KEPT)

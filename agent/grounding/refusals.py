@@ -7,7 +7,8 @@ from agent.ports.brain import Blocked, VerifiedText
 from agent.ports.search import Hit, Lang, Snippet
 from agent.text.numbers import Token
 
-from .evidence import evidence_of
+from .citations import source_of
+from .evidence import evidence_of, shown
 
 AT_MOST: Final = 3
 """Citations of a refusal."""
@@ -39,16 +40,16 @@ def number_mismatch(lang: Lang, hits: Sequence[Hit], refused: Sequence[Token]) -
     hits: best first; the best `AT_MOST` are cited, without any that shows a refused number in any form.
     refused: the tokens that were not supported (`Verdict.refused`).
     """
-    cited: list[Snippet] = []
+    cited: dict[object, Snippet] = {}
     for hit in hits:
         if len(cited) == AT_MOST:
             break
-        evidence = evidence_of(hit.snippet.text)
-        if hit.snippet not in cited and not any(evidence.repeats(token) for token in refused):
-            cited.append(hit.snippet)
+        evidence = evidence_of(shown(hit.snippet))
+        if not any(evidence.repeats(token) for token in refused):
+            cited.setdefault(source_of(hit.snippet), hit.snippet)
     return VerifiedText(
         NUMBER_MISMATCH[lang],
-        tuple(cited),
+        tuple(cited.values()),
         "low",
         Blocked("number_mismatch", "Verification failed: Number mismatch"),
     )

@@ -18,12 +18,12 @@ from agent.ports.search import Hit, Snippet
 from agent.text.layout import bullets
 from agent.text.numbers import TOO_MANY, Token, tokens
 
-from .binding import Binding, above, bound, names_of, rows_of
-from .citations import FILL, choose
-from .evidence import Evidence, evidence_of
+from .binding import Binding, bound, names_of, rows_of
+from .citations import FILL, choose, source_of, used
+from .evidence import Evidence, evidence_of, shown
 
-HIGH_SCORE: Final = 0.5
-LOW_SCORE: Final = 0.2
+HIGH_SCORE: Final = 0.9
+LOW_SCORE: Final = 0.35
 HIGH_COVERAGE: Final = 0.7
 LOW_COVERAGE: Final = 0.4
 """Thresholds of `confidence_of`: the best hit's score, and the share of the answer's content words in its citations.
@@ -90,13 +90,13 @@ def verify(
         best = max(best, hit.score)
         if hit.snippet not in snippets:
             snippets.append(hit.snippet)
-            headings.append(above(hit.passage))
-    verdict = check(draft, snippets, binding=binding, headings=headings)
+            headings.append(hit.passage.headings)
+    verdict = check(draft, snippets, fill=None, binding=binding, headings=headings)
     if verdict.refused:
         return verdict
     sure = confidence
     if sure is None:
-        named = [line for hit in hits if hit.snippet in verdict.citations for line in above(hit.passage)]
+        named = [line for hit in hits if hit.snippet in verdict.citations for line in hit.passage.headings]
         sure = confidence_of(verdict.said, verdict.citations, best, named)
     text = VerifiedText(verdict.said, verdict.citations, sure)
     return Verdict(verdict.said, verdict.citations, verdict.checks, (), text)
@@ -106,28 +106,33 @@ def check(
     answer: str,
     snippets: Sequence[Snippet],
     *,
-    fill: int = FILL,
+    fill: int | None = FILL,
     binding: Binding = "off",
     headings: Sequence[Sequence[str]] = (),
 ) -> Verdict:
     """Return the verdict on an answer against snippets, best first, without making a text of it.
 
-    fill: best snippets are cited too while fewer than this many are. binding: as in `verify`. headings: what stands
-    above each snippet, in the order of `snippets`; none when they are unknown.
+    fill: best snippets are cited too while fewer than this many are; None cites what the answer uses instead, each
+    sentence the snippet that says most of it. binding: as in `verify`. headings: what stands above each snippet, in
+    the order of `snippets`; none when they are unknown.
     """
     said = bullets(answer)
     found = tokens(said)
     if len(found) > TOO_MANY:
         return _verdict(said, (), found[-1:], ())
-    evidence = [evidence_of(snippet.text) for snippet in snippets]
+    evidence = [evidence_of(shown(snippet)) for snippet in snippets]
     masks = [_mask(one, found) for one in evidence]
     if binding == "strict":
         above = headings or [()] * len(snippets)
         masks = [
-            bound(said, found, snippet.text, mask, its)
+            bound(said, found, snippet, mask, its)
             for snippet, mask, its in zip(snippets, masks, above, strict=True)
         ]
-    cited = choose(masks, fill)
+    chosen = choose(masks, fill) if fill is not None else choose(masks, 1, used(said, snippets))
+    once: dict[object, int] = {}
+    for index in chosen:
+        once.setdefault(source_of(snippets[index]), index)
+    cited = once.values()
     return _verdict(said, tuple([snippets[i] for i in cited]), found, tuple([masks[i] for i in cited]))
 
 
@@ -168,15 +173,15 @@ def _verdict(
     return Verdict(said, citations, tuple(checks), tuple(refused))
 
 
-def read_ahead(text: str, *, binding: Binding = "off") -> None:
-    """Read a snippet's text where that may take its time, so that a verdict finds it read (`evidence.KEPT`).
+def read_ahead(snippet: Snippet, *, binding: Binding = "off") -> None:
+    """Read a snippet where that may take its time, so that a verdict finds it read (`evidence.KEPT`).
 
     binding: of the verdicts to come.
     """
-    evidence_of(text)
-    names_of(text)
+    evidence_of(shown(snippet))
+    names_of(snippet.text)
     if binding == "strict":
-        rows_of(text)
+        rows_of(snippet)
 
 
 _BLANK: Final = re.compile(r"\n(?:[^\S\n]*+\n)++")

@@ -1,11 +1,10 @@
 """A model without a model: it words what the evidence says, and can be told how often to make a number up.
 
 Everything it does follows from the seed, the question and the attempt, so the same seed gives the same drafts in
-whatever order questions come. A draft states the best hit, and the best one of another passage where it is nearly as
-good, in words of its own (`wording`); every number in it stands so in a snippet. For the share `hallucinate` of drafts
-a number that does not is worked in (`inventions`). Asked for claims, it gives each of the two snippets' statement as
-one, and an invention is part of a claim or one of its own. Where it may ask back, it does so when the best snippet
-scores below a bound. Drafts come in small pieces that cut through words and numbers.
+whatever order questions come. A draft quotes the best statements (`wording`), so every number in it stands so in a
+snippet. For the share `hallucinate` of drafts a number that does not is worked in (`inventions`). Asked for claims, it
+gives each statement as one, and an invention is part of a claim or one of its own. Where it may ask back, it does so
+when the best snippet scores below a bound. Drafts come in small pieces that cut through words and numbers.
 """
 
 from collections.abc import AsyncGenerator, Iterator, Sequence
@@ -17,10 +16,9 @@ import trio
 from ..ports.model import Delta, Prompt
 from ..ports.search import Hit
 from .inventions import Ground, invent, phrases
-from .wording import ASKING, compose
+from .wording import ASKING, chosen, compose, statement
 
-_NEARLY_AS_GOOD = 0.7  # of the best hit's score
-_PIECE = (1, 7)  # characters of a delta
+_PIECE = (1, 30)  # characters of a delta
 
 
 class MockModel:
@@ -56,7 +54,7 @@ class MockModel:
         elif prompt.form == "claims":
             draft = self._claims(prompt, evidence, made_up, rng)
         else:
-            draft = compose(_choose(evidence, prompt), prompt.lang, rng)
+            draft = compose(chosen(evidence), prompt.lang)
             if made_up:
                 draft = self._invent(draft, prompt, evidence, rng)
         for piece in _pieces(draft, rng):
@@ -70,8 +68,8 @@ class MockModel:
     def _claims(self, prompt: Prompt, evidence: Sequence[Hit], made_up: bool, rng: Random) -> str:
         """Return claims as a JSON array; an invention names the evidence of the claim that it grew from."""
         claims: list[tuple[str, int]] = []
-        for hit in _choose(evidence, prompt):
-            claims.append((compose([hit], prompt.lang, rng), evidence.index(hit) + 1))
+        for hit in chosen(evidence):
+            claims.append((statement(hit), evidence.index(hit) + 1))
         if made_up:
             at = rng.randrange(len(claims)) if claims else 0
             text, number = claims[at] if claims else ("", 1)
@@ -82,18 +80,6 @@ class MockModel:
                 claims[at : at + 1] = [(invented, number)]
         drafted = [{"text": text, "evidence": [number]} for text, number in claims]
         return msgspec.json.encode(drafted).decode()
-
-
-def _choose(evidence: Sequence[Hit], prompt: Prompt) -> list[Hit]:
-    """Return the best hit in the prompt's language (else of all), and the best one of another passage if it is near."""
-    if not evidence:
-        return []
-    own = [hit for hit in evidence if hit.passage.lang == prompt.lang] or list(evidence)
-    best = own[0]
-    second = next((hit for hit in own if hit.passage != best.passage), None)
-    if second is None or second.score < _NEARLY_AS_GOOD * best.score:
-        return [best]
-    return [best, second]
 
 
 def _pieces(draft: str, rng: Random) -> Iterator[str]:

@@ -1,35 +1,34 @@
-"""How the mock says what a snippet says: in sentences of its own, with the snippet's numbers as they are written.
+"""How an answer is worded without a language model: it quotes.
 
-A table row becomes a list of its columns by name, prose gets a lead, a few other words and a tail. Around a number
-nothing changes: the words that stand beside it keep their place, so that the number stays what it is (an amount, a
-time, an end of a range). Nothing that is added holds a number or a number word; a heading that might is left out.
+Strategy: the best statements of the best sections, whole and in the order of their pages, after a short lead that
+names the section; a row of a table as "header: cell" pairs. Nothing is rewritten or said twice, and nothing that is
+added holds a number: a heading with one is left out of the lead, and statements are joined so that each number reads
+as it does alone. What a person reads in such an answer a person has written.
 """
 
 import re
 from collections.abc import Mapping, Sequence
-from random import Random
 
-from ..ports.search import Hit, Lang, Passage, Snippet
+from ..ports.search import Hit, Lang, Passage
+from ..text.numbers import tokens
 
-_COLUMNS = 4  # of a row, besides the first, that are told
-_SENTENCES = 2  # of a snippet
-_LIST_MARKER = re.compile(r"^\s*(?:[-*+>]\s+|\d+[.)]\s+)+")
-_LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()]*\)")
-_EMPHASIS = re.compile(r"\*{1,3}|`+")
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[^\W\d_])")
-_PLAIN_NAME = re.compile(r"[^\W\d_]+(?:[ '’-][^\W\d_]+)*")
+QUOTE_CHARS = 700
+"""Characters of all that is quoted; the best statement is, however long."""
 
-LEADS: Mapping[Lang, Sequence[str]] = {
-    "en": ("Here is what I found: ", "Our pages say this: ", "In short: ", ""),
-    "sv": ("Så här står det hos oss: ", "Det här hittade jag: ", "Kort sagt: ", ""),
-}
+SECTIONS = 3
+"""Sections that are quoted from."""
+
+_HEADINGS = 2  # of a section, the innermost ones, that the lead names
+_ENDS = (".", "!", "?", "…", ":", '"', "”", ")")  # after which the next statement goes on in the same line
+_ITEMS = ("row", "item")  # statements that stand on a line of their own
+_NEAR = 80  # characters on either side of a join in which a number could go on
+_WORD = re.compile(r"\w+")
+
+LEAD: Mapping[Lang, str] = {"en": "From “{section}”:", "sv": "Ur ”{section}”:"}
+BARE_LEAD: Mapping[Lang, str] = {"en": "From our pages:", "sv": "Från våra sidor:"}
 OTHER_LANGUAGE: Mapping[Lang, str] = {
-    "en": "I found this on a page in Swedish: ",
-    "sv": "Jag hittade det här på en sida på engelska: ",
-}
-ALSO: Mapping[Lang, Sequence[str]] = {
-    "en": ("Also: ", "You may also want to know this: ", "What is more: "),
-    "sv": ("Dessutom: ", "Bra att veta är också: ", "Och så det här: "),
+    "en": "I only found this on a page in Swedish.",
+    "sv": "Jag hittade det här bara på en sida på engelska.",
 }
 NOTHING: Mapping[Lang, str] = {
     "en": "The pages I was given do not say.",
@@ -39,76 +38,74 @@ ASKING: Mapping[Lang, str] = {
     "en": "ASK: I am not sure which of our pages you mean; what is it about?",
     "sv": "ASK: Jag är inte säker på vilken av våra sidor du menar; vad gäller det?",
 }
-_ROW: Mapping[Lang, str] = {"en": "For {key} you find ", "sv": "För {key} finns "}
-_TAIL: Mapping[Lang, str] = {
-    "en": ", says our page under {heading}.",
-    "sv": ", står det på vår sida under {heading}.",
-}
-_OTHER_WORDS: Mapping[Lang, Sequence[tuple[re.Pattern[str], str]]] = {
-    "en": (
-        (re.compile(r"\bcosts(?! you)\b"), "costs you"),
-        (re.compile(r"\b([Yy])ou get\b"), r"\1ou will get"),
-        (re.compile(r"\bfree of charge\b"), "without any charge"),
-        (re.compile(r"\bincludes\b"), "comes with"),
-    ),
-    "sv": (
-        (re.compile(r"\bkostar(?! dig)\b"), "kostar dig"),
-        (re.compile(r"\butan kostnad\b"), "helt gratis"),
-        (re.compile(r"\bingår\b"), "följer med"),
-    ),
-}
 
 
-def compose(chosen: Sequence[Hit], lang: Lang, rng: Random) -> str:
-    """Return a text in `lang` that states what the chosen hits say, one after the other."""
-    if not chosen:
+def chosen(evidence: Sequence[Hit]) -> list[Hit]:
+    """Return the statements to quote, best first: of at most SECTIONS sections, QUOTE_CHARS characters in all.
+
+    Of those that say the same words only the best one.
+    """
+    found: list[Hit] = []
+    passages: list[Passage] = []
+    words: set[tuple[str, ...]] = set()
+    size = 0
+    for hit in evidence:
+        said = statement(hit)
+        its = tuple(_WORD.findall(said.casefold()))
+        if found and (its in words or size + len(said) > QUOTE_CHARS):
+            continue
+        if hit.passage not in passages:
+            if len(passages) >= SECTIONS:
+                continue
+            passages.append(hit.passage)
+        found.append(hit)
+        words.add(its)
+        size += len(said)
+    return found
+
+
+def statement(hit: Hit) -> str:
+    """Return what a hit says, in plain words where these are known."""
+    return hit.snippet.said or hit.snippet.text
+
+
+def compose(quoted: Sequence[Hit], lang: Lang) -> str:
+    """Return a text that quotes statements, the section of the best one first, in a frame in `lang`."""
+    if not quoted:
         return NOTHING[lang]
-    parts = []
-    for index, hit in enumerate(chosen):
-        lead = rng.choice((ALSO if index else LEADS)[lang])
-        parts.append((lead if hit.passage.lang == lang else OTHER_LANGUAGE[lang]) + _statement(hit))
-    return " ".join(parts)
+    passages = list(dict.fromkeys(hit.passage for hit in quoted))
+    parts = [OTHER_LANGUAGE[lang]] if all(passage.lang != lang for passage in passages) else []
+    for passage in passages:
+        parts.append(f"{_lead(passage, lang)}\n{_said(passage, quoted)}")
+    return "\n\n".join(parts)
 
 
-def plain(line: str) -> str:
-    """Return a line of markdown without list markers, links' addresses and emphasis."""
-    return _EMPHASIS.sub("", _LINK.sub(r"\1", _LIST_MARKER.sub("", line))).strip()
+def _lead(passage: Passage, lang: Lang) -> str:
+    names = [name for name in passage.headings if name and not tokens(name)][-_HEADINGS:]
+    return LEAD[lang].format(section=" › ".join(names)) if names else BARE_LEAD[lang]
 
 
-def _statement(hit: Hit) -> str:
-    lang = hit.passage.lang
-    if _is_row(hit.snippet):
-        return _row(hit.snippet, hit.passage)
-    text = " ".join(plain(line) for line in hit.snippet.text.split("\n"))
-    text = " ".join(_SENTENCE_END.split(text)[:_SENTENCES])
-    for pattern, other in _OTHER_WORDS[lang]:
-        text = pattern.sub(other, text)
-    heading = hit.passage.headings[-1].rstrip("?!. ") if hit.passage.headings else ""
-    if text.endswith(".") and _PLAIN_NAME.fullmatch(heading):
-        return text[:-1] + _TAIL[lang].format(heading=heading)
+def _said(passage: Passage, quoted: Sequence[Hit]) -> str:
+    """Return the statements of one section in their order: sentences run on, items and rows have lines of their own."""
+    wanted = [hit for hit in quoted if hit.passage is passage]
+    text = before = ""
+    for hit in sorted(wanted, key=lambda hit: passage.snippets.index(hit.snippet)):
+        kind, said = hit.snippet.kind, statement(hit)
+        if kind in _ITEMS:
+            text = f"{text}\n- {said}" if text else f"- {said}"
+        else:
+            runs_on = before not in _ITEMS and "code" not in (kind, before) and text.endswith(_ENDS)
+            runs_on = runs_on and _apart(text, said)
+            text += f" {said}" if text and runs_on else f"\n\n{said}" if text else said
+        before = kind
     return text
 
 
-def _is_row(snippet: Snippet) -> bool:
-    return snippet.first == snippet.last and snippet.text.strip().startswith("|")
+def _apart(left: str, right: str) -> bool:
+    """Tell whether two texts say the same numbers with a space between them as each does alone."""
+    left, right = left[-_NEAR:], right[:_NEAR]
+    return _numbers(left) + _numbers(right) == _numbers(f"{left} {right}")
 
 
-def _cells(snippet: Snippet) -> list[str]:
-    return [plain(cell) for cell in snippet.text.strip().strip("|").split("|")]
-
-
-def _row(snippet: Snippet, passage: Passage) -> str:
-    key, *values = _cells(snippet)
-    names = _header(snippet, passage)[1:]
-    told = []
-    for number, value in enumerate(values[:_COLUMNS]):
-        name = names[number] if number < len(names) else ""
-        told.append(f"{name.lower()}: {value}" if _PLAIN_NAME.fullmatch(name) else value)
-    return _ROW[passage.lang].format(key=key) + ", ".join(told) + "."
-
-
-def _header(row: Snippet, passage: Passage) -> list[str]:
-    """Return the column names of a row's table: its header is the nearest one above it, with as many cells."""
-    above = [header for header in passage.headers if header.first < row.first]
-    names = _cells(above[-1]) if above else []
-    return names if len(names) == len(_cells(row)) else []
+def _numbers(text: str) -> list[tuple[str, str]]:
+    return [(token.kind, token.value) for token in tokens(text)]

@@ -8,39 +8,44 @@ Lang = Literal["en", "sv"]
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """A piece of one file that an answer may cite.
+    """A statement of one file that an answer may cite: a sentence, a list item, a table's row or a few lines of code.
 
     file: "kb/" and the path below the knowledge-base folder, with forward slashes.
-    text: 1 to 3 whole lines exactly as they stand in the file, joined by "\\n".
-    first, last: line numbers in the file, counted from 1, both inclusive.
+    text: 1 to 3 lines as they stand in the file, joined by "\\n"; the part of a long line that holds the statement; a
+    row after the line of its table's header. What so few lines do not show is told in plain words.
+    first, last: line numbers in the file, counted from 1, both inclusive; of a row, without its header's.
+    said: what it says, in plain words. kind: paragraph, item, row, code or quote.
+    lead: the line, or the item, that it hangs under. headings: those above it, outermost first.
     """
 
     file: str
     text: str
     first: int
     last: int
+    said: str = ""
+    kind: str = "paragraph"
+    lead: str = ""
+    headings: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Passage:
-    """The part of a file under one heading, or a stretch of PASSAGE_SNIPPETS of a longer one; equal to no other.
+    """A section: what stands under one heading of a file, or a part of that; equal to no other.
 
     headings: the headings above it, outermost first.
     lang: the language its text is in.
-    snippets: its citable pieces, in the order of the file.
-    headers: the header rows of the tables that its rows stand in, which may be those of an earlier stretch.
+    snippets: its statements, in the order of the file.
     """
 
     file: str
     headings: tuple[str, ...]
     lang: Lang
     snippets: tuple[Snippet, ...]
-    headers: tuple[Snippet, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A snippet that a search found. `score` is 0..1, comparable within one search and against the floor."""
+    """A snippet that a search found. `score` is 0..1: of the best one, how surely it answers the question."""
 
     snippet: Snippet
     passage: Passage

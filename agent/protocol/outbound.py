@@ -14,11 +14,15 @@ class _Frame(msgspec.Struct, frozen=True, tag_field="type", rename="camel", omit
 
 
 class Citation(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A source: 1 to 3 lines as they stand in `file`, or a part of a long one; `lines` are the first and the last."""
+    """A source: 1 to 3 lines as they stand in `file`, or a part of a long one; a table's row after its header.
+
+    lines: the first and the last, of a row its own. heading: those above it, outermost first, with "›" between.
+    """
 
     file: str
     snippet: str
     lines: tuple[int, int] | None = None
+    heading: str | None = None
 
 
 class Blocked(msgspec.Struct, frozen=True):

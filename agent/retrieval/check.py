@@ -15,10 +15,12 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
+from agent.documents import Document
 from agent.ports.search import Lang
 
-from .chunk import Piece, pieces_of
-from .load import Document, Skipped, read_folder
+from .load import Skipped, Source, read_folder
+from .read import document_of
+from .sections import language_of
 from .statements import Reader, Statement
 
 _SAYS_ENOUGH = 2  # words from which a statement says by itself what it is about
@@ -46,43 +48,43 @@ def check(folder: Path) -> tuple[Finding, ...]:
     loaded = read_folder(folder)
     left_out = list(loaded.skipped)
     empty: list[Finding] = []
-    pieces: list[Piece] = []
-    for document in loaded.documents:
-        cut = pieces_of(document)
-        if isinstance(cut, Skipped):
-            left_out.append(cut)
-        elif cut:
-            pieces.extend(cut)
+    documents: list[Document] = []
+    for source in loaded.sources:
+        read = document_of(source)
+        if isinstance(read, Skipped):
+            left_out.append(read)
+        elif read.blocks:
+            documents.append(read)
         else:
-            empty.append(Finding("empty", (document.file,), "has nothing in it that can be cited"))
+            empty.append(Finding("empty", (source.file,), "has nothing in it that can be cited"))
     found = [
         Finding(
             "oversized" if skipped.reason.startswith(_OVER) else "unreadable", (skipped.file,), skipped.reason
         )
         for skipped in left_out
     ]
-    return (*found, *empty, *_duplicates(loaded.documents), *contradictions(pieces))
+    return (*found, *empty, *_duplicates(loaded.sources), *contradictions(documents))
 
 
-def _duplicates(documents: Iterable[Document]) -> Iterator[Finding]:
+def _duplicates(sources: Iterable[Source]) -> Iterator[Finding]:
     """Yield the groups of files with the same text, white space at line ends aside."""
     same: defaultdict[bytes, list[str]] = defaultdict(list)
-    for document in documents:
-        text = "\n".join(line.rstrip() for line in document.text.strip().splitlines())
+    for source in sources:
+        text = b"\n".join(line.rstrip() for line in source.data.strip().splitlines())
         if text:
-            same[hashlib.blake2b(text.encode("utf-8", "surrogatepass")).digest()].append(document.file)
+            same[hashlib.blake2b(text).digest()].append(source.file)
     for files in same.values():
         if len(files) > 1:
             yield Finding("duplicate", tuple(files), "have the same text")
 
 
-def contradictions(pieces: Iterable[Piece]) -> Iterator[Finding]:
+def contradictions(documents: Iterable[Document]) -> Iterator[Finding]:
     """Yield each statement that says another number than one of another file, with that one."""
     readers: dict[Lang, Reader] = {}
     framed: defaultdict[tuple[Lang, frozenset[str], tuple[str, ...]], list[Statement]] = defaultdict(list)
-    for piece in pieces:
-        lang = piece.passage.lang
-        for said in readers.setdefault(lang, Reader(lang)).read(piece):
+    for document in documents:
+        lang = language_of(document)
+        for said in readers.setdefault(lang, Reader(lang)).read(document):
             framed[lang, said.frame, tuple(kind for kind, _ in said.values)].append(said)
     for alike in framed.values():
         yield from _disagreeing(alike)

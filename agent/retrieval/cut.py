@@ -1,16 +1,16 @@
-"""Cuts lines into snippets: one to three whole lines, or a part of one line that is too long to be cited whole.
+"""What is shown of lines to cite a statement in them: the lines, or the part of a long one that holds it.
 
-Strategy: lines that belong together are cut where one ends a sentence, else after three. A line of more than
-SNIPPET_CHARACTERS is cut after a sentence, else between two words, else at a mark, and never where a number could
-be read otherwise by what is left of it: a part must hold no number that its line does not. What is no text is in no
-snippet: a `data:` URI, a run of letters and digits as long as base64 is, and what has no place to be cut.
+Strategy: the words of the statement are looked for in their order, since marks, addresses and tags may stand between
+them. A part begins and ends between two words, and never where a number could be read otherwise by what is left of
+it: it must hold no number that its line does not. What is no text is in no snippet: a `data:` URI, a run of letters
+and digits as long as base64 is, and what has no place to be cut.
 """
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from functools import lru_cache
 
-from agent.config import SNIPPET_CHARACTERS, SNIPPET_LINES
+from agent.config import SNIPPET_CHARACTERS
 from agent.text.number_words import classify
 from agent.text.numbers import tokens
 
@@ -18,7 +18,6 @@ from .effort import Effort
 
 _NO_TEXT = 200  # characters of a run that no word is as long as
 
-_SENTENCE_END = re.compile(r"[.!?:…][\"'”’)\]*_`]*\s*$")
 _BLOB = re.compile(
     r"data:[\w.+-]{1,100}/[\w.+-]{1,100}[;,][^\s\"'<>()]*"
     rf"|(?<![A-Za-z0-9+/=_-])[A-Za-z0-9+/=_-]{{{_NO_TEXT},}}"
@@ -33,57 +32,97 @@ _WORD = re.compile(r"\w+")
 _APART = frozenset(("", *"!?;|}]>"))  # between two numbers, these leave each as it is
 _NEAR = 80  # characters that are looked at on either side of a cut
 
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """Lines first (counted from 0) to last (not included), and the text of them that can be cited."""
-
-    first: int
-    last: int
-    text: str
+_LINE = 700  # characters of lines up to which a snippet shows them whole
+_REACH = 200  # characters between two words of a statement in its line: addresses, tags
+_AHEAD = 4000  # characters after the last statement in which the next one begins
 
 
-def spans(lines: Sequence[str], first: int, last: int, effort: Effort) -> Iterator[Span]:
-    """Yield the snippets of the lines `first` to `last` (not included), in their order; no line is in two but in parts.
+class Lines:
+    """What is cited of the lines of a file. Statements are asked for in their order, which keeps this linear."""
 
-    Every line with text in it is in one, less what is no text. Raises what `effort.look` raises.
-    """
-    while first < last:
-        effort.look()
-        if not lines[first].strip():
-            first += 1
-        elif _too_long(lines[first]):
-            yield from (Span(first, first + 1, part) for part in parts(lines[first], effort))
-            first += 1
+    def __init__(self, lines: Sequence[str], effort: Effort) -> None:
+        self._lines = lines
+        self._effort = effort
+        self._first = 0  # line of the last statement, and where in it the next one may begin
+        self._at = 0
+
+    def whole(self, first: int, last: int, most: int = SNIPPET_CHARACTERS) -> str:
+        """Return the lines `first` to `last` (from 1, inclusive), or as much as can be cited of them."""
+        text = "\n".join(self._lines[first - 1 : last])
+        if len(text) <= most and not _inlined(text):
+            return text
+        return next(parts(text.replace("\n", " "), self._effort, most), "")
+
+    def around(self, first: int, last: int, said: str) -> str:
+        """Return the lines as they stand, or where they are long the part of them that `said` was read from.
+
+        The statement itself where that cannot be told, or is no text.
+        """
+        text = "\n".join(self._lines[first - 1 : last])
+        if len(text) <= _LINE and not _inlined(text):
+            return text
+        if first != self._first:
+            self._first, self._at = first, 0
+        place = _place(text, said, self._at)
+        if place is None:
+            return said
+        self._at = place[1]
+        wide = _widened(text, *place, self._effort)
+        found = text[wide[0] : wide[1]] if wide else ""
+        return found if found and not _inlined(found) else said
+
+
+def holds(text: str, said: str) -> bool:
+    """Tell whether a text shows every word of a statement."""
+    return said in text or set(_WORD.findall(said)) <= set(_WORD.findall(text))
+
+
+def _inlined(text: str) -> bool:
+    """Tell whether there is something in a text that is none."""
+    return (len(text) >= _NO_TEXT or "data:" in text) and _BLOB.search(text) is not None
+
+
+def _place(text: str, said: str, at: int) -> tuple[int, int] | None:
+    """Return where the words of `said` stand in `text` from `at` on, in their order and one soon after the other."""
+    words = _WORD.findall(said)
+    until = at + _AHEAD
+    start = text.find(words[0], at, until) if words else -1
+    while start >= 0:
+        end = start + len(words[0])
+        for word in words[1:]:
+            found = text.find(word, end, end + _REACH + len(word))
+            if found < 0:
+                break
+            end = found + len(word)
         else:
-            end = _end(lines, first, last)
-            yield Span(first, end, "\n".join(lines[first:end]))
-            first = end
+            return start, end
+        if end - start > _REACH:  # it has begun here, and goes on in a way that is not seen
+            return start, min(len(text), start + 2 * len(said))
+        start = text.find(words[0], start + 1, until)
+    return None
 
 
-def _end(lines: Sequence[str], first: int, last: int) -> int:
-    """Return where the snippet that begins with the line `first` ends."""
-    reach = first + 1
-    size = len(lines[first])
-    while reach < last and reach - first < SNIPPET_LINES and lines[reach].strip():
-        size += 1 + len(lines[reach])
-        if size > SNIPPET_CHARACTERS or _too_long(lines[reach]):
-            break
-        reach += 1
-    if reach < last and lines[reach].strip():  # more follows: look for the last line that ends a sentence
-        return next((at for at in range(reach, first, -1) if _SENTENCE_END.search(lines[at - 1])), reach)
-    return reach
+def _widened(text: str, start: int, end: int, effort: Effort) -> tuple[int, int] | None:
+    """Return a place that begins and ends between two words, where no number is cut in two; None when it gets long."""
+    least = end - SNIPPET_CHARACTERS
+    while start > 0 and not (text[start - 1].isspace() and _apart(text, start)):
+        start -= 1
+        effort.look()
+        if start < least:
+            return None
+    most = start + SNIPPET_CHARACTERS
+    while end < len(text) and not (text[end - 1].isspace() and _apart(text, end)):
+        end += 1
+        effort.look()
+        if end > most:
+            return None
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    return start, end
 
 
-def _too_long(line: str) -> bool:
-    """Tell whether a line cannot be cited as it stands."""
-    if len(line) > SNIPPET_CHARACTERS:
-        return True
-    return (len(line) >= _NO_TEXT or "data:" in line) and _BLOB.search(line) is not None
-
-
-def parts(line: str, effort: Effort) -> Iterator[str]:
-    """Yield the parts of a line that can be cited, in their order, each at most SNIPPET_CHARACTERS long."""
+def parts(line: str, effort: Effort, most: int = SNIPPET_CHARACTERS) -> Iterator[str]:
+    """Yield the parts of a line that can be cited, in their order, each at most `most` characters long."""
     at = 0
     for blob in _BLOB.finditer(line):
         if blob.start() < at:
@@ -91,17 +130,17 @@ def parts(line: str, effort: Effort) -> Iterator[str]:
         end = blob.start()
         if at < end and (_EDGE.match(line, end - 1) is None or _numbered(line, end)):
             end = _last_place(line, at, end, effort) or at
-        yield from _texts(line, at, end, effort)
+        yield from _texts(line, at, end, effort, most)
         at = blob.end()
         if at < len(line) and (_EDGE.match(line, at) is None or _WORD_AFTER.match(line, at)):
             at = _next_place(line, at, len(line), effort)
-    yield from _texts(line, at, len(line), effort)
+    yield from _texts(line, at, len(line), effort, most)
 
 
-def _texts(line: str, start: int, end: int, effort: Effort) -> Iterator[str]:
+def _texts(line: str, start: int, end: int, effort: Effort, most: int) -> Iterator[str]:
     """Yield the parts of a stretch of text."""
     while start < end:
-        reach = min(start + SNIPPET_CHARACTERS, end)
+        reach = min(start + most, end)
         cut = end if reach == end else _last_place(line, start, reach, effort)
         if cut is not None:
             text = line[start:cut].strip()
@@ -142,6 +181,12 @@ def _apart(line: str, at: int) -> bool:
     if after is not None and classify(after.group()) is not None and _numbered(line, at):
         return False  # the same answer as below, sooner
     left, right = line[max(0, at - _NEAR) : at], line[at : at + _NEAR]
+    return _read_apart(left, right)
+
+
+@lru_cache(maxsize=256)  # where one statement ends another begins, so each place is asked about twice
+def _read_apart(left: str, right: str) -> bool:
+    """Tell whether two neighbours say the same numbers as both together."""
     return _numbers(left) + _numbers(right) == _numbers(left + right)
 
 

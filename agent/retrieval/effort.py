@@ -10,13 +10,9 @@ from contextlib import contextmanager
 from time import thread_time
 
 from agent.config import FILE_SECONDS
-from agent.errors import AgentError
+from agent.errors import AgentError, GivenUp
 
 _EVERY = 32  # looks between two at the clock, which costs more than the rest
-
-
-class GivenUp(AgentError):
-    """Nobody waits any more for what is being read."""
 
 
 class TooMuch(AgentError):

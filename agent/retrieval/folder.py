@@ -12,21 +12,23 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from agent.ports.search import Passage
+from agent.ports.search import Passage, Snippet
 
-from .chunk import Piece, pieces_of
 from .effort import Effort
 from .index import Index
-from .load import GONE, Skipped, markdown_files, nothing_to_read, read_file
-from .search import KnowledgeBase
+from .load import GONE, Skipped, files, nothing_to_read, read_file
+from .meaning import Meaning
+from .read import passages_of
+from .search import KnowledgeBase, knowledge_of
+from .synonyms import Synonyms, read_synonyms
 from .watch import Touched
 
-_SMALL = 2_000  # pieces up to which an index is built anew: some 100 ms
+_SMALL = 500  # sections up to which an index is built anew: some 100 ms
 _GONE_SHARE = 0.2  # of an index, that may be gone before it is built anew
 _KEPT = "; what it said before stays"
 
-Prepare = Callable[[str], object]
-"""Reads the text of a snippet ahead, where blocking is allowed."""
+Prepare = Callable[[Snippet], object]
+"""Reads a snippet ahead, where blocking is allowed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,6 @@ class _File:
     signature: tuple[int, ...]
     digest: bytes
     name: str
-    pieces: tuple[Piece, ...] = ()
     passages: tuple[Passage, ...] = ()
     skipped: Skipped | None = None
 
@@ -62,24 +63,29 @@ class Update:
 class Folder:
     """Reads one folder again and again. Everything here blocks, and is for one thread at a time.
 
-    prepare: is given the text of each snippet that was read.
+    prepare: is given each snippet that was read. meaning: makes vectors of sections; None makes none.
     """
 
-    def __init__(self, path: Path, prepare: Prepare | None = None) -> None:
+    def __init__(self, path: Path, prepare: Prepare | None = None, meaning: Meaning | None = None) -> None:
         self._path = Path(os.path.abspath(path))
         self._prepare = prepare
+        self._meaning = meaning
         self._files: Mapping[str, _File] = {}
         self._index: Index | None = None
+        self._synonyms = Synonyms()
+        self._trouble: tuple[Skipped, ...] = ()  # with the file of synonyms
+        self._by_words = False  # the last snapshot lacks the vectors that it should have
 
     @property
     def again(self) -> bool:
-        """Whether something could not be read the last time, and is worth another look."""
-        return any(file.again for file in self._files.values())
+        """Whether something could not be read or embedded the last time, and is worth another look."""
+        left_out = (file.again for file in self._files.values())
+        return self._by_words or any(each.passing for each in self._trouble) or any(left_out)
 
     def anew(self) -> "Folder":
         """Return another reader, which begins from what this one knew of the files, and shares no index with it."""
-        other = Folder(self._path, self._prepare)
-        other._files = self._files
+        other = Folder(self._path, self._prepare, self._meaning)
+        other._files, other._synonyms, other._trouble = self._files, self._synonyms, self._trouble
         return other
 
     def update(self, touched: Touched = (), effort: Effort | None = None) -> Update | None:
@@ -95,26 +101,42 @@ class Folder:
         other |= before.keys() - after.keys()
         changed = {path for path in other if _said(before.get(path)) != _said(after.get(path))}
         told = {path for path in other if _skipped(before.get(path)) != _skipped(after.get(path))}
-        if not (changed or told) and self._index is not None:
+        synonyms, trouble = self._read_synonyms()
+        new_words, new_trouble = synonyms != self._synonyms, trouble != self._trouble
+        fresh = bool(changed or told) or new_words or new_trouble or self._index is None
+        if not fresh and not self._by_words:
             self._files = after
             return None
-        if all(file.skipped and not file.pieces for file in after.values()):
+        if all(file.skipped and not file.passages for file in after.values()):
             raise nothing_to_read(self._path, len(after))
         index = self._index
-        if changed or index is None:
+        if changed or new_words or index is None:
             gone = {before[path].name for path in changed if path in before}
             new = [file for path, file in after.items() if path in changed]
             index = self._build(after, new, gone, effort)
-        self._files, self._index = after, index
-        skipped = tuple(file.skipped for file in after.values() if file.skipped)
-        passages = [passage for file in after.values() for passage in file.passages]
+        knowledge = knowledge_of(index, synonyms, self._meaning, effort, trouble + _all_skipped(after))
+        self._files, self._index, self._synonyms, self._trouble = after, index, synonyms, trouble
+        self._by_words = self._meaning is not None and not knowledge.embedded
+        if not fresh and self._by_words:
+            return None
         left_out = tuple(file.skipped for path, file in after.items() if path in told and file.skipped)
-        return Update(KnowledgeBase(index, passages, skipped), len(changed | told), left_out)
+        return Update(
+            knowledge,
+            len(changed | told) + (new_words or new_trouble),
+            (trouble if new_trouble else ()) + left_out,
+        )
+
+    def _read_synonyms(self) -> tuple[Synonyms, tuple[Skipped, ...]]:
+        """Return the synonyms as they are now, those that were known when they cannot be read this time."""
+        synonyms, trouble = read_synonyms(self._path)
+        if self._synonyms.of and any(each.passing for each in trouble):
+            return self._synonyms, tuple([replace(each, reason=each.reason + _KEPT) for each in trouble])
+        return synonyms, trouble
 
     def _scan(self, touched: Collection[str], effort: Effort) -> dict[str, _File]:
         """Return the files as they are now, those that look the same, or cannot be read now, as they were known."""
         found: dict[str, _File] = {}
-        for path in markdown_files(self._path):
+        for path in files(self._path):
             effort.look()
             if isinstance(path, Skipped):
                 found.update(self._unlisted(path))
@@ -132,7 +154,7 @@ class Folder:
             _File((), b"", skipped.file, skipped=replace(skipped, reason=skipped.reason + _KEPT)),
         )
         for path, file in self._files.items():
-            if file.pieces and file.name.startswith(skipped.file):
+            if file.passages and file.name.startswith(skipped.file):
                 yield path, file
 
     def _look_at(self, path: str, touched: bool, known: _File | None, effort: Effort) -> _File | None:
@@ -152,44 +174,48 @@ class Folder:
     def _read(
         self, path: str, signature: tuple[int, ...], known: _File | None, effort: Effort
     ) -> _File | None:
-        """Read one file; its pieces are cut again only when what it says is new."""
+        """Read one file; its sections are cut again only when what it says is new."""
         read = read_file(self._path, path)
         if read is None:
             return None
         if isinstance(read, Skipped):
-            if read.passing and known is not None and known.pieces:
+            if read.passing and known is not None and known.passages:
                 return replace(known, skipped=replace(read, reason=read.reason + _KEPT))
             return _File(signature, read.reason.encode(), read.file, skipped=read)
-        digest = hashlib.blake2b(read.text.encode("utf-8", "surrogatepass")).digest()
+        digest = hashlib.blake2b(read.data).digest()
         if known is not None and known.digest == digest:
             left_out = None if known.again else known.skipped
             return replace(known, signature=signature, skipped=left_out)
-        cut = pieces_of(read, effort)
-        if isinstance(cut, Skipped):
-            return _File(signature, digest, read.file, skipped=cut)
+        passages = passages_of(read, effort)
+        if isinstance(passages, Skipped):
+            return _File(signature, digest, read.file, skipped=passages)
         if self._prepare is not None:
-            for piece in cut:
-                effort.look()
-                self._prepare(piece.snippet.text)
-        return _File(signature, digest, read.file, cut, tuple(dict.fromkeys(piece.passage for piece in cut)))
+            for passage in passages:
+                for snippet in passage.snippets:
+                    effort.look()
+                    self._prepare(snippet)
+        return _File(signature, digest, read.file, passages)
 
     def _build(
         self, after: Mapping[str, _File], changed: Collection[_File], gone: Collection[str], effort: Effort
     ) -> Index:
         """Return the index of the files `after`, made from the last one if that is worth it."""
         last, self._index = self._index, None  # if this fails, the next one is built anew
-        pieces = sum(len(file.pieces) for file in after.values())
-        new = sum(len(file.pieces) for file in changed)
-        if last is None or pieces < _SMALL or len(last.pieces) + new > pieces * (1 + _GONE_SHARE):
-            return Index((piece for file in after.values() for piece in file.pieces), effort=effort)
-        new_pieces = (piece for file in changed for piece in file.pieces)
-        return Index(new_pieces, after=last, gone=gone, effort=effort)
+        size = sum(len(file.passages) for file in after.values())
+        new = [passage for file in changed for passage in file.passages]
+        if last is None or size < _SMALL or len(last.sections) + len(new) > size * (1 + _GONE_SHARE):
+            return Index((passage for file in after.values() for passage in file.passages), effort=effort)
+        return Index(new, after=last, gone=gone, effort=effort)
 
 
 def _said(file: _File | None) -> bytes | None:
     """Return what tells the content of a file from another; None when it gives nothing to the index."""
-    return file.digest if file is not None and file.pieces else None
+    return file.digest if file is not None and file.passages else None
 
 
 def _skipped(file: _File | None) -> Skipped | None:
     return file.skipped if file is not None else None
+
+
+def _all_skipped(files: Mapping[str, _File]) -> tuple[Skipped, ...]:
+    return tuple([file.skipped for file in files.values() if file.skipped])

@@ -1,90 +1,113 @@
-"""The full-text index of one snapshot of the knowledge base, in memory: two arms, stems and character 4-grams.
+"""The index of one snapshot of the knowledge base, in memory: sections to rank, and the words of their statements.
 
-Strategy: each searchable piece is one document of tantivy (BM25), with its context before it, so that a table row is
-found by its heading and header. It has the stems of its words in the field of its language, and all its words in
-one field of 4-grams, which finds compounds and inflections that stemming misses. Queries are built from terms, never
-parsed, so no character of a question can be an operator. The rarest terms of a query are taken first and the rest
-dropped when the posting lists together get long: that bounds the time of a search on a large index, and leaves out
-only what tells least.
+Strategy: each section is one document of tantivy (BM25) with the headings above it counted twice, in two fields: the
+stems of its language, and 4-grams, which find compounds and inflections that stemming misses. Queries are built from
+terms, never parsed, so no character of a question can be an operator. The rarest terms of a query are taken first and
+the rest dropped when the posting lists together get long: that bounds the time of a search on a large index, and
+leaves out only what tells least. Beside it stand the words of each statement by number, for what looks closely.
 
 An index is never changed after it is built: when files change, the next one is built beside it. It takes over
 tantivy's segments (a searcher keeps those it began with) and copies the tables in Python, which takes milliseconds.
-A number is never given to a second piece. BM25's counts still know what is gone, until tantivy merges it away.
+A number is never given to a second section. BM25's counts still know what is gone, until tantivy merges it away.
 """
 
+import math
 from array import array
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import tantivy
 
-from agent.ports.search import Lang
+from agent.ports.search import Lang, Passage, Snippet
 from agent.text.words import words
 
-from .chunk import Piece
+from .alike import Alike
+from .asked import Kind, holds
 from .effort import Effort
-from .tables import is_function_word, known_words
-from .vocabulary import Vocabulary
+from .stems import LANGS, stem
+from .tables import is_function_word
 
-LANGS: tuple[Lang, ...] = ("en", "sv")
 GRAM = 4
+HOLDS: Mapping[Kind, int] = {"number": 1, "money": 2, "time": 4}
+LEADS, ASKS, CODE = 8, 16, 32  # a statement ends in a colon, ends in a question mark, is code
 
 _GRAM_FIELD = "grams"
-_OWN = 2  # times that a piece's own words are counted, where those of its chapter are counted once
+_HEADINGS = 2  # times that the words of the headings are counted, where those of the text are counted once
 _TERMS = 64  # of a query, per arm
 _HEAP_SMALL = 15_000_000  # bytes; tantivy's least for one thread
 _HEAP_LARGE = 120_000_000
-_LARGE = 5_000  # pieces from which the larger heap pays
+_LARGE = 2_000  # sections from which the larger heap pays
 _STEM_POSTINGS = 10_000  # entries of posting lists that a search of stems reads
-_GRAM_POSTINGS = 6_000  # and one of 4-grams, of which a query has many more
+_GRAM_POSTINGS = 12_000  # and one of 4-grams, of which a query has many more
+_SURELY = 0.85  # how surely a word must be stood for by another, such as a synonym, to be looked up by it too
+_SATURATED = 2.2  # k1 + 1 of BM25: what a term's weight grows towards
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A passage with its words, by number, each once in a statement.
+
+    file: the number of its file. headings: the words of its headings. own: those of its statements, one after the
+    other; ends: where each one's end. leads: the words of what each hangs under. marks: of each, bits of HOLDS, LEADS,
+    ASKS and CODE.
+    """
+
+    passage: Passage
+    file: int
+    headings: "array[int]"
+    own: "array[int]"
+    ends: "array[int]"
+    leads: "tuple[array[int], ...]"
+    marks: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What one arm found: the number of a piece in `Index.pieces`, and its BM25 score."""
+    """What one arm found: section number -> BM25 score. most: what a section that is full of every term would score."""
 
-    piece: int
-    score: float
+    scores: Mapping[int, float]
+    most: float
+
+
+_NONE = array("L")
 
 
 class Index:
-    """An immutable index over `pieces`; building it blocks.
+    """An immutable index over `sections`; building it blocks.
 
-    pieces: by number; those of files that are gone are still among them, and never found. live: how many are not gone.
+    sections: by number; None where the file is gone. live: how many are not. files: their names, by number.
     """
 
     def __init__(
         self,
-        pieces: Iterable[Piece],
+        passages: Iterable[Passage],
         *,
         after: "Index | None" = None,
         gone: Collection[str] = frozenset(),
         effort: Effort | None = None,
     ) -> None:
-        """Index `pieces`; with `after`, what that index holds too, without the pieces of the files `gone`.
+        """Index `passages`; with `after`, what that index holds too, without the sections of the files `gone`.
 
         `after` can be searched on as before, but there can be no second index after it, also when this one is not
-        finished: it raises `agent.retrieval.effort.GivenUp` when `effort` was given up.
+        finished: it raises `agent.errors.GivenUp` when `effort` was given up.
         """
         effort = effort or Effort()
         self._schema: tantivy.Schema = after._schema if after else _schema()
         self._tantivy: tantivy.Index = after._tantivy if after else _tantivy(self._schema)
-        self.pieces: tuple[Piece, ...] = after.pieces if after else ()
-        # Per piece: its stems and those of its own context, each between spaces; "" when it is gone.
-        self.stems: list[str] = list(after.stems) if after else []
-        # And those of what its file or chapter is about.
-        self.stems_above: list[str] = list(after.stems_above) if after else []
-        self.vocabularies: dict[Lang, Vocabulary] = {
-            lang: after.vocabularies[lang].copy() if after else Vocabulary(lang, known_words(lang))
-            for lang in LANGS
-        }
+        self.sections: list[Section | None] = list(after.sections) if after else []
+        self.alike: Alike = after.alike.copy() if after else Alike(_stems)
+        self.files: dict[str, int] = dict(after.files) if after else {}
+        self._counts: array[int] = (
+            array("L", after._counts) if after else array("L")
+        )  # word -> sections that hold it
         self.live: int = after.live if after else 0
-        added = [piece for piece in pieces if piece.searchable]
+        added = list(passages)
         writer = self._tantivy.writer(_HEAP_LARGE if len(added) > _LARGE else _HEAP_SMALL, 1)
-        self._forget(gone, writer, effort)
-        self._fill(added, writer, effort)
-        for vocabulary in self.vocabularies.values():
-            vocabulary.settle()
+        self._forget(gone, writer)
+        for passage in added:
+            effort.look()
+            self._add(passage, writer)
         effort.look()
         writer.commit()
         writer.wait_merging_threads()
@@ -92,44 +115,64 @@ class Index:
         self._searcher = self._tantivy.searcher()
         self._numbers = self._number()
 
-    def _forget(self, gone: Collection[str], writer: tantivy.IndexWriter, effort: Effort) -> None:
-        """Take the pieces of files out of the index and of what is known of words."""
-        lost: dict[Lang, list[list[str]]] = {lang: [] for lang in LANGS}
-        for number, piece in enumerate(self.pieces if gone else ()):
-            effort.look()
-            if piece.snippet.file in gone and self.stems[number]:
-                lost[piece.passage.lang].append((self.stems[number] + self.stems_above[number]).split())
-                self.stems[number] = self.stems_above[number] = ""
+    def rarity(self, word: int | None) -> float:
+        """Return how much a word tells: the logarithm of how many sections there are to each that holds it."""
+        count = self._counts[word] if word is not None and word < len(self._counts) else 0
+        return math.log(1 + self.live / (1 + count))
+
+    def _forget(self, gone: Collection[str], writer: tantivy.IndexWriter) -> None:
+        """Take the sections of files out of the index and of what is known of words."""
+        lost = {self.files[file] for file in gone if file in self.files}
+        for number, section in enumerate(self.sections if lost else ()):
+            if section is not None and section.file in lost:
+                for word in _distinct(section):
+                    self._counts[word] -= 1
+                self.sections[number] = None
                 self.live -= 1
-        for lang, stems in lost.items():
-            self.vocabularies[lang].remove(stems)
         for file in gone:
             writer.delete_documents_by_term("file", file)
 
-    def _fill(self, added: Sequence[Piece], writer: tantivy.IndexWriter, effort: Effort) -> None:
-        """Write pieces, with one thread and a bounded heap."""
-        known: dict[str, list[str]] = {}
-        for number, piece in enumerate(added, len(self.pieces)):
-            effort.look()
-            lang = piece.passage.lang
-            for text in (piece.above, piece.context):
-                if text not in known:
-                    known[text] = content_words(text)
-            above, own = known[piece.above], known[piece.context] + content_words(piece.snippet.text)
-            stems = self.vocabularies[lang].add(own + above)
-            self.stems.append(f" {' '.join(stems[: len(own)])} ")
-            self.stems_above.append(f" {' '.join(stems[len(own) :])} ")
-            document = tantivy.Document()
-            document.add_unsigned("number", number)
-            document.add_text("file", piece.snippet.file)
-            document.add_text(lang, " ".join(stems[: len(own)] * _OWN + stems[len(own) :]))
-            document.add_text(_GRAM_FIELD, f" {' '.join(own + above)} ")
-            writer.add_document(document)
-        self.pieces += tuple(added)
-        self.live += len(added)
+    def _add(self, passage: Passage, writer: tantivy.IndexWriter) -> None:
+        file = self.files.setdefault(passage.file, len(self.files))
+        above = content_words(" . ".join(passage.headings))
+        said: list[str] = []
+        own, ends, marks = array("L"), array("L"), bytearray()
+        leads: list[array[int]] = []
+        known: dict[str, array[int]] = {"": _NONE}
+        for snippet in passage.snippets:
+            words_of = content_words(snippet.said)
+            if snippet.lead not in known:
+                lead = content_words(snippet.lead)
+                known[snippet.lead] = self._known(lead)
+                said += lead
+            said += words_of
+            own.extend(self._known(words_of))
+            ends.append(len(own))
+            leads.append(known[snippet.lead])
+            marks.append(_marks(snippet))
+        section = Section(passage, file, self._known(above), own, ends, tuple(leads), bytes(marks))
+        for word in _distinct(section):
+            self._counts[word] += 1
+        document = tantivy.Document()
+        document.add_unsigned("number", len(self.sections))
+        document.add_text("file", passage.file)
+        terms = above * _HEADINGS + said
+        document.add_text(passage.lang, " ".join([stem(passage.lang, word) for word in terms]))
+        document.add_text(_GRAM_FIELD, f" {' '.join(terms)} ")
+        writer.add_document(document)
+        self.sections.append(section)
+        self.live += 1
+
+    def _known(self, said: Sequence[str]) -> "array[int]":
+        """Return the numbers of words, each once, made known if they are not."""
+        numbers = array("L", dict.fromkeys([self.alike.add(word) for word in said]))
+        missing = len(self.alike.words) - len(self._counts)
+        if missing > 0:
+            self._counts.extend([0] * missing)
+        return numbers
 
     def _number(self) -> "list[array[int]]":
-        """Return the number of the piece at each address: one array per segment."""
+        """Return the number of the section at each address: one array per segment."""
         numbers = [array("L") for _ in range(self._searcher.num_segments)]
         if not self.live:
             return numbers
@@ -143,59 +186,48 @@ class Index:
         for number, address in hits:
             of = numbers[address.segment_ord]
             if address.doc >= len(of):
-                of.extend(bytes(max(len(of), address.doc + 1 - len(of))))
+                of.extend([0] * max(len(of), address.doc + 1 - len(of)))
             of[address.doc] = number
         return numbers
 
-    def by_stems(self, concepts: Sequence[Mapping[tuple[Lang, str], float]], limit: int) -> list[Found]:
-        """Return the best pieces for concepts: weighted stems, of which the best one counts."""
-        fields: list[dict[tuple[str, str], float]] = [
-            {(lang, stem): weight for (lang, stem), weight in of.items()} for of in concepts
+    def by_stems(self, said: Sequence[str], lang: Lang, limit: int) -> Found:
+        """Return the best sections for the stems of folded words in one language, and of what surely means them."""
+        known = self.alike.words
+        stood_for = [
+            known[at] for word in said for at, sure in self.alike.like(word).items() if sure > _SURELY
         ]
-        return self._search(fields, limit, _STEM_POSTINGS)
+        stems = dict.fromkeys(stem(lang, word) for word in (*said, *stood_for))
+        return self._search([(lang, each) for each in stems], limit, _STEM_POSTINGS)
 
-    def by_grams(self, forms: Mapping[str, float], limit: int) -> list[Found]:
-        """Return the best pieces for the 4-grams of weighted folded words."""
-        grams: dict[str, float] = {}
-        for word, weight in forms.items():
-            for gram in grams_of(word):
-                grams[gram] = max(weight, grams.get(gram, 0.0))
-        return self._search(
-            [{(_GRAM_FIELD, gram): weight} for gram, weight in grams.items()], limit, _GRAM_POSTINGS
-        )
+    def by_grams(self, said: Sequence[str], limit: int) -> Found:
+        """Return the best sections for the 4-grams of folded words."""
+        grams = dict.fromkeys(gram for word in said for gram in grams_of(word))
+        return self._search([(_GRAM_FIELD, gram) for gram in grams], limit, _GRAM_POSTINGS)
 
-    def _search(
-        self, concepts: Sequence[Mapping[tuple[str, str], float]], limit: int, budget: int
-    ) -> list[Found]:
-        """Return the best pieces for groups of weighted terms, within the budget of postings."""
-        counted = []
-        for concept in concepts:
-            terms = [
-                (field, term, weight, frequency)
-                for (field, term), weight in concept.items()
-                if (frequency := self._searcher.doc_freq(field, term))
-            ]
-            if terms:
-                counted.append((sum(frequency for *_, frequency in terms), terms))
-        counted.sort()
+    def _search(self, terms: Iterable[tuple[str, str]], limit: int, budget: int) -> Found:
+        """Return the best sections for terms (field, term), within the budget of postings."""
+        counted = sorted((self._searcher.doc_freq(field, term), field, term) for field, term in terms)
+        total = max(1, self._searcher.num_docs)
         clauses: list[tuple[tantivy.Occur, tantivy.Query]] = []
         postings = 0
-        for frequency, terms in counted[:_TERMS]:
+        most = 0.0
+        for frequency, field, term in counted:
+            most += math.log(1 + (total - frequency + 0.5) / (frequency + 0.5)) * _SATURATED
+            if not frequency or len(clauses) >= _TERMS:
+                continue
             postings += frequency
             if clauses and postings > budget:
-                break
-            queries = [self._term(field, term, weight) for field, term, weight, _ in terms]
-            query = queries[0] if len(queries) == 1 else tantivy.Query.disjunction_max_query(queries)
-            clauses.append((tantivy.Occur.Should, query))
+                continue
+            clauses.append(
+                (
+                    tantivy.Occur.Should,
+                    tantivy.Query.term_query(self._schema, field, term, index_option="freq"),
+                )
+            )
         if not clauses:
-            return []
+            return Found({}, most)
         hits = self._searcher.search(tantivy.Query.boolean_query(clauses), limit, count=False).hits
-        return [Found(self._numbers[at.segment_ord][at.doc], score) for score, at in hits]
-
-    def _term(self, field: str, term: str, weight: float) -> tantivy.Query:
-        """Return the query for one weighted term."""
-        query = tantivy.Query.term_query(self._schema, field, term, index_option="freq")
-        return query if weight == 1.0 else tantivy.Query.boost_query(query, weight)
+        return Found({self._numbers[at.segment_ord][at.doc]: score for score, at in hits}, most)
 
 
 def content_words(text: str) -> list[str]:
@@ -203,10 +235,27 @@ def content_words(text: str) -> list[str]:
     return [word for word in words(text) if not is_function_word(word)]
 
 
-def grams_of(word: str) -> list[str]:
+@lru_cache(maxsize=200_000)
+def grams_of(word: str) -> tuple[str, ...]:
     """Return the 4-grams of a word between spaces."""
     padded = f" {word} "
-    return [padded[at : at + GRAM] for at in range(max(1, len(padded) - GRAM + 1))]
+    return tuple([padded[at : at + GRAM] for at in range(max(1, len(padded) - GRAM + 1))])
+
+
+def _marks(snippet: Snippet) -> int:
+    said = snippet.said
+    marks = sum(HOLDS[kind] for kind in holds(said)) if snippet.kind != "code" else CODE
+    return marks | (LEADS if said.endswith(":") else ASKS if said.endswith("?") else 0)
+
+
+def _distinct(section: Section) -> set[int]:
+    """Return the words that stand anywhere in a section."""
+    return {*section.headings, *section.own}.union(*section.leads)
+
+
+def _stems(word: str) -> tuple[str, ...]:
+    """Return what a word is compared by, in each language."""
+    return tuple([f"{lang} {stem(lang, word)}" for lang in LANGS])
 
 
 def _tantivy(schema: tantivy.Schema) -> tantivy.Index:
@@ -217,7 +266,7 @@ def _tantivy(schema: tantivy.Schema) -> tantivy.Index:
 
 
 def _schema() -> tantivy.Schema:
-    """Return the fields: the stems of each language, the 4-grams, and the piece's file and number."""
+    """Return the fields: the stems of each language, the 4-grams, and the section's file and number."""
     builder = tantivy.SchemaBuilder()
     for lang in LANGS:
         builder.add_text_field(lang, tokenizer_name="whitespace", index_option="freq")

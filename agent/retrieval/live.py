@@ -24,7 +24,9 @@ from agent.ports.work import RunSync
 
 from .effort import Effort
 from .folder import Folder, Prepare, Update
-from .search import KnowledgeBase, read_tables
+from .meaning import Meaning
+from .search import KnowledgeBase
+from .tables import read_tables
 from .watch import Touched, Watch
 
 _log = structlog.get_logger("agent.retrieval")
@@ -50,14 +52,20 @@ class LiveKnowledge:
             self._unread.set()
 
     @classmethod
-    async def open(cls, folder: Path, run_sync: RunSync, prepare: Prepare | None = None) -> "LiveKnowledge":
-        """Read and index the markdown files below `folder`, off the event loop.
+    async def open(
+        cls,
+        folder: Path,
+        run_sync: RunSync,
+        prepare: Prepare | None = None,
+        meaning: Meaning | None = None,
+    ) -> "LiveKnowledge":
+        """Read and index the documents below `folder`, off the event loop.
 
-        prepare: is given the text of each snippet that is read, now and later, in the reader's thread.
-        Raises `agent.errors.UsageError`, one line that names the folder, when there is no markdown in it.
+        prepare: is given each snippet that is read, now and later, in the reader's thread. meaning: makes vectors.
+        Raises `agent.errors.UsageError`, one line that names the folder, when there is no document in it.
         Cancelled, the reader is given up (see `_given`).
         """
-        reader = Folder(folder, prepare)
+        reader = Folder(folder, prepare, meaning)
 
         def first(effort: Effort) -> Update | None:
             read_tables()

@@ -1,9 +1,10 @@
-"""Reads a knowledge base: every markdown file below one folder.
+"""Reads the files of a knowledge base: every document below one folder.
 
 Strategy: walk the folder in a fixed order, without following a symbolic link (it could lead out of the folder),
-and read each `*.md` that is not too large and is UTF-8. What cannot be used is left out and named, with the reason,
-so that one bad file never keeps the server from starting. What the system could not read this time (too many open
-files, a disk that failed) is told from what cannot be used. Everything here blocks: call it through `run_sync`.
+and read each file of a kind that can be read and that is not too large. What cannot be used is left out and named,
+with the reason, so that one bad file never keeps the server from starting. What the system could not read this time
+(too many open files, a disk that failed) is told from what cannot be used. Everything here blocks: call it through
+`run_sync`.
 """
 
 import errno
@@ -14,18 +15,29 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from agent.config import FILE_BYTES
+from agent.documents import SUFFIXES
 from agent.errors import UsageError
+
+SETTINGS = frozenset(("synonyms.txt",))
+"""Files of the operator's at the top of the folder, which are no documents."""
+
+_KINDS = "*.md, *.html, *.txt or other"
 
 GONE = frozenset((errno.ENOENT, errno.ENOTDIR))
 """Errors of the system that say that there is nothing; after any other one, what is there may be read another time."""
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
-    """One markdown file. `file` is "kb/" and the path below the folder, with forward slashes."""
+class Source:
+    """One file as it was read. `file` is "kb/" and the path below the folder, with forward slashes."""
 
     file: str
-    text: str
+    data: bytes
+
+    @classmethod
+    def of(cls, file: str, text: str) -> "Source":
+        """Return a file that holds a text."""
+        return cls(file, text.encode("utf-8", "surrogatepass"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,20 +54,20 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """What a folder held: the documents in the order of their paths, and the files that were left out."""
+    """What a folder held: files in the order of their paths, and what was left out."""
 
-    documents: tuple[Document, ...]
+    sources: tuple[Source, ...]
     skipped: tuple[Skipped, ...]
 
 
 def load(folder: Path, limit: int = FILE_BYTES) -> Loaded:
-    """Read every markdown file below `folder`; files of more than `limit` bytes are skipped.
+    """Read every document below `folder`; files of more than `limit` bytes are skipped.
 
-    Raises `agent.errors.UsageError`, one line that names the folder, when it is not there or holds no markdown
-    that can be read. Blocks; it cannot be cancelled.
+    Raises `agent.errors.UsageError`, one line that names the folder, when it is not there or holds none that can be
+    read. Blocks; it cannot be cancelled.
     """
     loaded = read_folder(folder, limit)
-    if not loaded.documents:
+    if not loaded.sources:
         raise nothing_to_read(folder, len(loaded.skipped))
     return loaded
 
@@ -64,7 +76,7 @@ def nothing_to_read(folder: Path, skipped: int) -> UsageError:
     """Return the error for a folder without a file that can be read, in which `skipped` files could not."""
     left_out = f" ({skipped} could not be read)" if skipped else ""
     return UsageError(
-        f"the knowledge base {folder} holds no markdown files{left_out}; put *.md files there or use --kb"
+        f"the knowledge base {folder} holds no documents{left_out}; put {_KINDS} files there or use --kb"
     )
 
 
@@ -73,31 +85,31 @@ def read_folder(folder: Path, limit: int = FILE_BYTES) -> Loaded:
 
     Raises `agent.errors.UsageError` when it is not there.
     """
-    documents: list[Document] = []
+    sources: list[Source] = []
     skipped: list[Skipped] = []
-    for found in markdown_files(folder):
+    for found in files(folder):
         read = found if isinstance(found, Skipped) else read_file(folder, found, limit)
-        if isinstance(read, Document):
-            documents.append(read)
+        if isinstance(read, Source):
+            sources.append(read)
         elif read is not None:
             skipped.append(read)
-    return Loaded(tuple(documents), tuple(skipped))
+    return Loaded(tuple(sources), tuple(skipped))
 
 
-def markdown_files(folder: Path) -> Iterator[str | Skipped]:
-    """Yield the paths of the markdown files below a folder, sorted; hidden folders and links to them are not entered.
+def files(folder: Path) -> Iterator[str | Skipped]:
+    """Yield the paths of the documents below a folder, sorted; hidden folders and links to them are not entered.
 
     Paths begin with `folder`. Then come the folders that could not be listed.
     Raises `agent.errors.UsageError` when `folder` is not there or cannot be listed.
     """
     if not folder.is_dir():
         what = "is not a folder" if folder.exists() else "does not exist"
-        raise UsageError(f"the knowledge base {folder} {what}; point to a folder of markdown files with --kb")
+        raise UsageError(f"the knowledge base {folder} {what}; point to a folder of documents with --kb")
     failed: list[OSError] = []
-    for root, folders, files in os.walk(os.fspath(folder), onerror=failed.append, followlinks=False):
+    for root, folders, names in os.walk(os.fspath(folder), onerror=failed.append, followlinks=False):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(files):
-            if name.lower().endswith(".md"):
+        for name in sorted(names):
+            if _suffix(name) in SUFFIXES and not (name in SETTINGS and root == os.fspath(folder)):
                 yield os.path.join(root, name)
     for error in failed:
         if error.filename == os.fspath(folder):
@@ -109,7 +121,7 @@ def markdown_files(folder: Path) -> Iterator[str | Skipped]:
             yield Skipped(below, f"cannot be listed: {_words(error)}", passing=True)
 
 
-def read_file(folder: Path, path: str, limit: int = FILE_BYTES) -> Document | Skipped | None:
+def read_file(folder: Path, path: str, limit: int = FILE_BYTES) -> Source | Skipped | None:
     """Return one file of the knowledge base in `folder`, why it cannot be used, or None when it is gone."""
     name = cited(folder, path)
     try:
@@ -127,10 +139,11 @@ def read_file(folder: Path, path: str, limit: int = FILE_BYTES) -> Document | Sk
         return Skipped(name, f"cannot be read: {_words(error)}", passing=True)
     if len(data) > limit:
         return Skipped(name, f"is larger than {limit} bytes")
-    try:
-        return Document(name, data.decode("utf-8-sig"))
-    except UnicodeDecodeError as error:
-        return Skipped(name, f"is not UTF-8 (byte {error.start})")
+    return Source(name, data)
+
+
+def _suffix(name: str) -> str:
+    return os.path.splitext(name)[1].lower()
 
 
 def _words(error: OSError) -> str:

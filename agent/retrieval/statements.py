@@ -3,25 +3,29 @@
 Strategy: a statement is a sentence, a list item with the line that leads into it, or one cell of a table with the
 names of its row, its column and its first column. Its frame is the stems of its content words and the kinds and units
 of its numbers; what it says is their values. Numbers that name the row (the first cell) belong to the frame, as do
-identifiers that begin with a letter. Words that a currency says already (price, cost) are left out, so that a table
-and a sentence can have one frame.
+identifiers that begin with a letter, versions, and what is set with "=". Words that a currency says already (price,
+cost) are left out, so that a table and a sentence can have one frame.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
+from agent.documents import Block, Document
 from agent.ports.search import Lang
 from agent.text.numbers import Token, tokens
-from agent.text.words import words
+from agent.text.sentences import sentences
 
-from .chunk import Piece
-from .rewrite import subject_words
-from .vocabulary import Vocabulary
+from .stems import stem
+from .tables import subject_words
 
-_SENTENCE_END = re.compile(r"(?<=[.!?;])[\"'”’)*_]*\s+(?=[\"'“(*_]*[^\W\d_a-zåäö])")
-_CELL = re.compile(r"(?<!\\)\|")
+_PART = re.compile(r";\s+(?=[^\W\d_a-zåäö])")
 _NAMES = frozenset({"ordinal", "roman", "symbol", "unread"})
+_BEFORE_A_NAME = re.compile(
+    r"(?:\b(?:versions?|versionen|release|utgåva|utgåvan|v)\.?\s?|=)\Z", re.IGNORECASE
+)
+_VERSION = re.compile(r"v?\d+(?:\.\d+){2,}", re.IGNORECASE)
+_NEAR = 12  # characters in which what makes a name of a number stands before it
 _PRICED = {"en": "price prices priced cost costs", "sv": "pris priset priser kosta kostar kostade"}
 _CALENDAR = {
     "en": "monday tuesday wednesday thursday friday saturday sunday weekday weekdays weekend weekends daily day days "
@@ -52,49 +56,50 @@ class Statement:
 
 
 class Reader:
-    """Reads the statements of pieces in one language."""
+    """Reads the statements of documents in one language."""
 
     def __init__(self, lang: Lang) -> None:
         self._lang = lang
-        self._stem = Vocabulary(lang).stem
         self._calendar = self._stems(_CALENDAR[lang])
         self._priced = self._stems(_PRICED[lang])
 
-    def read(self, piece: Piece) -> Iterator[Statement]:
-        """Yield what a piece says in numbers."""
-        own = piece.passage.headings[-1:]
-        context = piece.context.removeprefix(f"{own[0]} . " if own else "")
-        cells = _cells(piece.snippet.text)
-        header = context.split(" . ")
-        if len(cells) > 1 and len(cells) == len(header):
-            yield from self._row(piece, cells, header)
-            return
-        text = " ".join(piece.snippet.text.split("\n"))
-        for sentence in _SENTENCE_END.split(text):
-            yield from self._statement(piece, sentence, context, " ".join(sentence.split()))
+    def read(self, document: Document) -> Iterator[Statement]:
+        """Yield what a document says in numbers; code says nothing."""
+        for block in document.blocks:
+            if block.kind == "code":
+                continue
+            if len(block.cells) > 1 and len(block.cells) == len(block.header):
+                yield from self._row(document.file, block)
+                continue
+            context = " . ".join(block.parents)
+            for start, end in sentences(block.text):
+                for part in _PART.split(block.text[start:end]):
+                    yield from self._statement(document.file, block, part, context)
 
-    def _row(self, piece: Piece, cells: Sequence[str], header: Sequence[str]) -> Iterator[Statement]:
+    def _row(self, file: str, block: Block) -> Iterator[Statement]:
         """Yield one statement per cell after the first, which names the row."""
-        name = " . ".join((header[0], cells[0]))
+        name = " . ".join((block.header[0], block.cells[0]))
         naming = name + " ".join(
-            f" #{token.value.replace(' ', '_')}" for token in tokens(cells[0], source=True)
+            f" #{token.value.replace(' ', '_')}" for token in tokens(block.cells[0], source=True)
         )
-        for cell, column in zip(cells[1:], header[1:], strict=True):
-            yield from self._statement(piece, cell, f"{naming} . {column}", piece.snippet.text.strip())
+        for cell, column in zip(block.cells[1:], block.header[1:], strict=True):
+            yield from self._statement(file, block, cell, f"{naming} . {column}", block.text)
 
-    def _statement(self, piece: Piece, text: str, context: str, written: str) -> Iterator[Statement]:
+    def _statement(
+        self, file: str, block: Block, text: str, context: str, written: str = ""
+    ) -> Iterator[Statement]:
         """Yield the statement of a text, if it has a number in it; `written`: how it is shown to people."""
         values, names, rest = _numbers(text)
         if not values:
             return
         frame = self._stems(f"{rest} {_numbers(context)[2]}") | names | set(re.findall(r"#\S+", context))
-        topic = self._stems(" ".join(piece.passage.headings))
+        topic = self._stems(" ".join(block.path))
         if any(kind.startswith("money") for kind, _ in values):
             frame, topic = frame - self._priced, topic - self._priced
         yield Statement(
-            piece.snippet.file,
-            piece.snippet.first,
-            written,
+            file,
+            block.first,
+            written or text,
             frozenset(frame),
             topic,
             len(frame - self._calendar),
@@ -102,13 +107,8 @@ class Reader:
         )
 
     def _stems(self, text: str) -> frozenset[str]:
-        """Return the stems of the content words of a text."""
-        return frozenset(self._stem(word) for word in subject_words(words(text), self._lang))
-
-
-def _cells(text: str) -> list[str]:
-    """Return the cells of a line of a table."""
-    return [cell.strip() for cell in _CELL.split(text.strip().strip("|"))] if "\n" not in text else []
+        """Return the stems of the words of a text that carry a subject."""
+        return frozenset(stem(self._lang, word) for word in subject_words(text, self._lang))
 
 
 def _numbers(text: str) -> tuple[tuple[tuple[str, str], ...], set[str], str]:
@@ -120,12 +120,19 @@ def _numbers(text: str) -> tuple[tuple[tuple[str, str], ...], set[str], str]:
     for token in tokens(text, source=True):
         rest.append(text[at : token.start])
         at = token.end
-        if token.kind in _NAMES or (token.kind == "identifier" and not token.value[:1].isdigit()):
+        if token.kind in _NAMES or _is_name(token, text):
             names.add("#" + token.value.replace(" ", "_"))
         else:
             values.append((_kind(token), token.value))
     rest.append(text[at:])
     return tuple(sorted(values)), names, " ".join(rest)
+
+
+def _is_name(token: Token, text: str) -> bool:
+    """Tell whether a number names what it is said of: identifiers, versions, attributes."""
+    if token.kind == "identifier":
+        return not token.value[:1].isdigit() or _VERSION.fullmatch(token.value) is not None
+    return _BEFORE_A_NAME.search(text, max(0, token.start - _NEAR), token.start) is not None
 
 
 def _kind(token: Token) -> str:

@@ -168,5 +168,9 @@ class Speaking(Confirming):
 
 def _citations(said: list[VerifiedText]) -> tuple[Citation, ...]:
     """Return the sources of all that was said, each once, in the order they were first cited."""
-    once = {snippet: None for piece in said for snippet in piece.citations}
-    return tuple(Citation(each.file, each.text, (each.first, each.last)) for each in once)
+    every = [
+        Citation(each.file, each.text, (each.first, each.last), " › ".join(each.headings) or None)
+        for piece in said
+        for each in piece.citations
+    ]
+    return tuple(dict.fromkeys(every))

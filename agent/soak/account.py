@@ -325,10 +325,11 @@ class Account:
 
 
 def unsupported(response: Frame) -> Iterator[str]:
-    """Yield each run of digits of a response that stands in none of its citations."""
+    """Yield each run of digits of a response that stands in none of its citations, nor in a heading they show."""
     cited: set[str] = set()
     for citation in _citations(response):
-        cited.update(run.lstrip("0") for run in _RUN.findall(citation["snippet"]))
+        shown = f"{citation['snippet']}\n{citation.get('heading', '')}"
+        cited.update(run.lstrip("0") for run in _RUN.findall(shown))
     for run in _RUN.findall(response["text"]):
         if run.lstrip("0") not in cited:
             yield run

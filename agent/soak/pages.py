@@ -57,8 +57,13 @@ def _version(generation: int, place: int) -> int:
 
 
 def cites(citations: Iterable[Mapping[str, Any]], held: Mapping[str, str]) -> bool:
-    """Return whether every citation (`file`, `snippet`) stands in these files."""
-    return all(each["snippet"] in held.get(str(each["file"]).removeprefix("kb/"), "") for each in citations)
+    """Return whether every citation (`file`, `snippet`) stands in these files, the header line before a row too."""
+    for each in citations:
+        text = held.get(str(each["file"]).removeprefix("kb/"), "")
+        head, _, row = each["snippet"].partition("\n")
+        if each["snippet"] not in text and not (head.startswith("|") and f"{head}\n" in text and row in text):
+            return False
+    return True
 
 
 class Pages:

@@ -249,7 +249,8 @@ def after(response: Frame) -> list[str]:
     for citation in response["citations"]:
         first, last = citation.get("lines", (None, None))
         place = "" if first is None else f":{first}" if first == last else f":{first}-{last}"
-        lines.append(f"  {printable_line(citation['file'])}{place}")
+        heading = f" ({printable_line(citation['heading'])})" if citation.get("heading") else ""
+        lines.append(f"  {printable_line(citation['file'])}{place}{heading}")
         lines += [f"    {line}" for line in printable(citation["snippet"]).splitlines()]
     return lines
 

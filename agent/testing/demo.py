@@ -131,7 +131,7 @@ async def _grounded(client: Client, write: Write) -> None:
     write("A grounded answer: every number stands in a source that is cited with it.\n")
     response = await _question(client, PRICE, write)
     _must("blocked" not in response, "the answer was refused")
-    sources = " ".join(citation["snippet"] for citation in response["citations"])
+    sources = "\n".join(citation["snippet"] for citation in response["citations"])
     _must("299" in response["text"] and "299" in sources, "the price has no source")
 
 

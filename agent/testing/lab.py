@@ -139,7 +139,7 @@ class Lab:
         self.stopped = False
         ids = itertools.count(1)
         adapters = Adapters(
-            brain=GroundedBrain(OneFile(), self.model, settings, lambda question, lang: question),
+            brain=GroundedBrain(OneFile(), self.model, settings),
             executor=self.executor,
             ledger=self.ledger,
             clock=Noon(),

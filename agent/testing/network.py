@@ -13,7 +13,7 @@ import trio
 
 from ..app import Adapters, App
 from ..config import Settings
-from ..retrieval.load import Document
+from ..retrieval.load import Source
 from ..retrieval.search import KnowledgeBase
 from .client import Client, over
 from .faults import PipeEnd, pipe
@@ -52,7 +52,7 @@ class Network:
 
 @asynccontextmanager
 async def network(
-    settings: Settings, adapters: Adapters | None = None, documents: tuple[Document, ...] = ()
+    settings: Settings, adapters: Adapters | None = None, documents: tuple[Source, ...] = ()
 ) -> AsyncGenerator[Network, None]:
     """Run a server for the time of a block, then stop it at once.
 

@@ -63,9 +63,7 @@ class FakeModel:
 def brain(
     model: FakeModel, retriever: FakeRetriever | None = None, settings: Settings | None = None
 ) -> GroundedBrain:
-    return GroundedBrain(
-        retriever or FakeRetriever(), model, settings or Settings(), lambda text, lang: f"{lang} {text}"
-    )
+    return GroundedBrain(retriever or FakeRetriever(), model, settings or Settings())
 
 
 def ask(text: str = "What does Standard cost?", lang: Lang | None = "en") -> Question:
@@ -101,11 +99,14 @@ async def test_a_draft_that_stands_is_answered() -> None:
     assert last.text.blocked is None
 
 
-async def test_the_search_gets_the_rewritten_question() -> None:
-    """The query comes from the rewriting, in the question's language."""
+async def test_the_search_gets_the_question_without_what_is_to_be_done() -> None:
+    """The query is the user's own words, in the question's language, less those about an action."""
     retriever = FakeRetriever()
     await told(brain(FakeModel(TRUE), retriever), ask("price?"))
-    assert retriever.asked == [("en price?", "en", HITS)]
+    await told(brain(FakeModel(TRUE), retriever), ask("What does it cost? Call me on 08-123 45 67"))
+    assert retriever.asked[0] == ("price?", "en", HITS)
+    assert "cost" in retriever.asked[1][0]
+    assert "08-123" not in retriever.asked[1][0]
 
 
 async def test_without_a_hit_the_model_is_not_asked() -> None:
@@ -345,13 +346,6 @@ async def test_turns_at_once_do_not_mix() -> None:
 
 
 # --- the methods, each by its setting
-
-
-async def test_without_rewriting_the_question_is_the_query() -> None:
-    """The user's words go to the search as they are."""
-    retriever = FakeRetriever()
-    await told(brain(FakeModel(TRUE), retriever, Settings(rewrite=False)), ask("price?"))
-    assert retriever.asked == [("price?", "en", HITS)]
 
 
 async def test_the_evidence_is_kept_to_its_budget() -> None:

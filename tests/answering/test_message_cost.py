@@ -1,6 +1,7 @@
 """What the longest messages cost the event loop: every step that a message takes, whatever stands in it."""
 
 import random
+import re
 from collections.abc import Callable
 from pathlib import Path
 from time import thread_time
@@ -11,9 +12,11 @@ from hypothesis import strategies as st
 
 from agent.actions.triggers import TRIGGERS, asked, proposals
 from agent.answering.brain import HITS
-from agent.config import DRAFT_MAX, MAX_ID, MAX_TEXT, OUTBOX_BYTES, SNIPPET_CHARACTERS
+from agent.answering.prompts import within
+from agent.config import CONTEXT_CHARACTERS, DRAFT_MAX, MAX_ID, MAX_TEXT, OUTBOX_BYTES, SNIPPET_CHARACTERS
 from agent.grounding.refusals import NUMBER_MISMATCH
-from agent.llm.wording import plain
+from agent.llm.wording import chosen, compose
+from agent.ports.search import Hit, Passage, Snippet
 from agent.protocol.codec import decode, encode
 from agent.protocol.inbound import Message
 from agent.protocol.outbound import Blocked, Citation, Response
@@ -25,8 +28,9 @@ BEFORE = 0.02
 """Seconds of CPU before the search: ten times what it takes, so that a slow machine passes and n² does not."""
 SEARCH = 0.05
 
-KB = KnowledgeBase.build(load(Path(__file__).parents[2] / "kb").documents)
-KNOWN = sorted(KB._index.vocabularies["sv"]._stems)
+KB = KnowledgeBase.build(load(Path(__file__).parents[2] / "kb").sources)
+WORD = re.compile(r"\w+")
+KNOWN = sorted({word for passage in KB.passages for word in WORD.findall(passage.snippets[0].said.lower())})
 DRAW = random.Random(3)
 
 
@@ -76,7 +80,7 @@ def before_the_search(frame: str) -> str:
     assert isinstance(message, Message)
     language(message.text)
     proposals(message.text)
-    return KB.rewrite(asked(message.text), "sv")
+    return asked(message.text)
 
 
 def frame_of(text: str) -> str:
@@ -86,12 +90,12 @@ def frame_of(text: str) -> str:
 
 @pytest.mark.parametrize("text", TEXTS, ids=[repr(text[:8]) for text in TEXTS])
 def test_no_message_is_expensive(text: str) -> None:
-    """A legal message of 8,000 characters takes a few milliseconds; so does its search, rewritten or not."""
+    """A legal message of 8,000 characters takes a few milliseconds; so does its search, in whatever form."""
     frame = frame_of(text)
     assert cost(lambda: before_the_search(frame)) < BEFORE
     query = before_the_search(frame)
-    assert cost(lambda: KB.find(query, "sv", 8)) < SEARCH
-    assert cost(lambda: KB.find(text[:MAX_TEXT], "sv", 8)) < SEARCH
+    assert cost(lambda: KB.find(query, "sv", HITS)) < SEARCH
+    assert cost(lambda: KB.find(text[:MAX_TEXT], "sv", HITS)) < SEARCH
 
 
 PIECES = st.lists(
@@ -118,12 +122,17 @@ def test_the_worst_message_that_can_be_found(pieces: list[str], order: list[int]
     text = (unit * (MAX_TEXT // len(unit) + 1)).encode("utf-8", "replace").decode()
     frame = frame_of(text)
     assert cost(lambda: before_the_search(frame)) < BEFORE
-    assert cost(lambda: KB.find(text[:MAX_TEXT], "sv", 8)) < SEARCH
+    assert cost(lambda: KB.find(text[:MAX_TEXT], "sv", HITS)) < SEARCH
 
 
-def test_the_mock_words_a_hostile_snippet_in_linear_time() -> None:
-    """Brackets that open no link are looked at once."""
-    assert cost(lambda: plain("[" * 10 * SNIPPET_CHARACTERS)) < BEFORE
+@pytest.mark.parametrize("unit", ["[", "1 ", "a ", "1-", "five hundred "])
+def test_the_mock_words_hostile_snippets_in_linear_time(unit: str) -> None:
+    """As many as there can be, each as long as it can be."""
+    text = (unit * SNIPPET_CHARACTERS)[:SNIPPET_CHARACTERS]
+    snippets = [Snippet("kb/a.md", text, at, at, f"{at} {text}") for at in range(HITS)]
+    passage = Passage("kb/a.md", (text,) * 6, "en", tuple(snippets))
+    hits = [Hit(snippet, passage, 0.9) for snippet in snippets]
+    assert cost(lambda: compose(chosen(hits), "en")) < SEARCH
 
 
 def test_the_measure_sees_what_is_expensive() -> None:
@@ -139,9 +148,17 @@ def test_the_measure_sees_what_is_expensive() -> None:
 
 def test_no_answer_is_larger_than_what_may_wait_for_a_client() -> None:
     """The longest text with all the longest snippets, of characters that JSON writes with six bytes each."""
-    longest = Citation("kb/" + "\x01" * 4096, "\x01" * SNIPPET_CHARACTERS, (10**9, 10**9))
-    text = "\x01" * DRAFT_MAX + " " + NUMBER_MISMATCH["sv"]
-    response = Response(
-        text, (longest,) * HITS, "\x01" * MAX_ID, "low", Blocked("number_mismatch", "x" * 100)
-    )
-    assert len(encode(response)) < OUTBOX_BYTES * 0.75
+    for headings in ((), ("\x01" * CONTEXT_CHARACTERS,), ("\x01" * OUTBOX_BYTES,)):
+        snippets = [
+            Snippet(f"kb/{at}" + "\x01" * 4096, "\x01" * SNIPPET_CHARACTERS, 10**9, 10**9, headings=headings)
+            for at in range(HITS)
+        ]
+        passage = Passage("kb/a.md", headings, "en", tuple(snippets))
+        cited = [
+            Citation(each.file, each.text, (each.first, each.last), " › ".join(each.headings))
+            for each in (hit.snippet for hit in within([Hit(one, passage, 0.9) for one in snippets], 0))
+        ]
+        assert bool(cited) is (headings != ("\x01" * OUTBOX_BYTES,))
+        text = "\x01" * DRAFT_MAX + " " + NUMBER_MISMATCH["sv"]
+        response = Response(text, tuple(cited), "\x01" * MAX_ID, "low", Blocked("number_mismatch", "x" * 100))
+        assert len(encode(response)) < OUTBOX_BYTES * 0.75

@@ -124,6 +124,31 @@ def test_lines_of_a_list_and_rows_are_said_one_by_one() -> None:
     assert let_go(rows) == ["| Standard of Sweden | 299 kr |\n", "| Returns of it | 14 days |\n"]
 
 
+QUOTED = (
+    "From “Prices › Plans”:\n- Standard; Price: 299 kr; Returns: 14 days\n- Call; Phone: 08-123 45 67\n\n"
+    "Standard costs 299 kr per month. Returns are free for 14 days.\n\nUr ”Support”:\n"
+    "It is open between 09:00 and 17:00."
+)
+
+
+def test_quotes_keep_their_lines_and_paragraphs() -> None:
+    """Leads, items and paragraphs are said one after the other, as they were drafted, wherever the draft is cut."""
+    said = pieces(QUOTED, range(len(QUOTED)))
+    assert "".join(said) == QUOTED
+    assert said[0] == "From “Prices › Plans”:\n"
+    assert len(said) >= 5
+    assert "".join(pieces(QUOTED)) == QUOTED
+
+
+def test_quotes_cite_what_each_piece_uses() -> None:
+    """The citations of the pieces are together those of the whole."""
+    _, said = run(QUOTED, range(len(QUOTED)))
+    together = {snippet.first for text in said for snippet in text.citations}
+    whole = verify(QUOTED, HITS).citations
+    assert together >= {snippet.first for snippet in whole}
+    assert {1, 2, 3} <= together
+
+
 def test_a_number_that_either_language_reads_waits_for_its_line() -> None:
     """The words after it tell what it is."""
     line = "Priset är 1,234 kr för det. Och mer"

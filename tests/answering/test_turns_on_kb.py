@@ -6,10 +6,12 @@ from pathlib import Path
 import pytest
 import trio.testing
 
-from agent.answering.brain import GroundedBrain
+from agent.answering.brain import HITS, GroundedBrain
+from agent.answering.prompts import within
 from agent.config import Settings
 from agent.grounding.verify import verify
 from agent.llm.mock import MockModel
+from agent.llm.wording import chosen, compose
 from agent.ports.brain import Question, Refused, TurnEvent, Verified
 from agent.ports.model import Prompt
 from agent.ports.search import Hit
@@ -21,7 +23,7 @@ KB = Path(__file__).parents[2] / "kb"
 
 @pytest.fixture(scope="module")
 def knowledge() -> KnowledgeBase:
-    return KnowledgeBase.build(load(KB).documents)
+    return KnowledgeBase.build(load(KB).sources)
 
 
 @pytest.fixture(scope="module")
@@ -53,12 +55,30 @@ async def test_what_the_mock_makes_up_about_any_snippet_does_not(
             assert verify(draft, hits).text is None, draft
 
 
+async def test_quotes_are_said_sentence_by_sentence_as_they_are_drafted(knowledge: KnowledgeBase) -> None:
+    """Paragraphs and lists come out of sentence mode as they went in, and cite each statement that they quote."""
+    model = MockModel()
+    brain = GroundedBrain(knowledge, model, Settings(verify="sentence"))
+    for passage in knowledge.passages[::4]:
+        question = passage.headings[-1]
+        hits = within(knowledge.find(question, passage.lang, HITS), Settings().evidence_tokens)
+        if not hits:
+            continue
+        events: list[TurnEvent] = []
+        await brain.answer(Question("m", question, passage.lang, 0.0), events.append)
+        said = [event.text for event in events if isinstance(event, Verified)]
+        quoted = chosen(hits)
+        assert "".join(text.text for text in said) == compose(quoted, passage.lang)
+        cited = {(each.file, each.first) for text in said for each in text.citations}
+        assert len({(hit.snippet.file, hit.snippet.first) for hit in quoted} - cited) <= 1
+
+
 @pytest.mark.parametrize(("rate", "least", "most"), [(0.0, 0.95, 1.0), (0.5, 0.5, 0.95), (1.0, 0.0, 0.0)])
 async def test_the_share_of_answers_follows_the_rate(
     knowledge: KnowledgeBase, texts: list[str], rate: float, least: float, most: float
 ) -> None:
     """Asked by its own headings: nearly all are answered at 0, three in four at 0.5 (one redraft), none at 1."""
-    brain = GroundedBrain(knowledge, MockModel(0, rate, elsewhere=texts), Settings(), knowledge.rewrite)
+    brain = GroundedBrain(knowledge, MockModel(0, rate, elsewhere=texts), Settings())
     ended: Counter[str] = Counter()
     for passage in knowledge.passages:
         events: list[TurnEvent] = []
@@ -76,7 +96,7 @@ async def test_the_words_about_an_action_are_no_words_of_the_question(
     knowledge: KnowledgeBase, autojump_clock: trio.testing.MockClock
 ) -> None:
     """A phone number and "call me" beside a question do not hide what the question is about."""
-    brain = GroundedBrain(knowledge, MockModel(), Settings(), knowledge.rewrite)
+    brain = GroundedBrain(knowledge, MockModel(), Settings())
     events: list[TurnEvent] = []
     await brain.answer(
         Question("m", "what does the standard plan cost? call me at 070-123 45 67", None, 0.0), events.append

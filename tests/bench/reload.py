@@ -33,7 +33,7 @@ def say(line: str) -> None:
 def lay(folder: Path, files: int, snippets: int) -> list[Path]:
     """Write a knowledge base of `files` files and about `snippets` snippets, in folders of 100."""
     documents, _ = synthetic(snippets)
-    paragraphs = [line for document in documents for line in document.text.split("\n\n")[1:]]
+    paragraphs = [line for document in documents for line in document.data.decode().split("\n\n")[1:]]
     each = max(1, len(paragraphs) // files)
     paths = []
     for number in range(files):
@@ -73,7 +73,7 @@ async def until(live: LiveKnowledge, word: str, late: list[float]) -> float:
     """Return the seconds until a word is found; note by how much each step of the loop was late."""
     began = time.perf_counter()
     with trio.fail_after(GIVEN_UP):
-        while not live.now.find(word, "en", 1, 0):
+        while not any(word in hit.snippet.text for hit in live.now.find(word, "en", 1, 0)):
             step = time.perf_counter()
             await trio.sleep(STEP)
             late.append(time.perf_counter() - step - STEP)

@@ -1,11 +1,14 @@
 """Figures of the search: how well it ranks, what it leaves out, how long it takes. `python -m tests.bench.retrieval`.
 
-Side by side with rank-bm25 (when it is installed) and SQLite's FTS5, in the same run: ranking on the labelled Swedish
-questions (folder AGENT_SHARED or ../shared beside the checkout), time on synthetic snippets whose words follow Zipf's
-law, half in each language. The tables of questions over kb/ are those of the tests.
+Side by side with rank-bm25 (stems and stop words; when it is installed), SQLite's FTS5, and tantivy with its default
+tokenizer and with 4-grams, in the same run and on every labelled set that is there: the Swedish questions, all answers
+as documents, and the sections of the public document sets (folder AGENT_SHARED, or ../shared beside the checkout).
+Time is measured on synthetic snippets whose words follow Zipf's law, half in each language. The tables of questions
+over kb/ are those of the tests.
 """
 
 import argparse
+import importlib
 import importlib.util
 import itertools
 import json
@@ -16,20 +19,28 @@ import sqlite3
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from agent.ports.search import Lang
-from agent.retrieval.chunk import Piece, chunk
-from agent.retrieval.index import Index
-from agent.retrieval.load import Document, load
+import tantivy
+import trio
+
+from agent.app import Threads
+from agent.embedding.open import open_meaning
+from agent.ports.search import Lang, Passage
+from agent.retrieval.load import Source, load
+from agent.retrieval.meaning import Meaning, text_of
 from agent.retrieval.search import KnowledgeBase
+from agent.retrieval.stems import stem
+from agent.retrieval.synonyms import read_synonyms
+from agent.retrieval.tables import subject_words
 from agent.text.words import words
 
 ROOT = Path(__file__).parents[2]
 SHARED = Path(os.environ.get("AGENT_SHARED", ROOT.parent / "shared")) / "data"
-LEFT_OUT = "left out: not installed"
+LEFT_OUT = "left out"
 
 Search = Callable[[str], Sequence[int]]
 """From a query to the numbers of the best documents, best first."""
@@ -40,18 +51,22 @@ def say(line: str) -> None:
     sys.stdout.write(line + "\n")
 
 
-def bm25_search(texts: Sequence[str], limit: int) -> Search:
-    """Return the search of rank-bm25 over whole words."""
-    okapi = importlib.import_module("rank_bm25").BM25Okapi([words(text) for text in texts])
+def bm25_search(texts: Sequence[str], limit: int, lang: Lang) -> Search:
+    """Return the search of rank-bm25 over the stems of words that are no stop words."""
+
+    def stems(text: str) -> list[str]:
+        return [stem(lang, word) for word in subject_words(text, lang)]
+
+    okapi = importlib.import_module("rank_bm25").BM25Okapi([stems(text) for text in texts])
 
     def search(query: str) -> Sequence[int]:
-        scores = okapi.get_scores(words(query))
+        scores = okapi.get_scores(stems(query))
         return [int(number) for number in scores.argsort()[::-1][:limit] if scores[number] > 0]
 
     return search
 
 
-def fts_search(texts: Sequence[str], limit: int) -> Search:
+def fts_search(texts: Sequence[str], limit: int, lang: Lang) -> Search:
     """Return the search of SQLite's FTS5 (BM25, any of the words)."""
     database = sqlite3.connect(":memory:")
     database.execute("create virtual table snippets using fts5(text)")
@@ -67,67 +82,154 @@ def fts_search(texts: Sequence[str], limit: int) -> Search:
     return search
 
 
-OTHERS: dict[str, Callable[[Sequence[str], int], Search] | None] = {
+def tantivy_search(texts: Sequence[str], limit: int, lang: Lang, gram: int = 0) -> Search:
+    """Return the search of tantivy (BM25, any of the terms), with its default tokenizer or one of n-grams."""
+    builder = tantivy.SchemaBuilder()
+    builder.add_text_field("text", tokenizer_name="gram" if gram else "default")
+    builder.add_unsigned_field("number", stored=True)
+    index = tantivy.Index(builder.build())
+    tokenizer = tantivy.Tokenizer.ngram(gram, gram) if gram else tantivy.Tokenizer.simple()
+    analyzer = tantivy.TextAnalyzerBuilder(tokenizer).filter(tantivy.Filter.lowercase()).build()
+    if gram:
+        index.register_tokenizer("gram", analyzer)
+    writer = index.writer(15_000_000, 1)
+    for number, text in enumerate(texts):
+        writer.add_document(tantivy.Document(text=text, number=number))
+    writer.commit()
+    writer.wait_merging_threads()
+    index.reload()
+    searcher = index.searcher()
+
+    def search(query: str) -> Sequence[int]:
+        terms = dict.fromkeys(analyzer.analyze(query))
+        clauses = [
+            (tantivy.Occur.Should, tantivy.Query.term_query(index.schema, "text", term, index_option="freq"))
+            for term in terms
+        ]
+        hits = searcher.search(tantivy.Query.boolean_query(clauses), limit).hits if clauses else []
+        return [int(searcher.doc(address)["number"][0]) for _, address in hits]
+
+    return search
+
+
+OTHERS: dict[str, Callable[[Sequence[str], int, Lang], Search] | None] = {
     "SQLite FTS5": fts_search,
-    "rank-bm25": bm25_search if importlib.util.find_spec("rank_bm25") else None,
+    "tantivy, its default": tantivy_search,
+    "tantivy, 4-grams": partial(tantivy_search, gram=4),
+    "rank-bm25, stems": bm25_search if importlib.util.find_spec("rank_bm25") else None,
 }
 
 
-def ndcg(ranked: Iterable[Sequence[int]], right: Sequence[int]) -> float:
-    """Return the mean nDCG@10 of rankings with one right document each."""
-    gains = [
-        1 / math.log2(found.index(wanted) + 2) if wanted in (found := list(ranking)[:10]) else 0.0
-        for ranking, wanted in zip(ranked, right, strict=True)
-    ]
-    return statistics.fmean(gains)
+def ndcg(ranking: Sequence[int], right: frozenset[int]) -> float:
+    """Return the nDCG@10 of a ranking; 0 where nothing is right."""
+    if not right:
+        return 0.0
+    gain = sum(1 / math.log2(place + 2) for place, number in enumerate(ranking[:10]) if number in right)
+    return gain / sum(1 / math.log2(place + 2) for place in range(min(10, len(right))))
 
 
-def ranking() -> None:
-    """Print nDCG@10 on the labelled Swedish questions, all answers as documents."""
+Asked = tuple[str, frozenset[int]]
+"""A question, and the numbers of the sections that answer it."""
+
+
+def compare(
+    name: str, kb: KnowledgeBase, meant: KnowledgeBase | None, asked: Sequence[Asked], lang: Lang
+) -> None:
+    """Print nDCG@10 by section of every search. meant: the same knowledge base with vectors."""
+    say(f"{name}: nDCG@10 of {len(asked)} questions, {len(kb.passages)} sections")
+    numbers = {id(passage): number for number, passage in enumerate(kb.passages)}
+
+    def ours(of: KnowledgeBase, floor: bool, question: str) -> list[int]:
+        vector = trio.run(of.vector, question, lang)
+        if floor and not of.find(question, lang, 1, vector=vector):
+            return []
+        return [numbers[id(passage)] for passage in of.sections(question, lang, 10, vector)]
+
+    searches: dict[str, Search | None] = {}
+    for label, of in (("this search", kb), ("this search, vectors", meant)):
+        if of is not None:
+            numbers |= {id(passage): number for number, passage in enumerate(of.passages)}
+            searches[label] = partial(ours, of, False)
+            searches[f"{label}, floor"] = partial(ours, of, True)
+    texts = [text_of(passage) for passage in kb.passages]
+    searches |= {label: make(texts, 10, lang) if make else None for label, make in OTHERS.items()}
+    for label, search in searches.items():
+        figure = LEFT_OUT
+        if search is not None:
+            figure = f"{statistics.fmean(ndcg(search(question), right) for question, right in asked):.3f}"
+        say(f"  {label:<28} {figure}")
+
+
+def ranking(meaning: Meaning | None) -> None:
+    """Print nDCG@10 on every labelled set that is there."""
     path = SHARED / "swefaq_dev.jsonl"
     if not path.exists():
         say(f"ranking: left out, {path} is not here")
         return
     rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     texts = list(dict.fromkeys(answer for row in rows for answer in row["answers"]))
-    right = [texts.index(row["answers"][row["right"]]) for row in rows]
-    asked = [row["question"] for row in rows]
-    kb = KnowledgeBase.build(Document(f"kb/{number}.md", text) for number, text in enumerate(texts))
+    sources = [Source.of(f"kb/{number}.md", text) for number, text in enumerate(texts)]
+    kb, meant = _both(sources, meaning)
+    answers: dict[str, set[int]] = {}
+    for number, passage in enumerate(kb.passages):
+        answers.setdefault(texts[int(passage.file[3:-3])], set()).add(number)
+    # One document may be several sections; the first of them that is found counts.
+    asked = [(row["question"], frozenset(answers[row["answers"][row["right"]]])) for row in rows]
+    compare("swefaq_dev", kb, meant, asked, "sv")
+    for labels in sorted((SHARED / "docs").glob("*.jsonl")):
+        kb, meant = _both(load(labels.with_suffix("")).sources, meaning)
+        rows = [json.loads(line) for line in labels.read_text(encoding="utf-8").splitlines()]
+        rows = [row for row in rows if row["kind"] != "off"]
+        compare(
+            labels.stem,
+            kb,
+            meant,
+            [(row["question"], _right(kb.passages, row)) for row in rows],
+            rows[0]["lang"],
+        )
 
-    def files(query: str, floor: float | None) -> list[int]:
-        hits = kb.find(query, "sv", 20) if floor is None else kb.find(query, "sv", 20, floor=floor)
-        return list(dict.fromkeys(int(hit.snippet.file[3:-3]) for hit in hits))
 
-    say(f"ranking: nDCG@10 on {len(asked)} Swedish questions, {len(texts)} documents")
-    say(f"  the question as it is      {ndcg([files(question, 0) for question in asked], right):.3f}")
-    rewritten = [kb.rewrite(question, "sv") for question in asked]
-    say(f"  rewritten                  {ndcg([files(query, 0) for query in rewritten], right):.3f}")
-    say(f"  rewritten, with the floor  {ndcg([files(query, None) for query in rewritten], right):.3f}")
-    for name, make in OTHERS.items():
-        figure = f"{ndcg(map(make(texts, 10), asked), right):.3f}" if make else LEFT_OUT
-        say(f"  {name:<25}  {figure}")
+def _both(sources: Sequence[Source], meaning: Meaning | None) -> tuple[KnowledgeBase, KnowledgeBase | None]:
+    return KnowledgeBase.build(sources), KnowledgeBase.build(sources, meaning=meaning) if meaning else None
 
 
-def tables() -> None:
+def _right(passages: Sequence[Passage], row: dict[str, Any]) -> frozenset[int]:
+    """Return the numbers of the sections with a line that answers."""
+    places = [(f"kb/{place['file']}", *place["lines"]) for place in (row, *row.get("also", ()))]
+    return frozenset(
+        number
+        for number, passage in enumerate(passages)
+        for file, first, last in places
+        if passage.file == file
+        and any(each.first <= last and first <= each.last for each in passage.snippets)
+    )
+
+
+def tables(meaning: Meaning | None) -> None:
     """Print what share of the questions over kb/ find their file, and find nothing when they should not."""
-    kb = KnowledgeBase.build(load(ROOT / "kb").documents)
+    loaded, (known, _) = load(ROOT / "kb"), read_synonyms(ROOT / "kb")
 
     def read(name: str) -> list[dict[str, Any]]:
         lines = (ROOT / "tests" / "retrieval" / name).read_text(encoding="utf-8").splitlines()
         return [json.loads(line) for line in lines]
 
     on, off = read("on_topic.jsonl"), read("off_topic.jsonl")
-    for label, rewrite in (("the question as it is", False), ("rewritten", True)):
+    for label, of in (("off", None), ("on", meaning)):
+        kb = KnowledgeBase.build(loaded.sources, (), known, of)
 
-        def find(row: dict[str, Any], rewrite: bool = rewrite) -> list[str]:
-            query = kb.rewrite(row["question"], row["lang"]) if rewrite else row["question"]
-            return [hit.snippet.file for hit in kb.find(query, row["lang"], 5)]
+        def find(row: dict[str, Any], kb: KnowledgeBase = kb) -> list[str]:
+            vector = trio.run(kb.vector, row["question"], row["lang"])
+            hits = kb.find(row["question"], row["lang"], 40, vector=vector)
+            return list(dict.fromkeys(hit.snippet.file for hit in hits))
 
-        first = statistics.fmean(bool(set(find(row)[:1]) & set(row["files"])) for row in on)
-        among = statistics.fmean(bool(set(find(row)) & set(row["files"])) for row in on)
+        found = [find(row) for row in on]
+        first = statistics.fmean(
+            bool(set(files[:1]) & set(row["files"])) for files, row in zip(found, on, strict=True)
+        )
+        nothing = statistics.fmean(not files for files in found)
         none = statistics.fmean(not find(row) for row in off)
         say(
-            f"kb/, {label}: right file first {first:.1%}, in the best five {among:.1%} of {len(on)}; "
+            f"kb/, vectors {label}: right file first {first:.1%}, nothing found {nothing:.1%} of {len(on)}; "
             f"nothing found for {none:.1%} of {len(off)} off topic"
         )
 
@@ -137,15 +239,15 @@ def start() -> None:
     took = []
     for _ in range(5):
         began = time.perf_counter()
-        kb = KnowledgeBase.build(load(ROOT / "kb").documents)
+        kb = KnowledgeBase.build(load(ROOT / "kb").sources)
         took.append(time.perf_counter() - began)
-    say(f"kb/: {kb.snippets} snippets read, cut and indexed in {statistics.median(took) * 1000:.0f} ms")
+    say(f"kb/: {kb.snippets} statements read, cut and indexed in {statistics.median(took) * 1000:.0f} ms")
 
 
-def synthetic(count: int, seed: int = 1) -> tuple[list[Document], list[tuple[str, Lang]]]:
+def synthetic(count: int, seed: int = 1) -> tuple[list[Source], list[tuple[str, Lang]]]:
     """Return about `count` snippets in files of 100, and 500 queries of 2 to 8 words, half common and half rare."""
     draw = random.Random(seed)
-    known = sorted({word for document in load(ROOT / "kb").documents for word in words(document.text)})
+    known = sorted({word for source in load(ROOT / "kb").sources for word in words(source.data.decode())})
     made = [
         "".join(draw.choice("bdfgklmnprstv") + draw.choice("aeiouåäö") for _ in range(draw.randint(2, 4)))
         + draw.choice(["", "n", "r", "s", "t"])
@@ -158,7 +260,7 @@ def synthetic(count: int, seed: int = 1) -> tuple[list[Document], list[tuple[str
     for number in range(count // 100):
         paragraphs = [" ".join(draw.choices(pool, cum_weights=weights, k=14)) + "." for _ in range(100)]
         folder = "sv/" if number % 2 else "en/"
-        documents.append(Document(f"kb/{folder}{number}.md", "# Part\n\n" + "\n\n".join(paragraphs)))
+        documents.append(Source.of(f"kb/{folder}{number}.md", "# Part\n\n" + "\n\n".join(paragraphs)))
     queries: list[tuple[str, Lang]] = []
     for number in range(500):
         size = draw.randint(2, 8)
@@ -169,23 +271,34 @@ def synthetic(count: int, seed: int = 1) -> tuple[list[Document], list[tuple[str
     return documents, queries
 
 
-def speed(count: int) -> None:
+def speed(count: int, meaning: Meaning | None) -> None:
     """Print how long the index takes to build, and a search of it."""
     documents, queries = synthetic(count)
-    began = time.perf_counter()
-    pieces: list[Piece] = [piece for document in documents for piece in chunk(document.file, document.text)]
-    cut = time.perf_counter()
-    index = Index(pieces)
-    done = time.perf_counter()
-    say(f"{len(pieces)} snippets: cut in {cut - began:.1f} s, indexed in {done - cut:.1f} s")
-    kb = KnowledgeBase(index, ())
-    report("this search", lambda query: kb.find(query[0], query[1], 10), queries)
-    texts = [piece.snippet.text for piece in pieces]
+    for label, of in (("this search", None), ("this search, vectors", meaning)):
+        began = time.process_time()
+        kb = KnowledgeBase.build(documents, meaning=of)
+        say(
+            f"{kb.snippets} statements in {len(kb.passages)} sections: {time.process_time() - began:.1f} s of CPU"
+        )
+
+        def vectors(question: str, of: Meaning | None = of) -> object:
+            return None if of is None else of.at_once(question)
+
+        def search(
+            query: tuple[str, Lang],
+            kb: KnowledgeBase = kb,
+            vectors: Callable[[str], object] = vectors,
+        ) -> object:
+            return kb.find(query[0], query[1], 40, vector=vectors(query[0]))
+
+        report(f"{label}, first", search, queries)
+        report(f"{label}, again", search, queries)
+    texts = [snippet.text for passage in kb.passages for snippet in passage.snippets]
     for name, make in OTHERS.items():
         if make is None:
-            say(f"  {name:<12} {LEFT_OUT}")
+            say(f"  {name:<28} {LEFT_OUT}")
             continue
-        report(name, over_text(make(texts, 10)), queries[:30])
+        report(name, over_text(make(texts, 10, "sv")), queries[:30])
 
 
 def over_text(search: Search) -> Callable[[tuple[str, Lang]], object]:
@@ -204,7 +317,7 @@ def report(
         took.append((time.perf_counter() - began) * 1000)
     took.sort()
     say(
-        f"  {name:<12} p50 {took[len(took) // 2]:8.2f} ms   p99 {took[int(len(took) * 0.99)]:8.2f} ms"
+        f"  {name:<28} p50 {took[len(took) // 2]:8.2f} ms   p99 {took[int(len(took) * 0.99)]:8.2f} ms"
         f"   ({len(took)} queries)"
     )
 
@@ -216,10 +329,11 @@ def main() -> None:
         "--snippets", type=int, default=100_000, help="how many synthetic snippets are searched"
     )
     arguments = parser.parse_args()
-    ranking()
-    tables()
+    meaning = trio.run(open_meaning, "auto", None, Threads(1))
+    ranking(meaning)
+    tables(meaning)
     start()
-    speed(arguments.snippets)
+    speed(arguments.snippets, meaning)
 
 
 if __name__ == "__main__":

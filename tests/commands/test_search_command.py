@@ -28,7 +28,7 @@ def _folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def test_hits_are_shown_with_their_place(capsys: Out) -> None:
     """Score, file and lines, and the snippet as it stands there."""
     assert cli.main(["search", "what does a camera cost"]) == 0
-    assert capsys.readouterr().out.splitlines()[0].endswith("  kb/prices.md:3-5")
+    assert capsys.readouterr().out.splitlines()[0].endswith("  kb/prices.md:4-5")
     assert cli.main(["search", "vad kostar en hubb", "-k", "1", "--lang", "sv"]) == 0
     first, *snippet = capsys.readouterr().out.splitlines()
     assert first.endswith("  kb/sv/priser.md:3")
@@ -59,7 +59,7 @@ def test_a_file_of_questions_gives_one_line_each(capsys: Out) -> None:
     assert [found["id"] for found in (one, two, three)] == [1, "två", []]
     assert list(one) == ["id", "hits"]
     (hit,) = one["hits"]
-    assert (hit["file"], hit["lines"], 0 < hit["score"] <= 1) == ("kb/prices.md", [3, 5], True)
+    assert (hit["file"], hit["lines"], 0 < hit["score"] <= 1) == ("kb/prices.md", [4, 5], True)
     assert [hit["file"] for hit in two["hits"]] == ["kb/sv/priser.md"]
     assert three["hits"] == []
     assert cli.main(["search", "--queries", "q.jsonl"]) == 0

@@ -35,7 +35,7 @@ def _folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (kb / "terms.md").write_text(f"# Terms\n\nThe notice period is 14 days {BAD} really.\n")
     (kb / f"{NAME}1.md").write_text("# Terms\n\nThe notice period is 15 days.\n")
     (kb / f"{NAME}2.md").write_text("# Terms\n\nThe notice period is 16 days.\n")
-    (kb / f"{NAME}3.md").write_bytes(b"\xff\xfe")
+    (kb / f"{NAME}3.md").symlink_to("terms.md")
     (tmp_path / "bad.jsonl").write_text(json.dumps({"id": BAD, "text": f"notice {BAD} period"}) + "\n{}\n")
     (tmp_path / "raw.jsonl").write_bytes(b'{"id":[1,\r"\xc2\x9b31m\x7f"],"text":"notice period"}\n')
 

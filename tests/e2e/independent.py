@@ -10,7 +10,7 @@ the knowledge base and the mock write numbers, in English and Swedish, not every
 import html
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
@@ -163,6 +163,11 @@ class Number:
     readings: frozenset[Decimal] = frozenset()
     unit: str = ""
     parts: tuple[object, ...] = ()
+
+
+def shown(citations: Iterable[Mapping[str, object]]) -> list[str]:
+    """Return what citations, as they come over the wire, show: each snippet, and the headings above it."""
+    return [str(each[name]) for each in citations for name in ("snippet", "heading") if name in each]
 
 
 def unsupported(answer: str, snippets: Sequence[str]) -> list[str]:

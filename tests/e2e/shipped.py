@@ -12,4 +12,4 @@ KB = Path(__file__).parents[2] / "kb"
 @cache
 def knowledge() -> KnowledgeBase:
     """Return the knowledge base in `kb/`."""
-    return KnowledgeBase.build(load(KB).documents)
+    return KnowledgeBase.build(load(KB).sources)

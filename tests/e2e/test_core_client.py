@@ -17,15 +17,15 @@ from agent.ports.model import Delta, Prompt
 from agent.ports.search import Hit
 from agent.testing.network import Network, network
 
-from .independent import unsupported
+from .independent import shown, unsupported
 from .plain import Frame, Plain, plain
 from .shipped import KB, knowledge
 
 PRICE = "What does the Standard plan cost per month?"
-LONG = "What does the Standard plan cost in the long run?"
-HANG = "What does the Standard plan cost, slowly?"
-FAIL = "What does the Standard plan cost, if you fail?"
-BUG = "What does the Standard plan cost, with a bug?"
+LONG = "What does the Standard plan cost per month in the long run?"
+HANG = "What does the Standard plan cost per month, slowly?"
+FAIL = "What does the Standard plan cost per month, if you fail?"
+BUG = "What does the Standard plan cost per month, with a bug?"
 LIE = "What does the Premium plan cost per month?"
 CALL = "What does the Standard plan cost? Please call me."
 NOWHERE = "what is the capital of Mongolia"
@@ -128,9 +128,9 @@ async def test_answer_streams_and_its_citations_hold_every_number(
         deltas, response = await answer(client, question)
         assert len(deltas) > 3
         assert "299" in response["text"]
-        snippets = [citation["snippet"] for citation in response["citations"]]
-        assert unsupported(response["text"], snippets) == []
+        assert unsupported(response["text"], shown(response["citations"])) == []
         assert unsupported(response["text"], []) != []
+        assert all(citation.get("heading") for citation in response["citations"])
         assert all(citation["file"].startswith("kb/") for citation in response["citations"])
         assert client.accepted is not None
         assert client.accepted.subprotocol is None
@@ -152,8 +152,8 @@ async def test_words_are_paced(autojump_clock: trio.testing.MockClock) -> None:
     [
         ("no_sources", {"en": NOWHERE, "sv": "vad heter huvudstaden i Mongoliet"}),
         ("number_mismatch", {"en": LIE, "sv": "Vad kostar paketet Premium per månad?"}),
-        ("model_failed", {"en": FAIL, "sv": "Vad kostar paketet Standard om du går sönder?"}),
-        ("model_failed", {"en": HANG, "sv": "Vad kostar paketet Standard, i lugn och ro?"}),
+        ("model_failed", {"en": FAIL, "sv": "Vad kostar paketet Standard per månad om du går sönder?"}),
+        ("model_failed", {"en": HANG, "sv": "Vad kostar paketet Standard per månad, i lugn och ro?"}),
     ],
 )
 async def test_refusals_are_word_for_word(
@@ -168,7 +168,7 @@ async def test_refusals_are_word_for_word(
         assert unsupported(response["text"], []) == []
         if code == "number_mismatch":
             assert response["blocked"]["message"] == "Verification failed: Number mismatch"
-            assert unsupported("649 kr", [each["snippet"] for each in response["citations"]]) == ["649"]
+            assert unsupported("649 kr", shown(response["citations"])) == ["649"]
 
 
 async def test_refusal_language_is_the_messages_lang_then_its_own_then_the_settings(

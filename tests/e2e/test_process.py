@@ -112,7 +112,7 @@ async def test_server_answers_over_a_socket_and_drains_on_sigterm(tmp_path: Path
 
 def test_ask_says_by_its_exit_status_how_it_went(tmp_path: Path) -> None:
     """0 for an answer, with its sources; 3 for a refusal; 1 when there is no server."""
-    with serve(tmp_path, "--pace-ms", "0") as (process, port):
+    with serve(tmp_path, "--pace-ms", "0", "--vectors", "off") as (process, port):
         url = f"ws://127.0.0.1:{port}/ws"
         answered = run(tmp_path, "ask", "What does the Standard plan cost per month?", "--url", url)
         refused = run(tmp_path, "ask", "what is the capital of Mongolia", "--url", url)

@@ -12,6 +12,7 @@ import pytest
 import trio
 import trio.testing
 
+from agent.answering.brain import HITS
 from agent.app import Adapters
 from agent.config import Settings
 from agent.llm.mock import MockModel
@@ -20,7 +21,7 @@ from agent.ports.model import Prompt
 from agent.ports.search import Lang
 from agent.testing.network import network
 
-from .independent import unsupported
+from .independent import shown, unsupported
 from .plain import plain
 from .questions import Asked, questions
 from .shipped import KB, knowledge
@@ -49,8 +50,8 @@ class Answer:
     @property
     def invented(self) -> list[str]:
         """The numbers of the text that no citation holds."""
-        snippets = [citation["snippet"] for citation in self.response["citations"]]
-        return unsupported(self.response["text"], snippets) + unsupported(self.joined, snippets)
+        held = shown(self.response["citations"])
+        return unsupported(self.response["text"], held) + unsupported(self.joined, held)
 
 
 @dataclass
@@ -92,13 +93,32 @@ def check_every(run: Run) -> None:
 
 
 def check_citation(citation: dict[str, Any]) -> None:
-    """Check that a snippet is one to three lines that stand so, there, in a file of the knowledge base."""
+    """Check that a citation shows what stands there in a file of the knowledge base.
+
+    Its snippet is one to three lines as they stand, or a part of one long line; before a row stands the first line of
+    its table. Its heading is the path of headings above it.
+    """
     folder, _, name = citation["file"].partition("/")
     assert folder == "kb"
     first, last = citation["lines"]
     assert 1 <= first <= last <= first + 2
     lines = (KB / name).read_text(encoding="utf-8").splitlines()
-    assert "\n".join(lines[first - 1 : last]) == citation["snippet"]
+    stands = lines[first - 1 : last]
+    shows = citation["snippet"].split("\n")
+    if len(shows) == len(stands) + 1:
+        top = first - 1
+        while lines[top - 1].startswith("|"):
+            top -= 1
+        assert shows.pop(0) == lines[top]
+        assert set(lines[top + 1]) <= set("|-: ")
+        assert top + 2 < first
+    assert shows == stands or (len(stands[0]) > 300 and shows[0] in stands[0])
+    path: dict[int, str] = {}
+    for line in lines[: first - 1]:
+        marks, _, heading = line.partition(" ")
+        if marks and set(marks) == {"#"}:
+            path = {depth: text for depth, text in path.items() if depth < len(marks)} | {len(marks): heading}
+    assert citation.get("heading", "") == " › ".join(path.values())
 
 
 def check_refusals(run: Run) -> None:
@@ -127,7 +147,7 @@ async def test_nothing_made_up_comes_through(autojump_clock: trio.testing.MockCl
 
 async def test_true_drafts_are_answered(autojump_clock: trio.testing.MockClock) -> None:
     """A model that makes nothing up is let through: 95 % of the on-topic questions are answered, none off topic."""
-    run = await ask_all(questions(KB)[::3], 0.0)
+    run = await ask_all(questions(KB)[::5], 0.0)
     check_every(run)
     check_refusals(run)
     outcomes = run.outcomes(on_topic=True)
@@ -137,7 +157,7 @@ async def test_true_drafts_are_answered(autojump_clock: trio.testing.MockClock) 
 
 async def test_both_kinds_occur(autojump_clock: trio.testing.MockClock) -> None:
     """A model that makes a number up in half of its drafts is answered by some refusals and some answers."""
-    run = await ask_all(questions(KB)[::5], 0.5)
+    run = await ask_all(questions(KB)[::8], 0.5)
     check_every(run)
     check_refusals(run)
     outcomes = run.outcomes(on_topic=True)
@@ -162,10 +182,11 @@ async def test_the_check_catches_every_draft_that_makes_a_number_up(
         model = MockModel(7, rate, elsewhere=texts)
         for asked in questions(KB)[:480:5]:
             lang: Lang = "sv" if asked.lang == "sv" else "en"
-            hits = knowledge().find(knowledge().rewrite(asked.text, lang), lang, 8)
+            hits = knowledge().find(asked.text, lang, HITS)
             if hits:
                 pieces = [delta.text async for delta in model.stream(Prompt("", asked.text, lang), hits)]
-                caught = unsupported("".join(pieces), [hit.snippet.text for hit in hits])
+                held = [text for hit in hits for text in (hit.snippet.text, *hit.snippet.headings)]
+                caught = unsupported("".join(pieces), held)
                 assert bool(caught) is bool(rate), pieces
 
 

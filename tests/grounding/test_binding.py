@@ -50,6 +50,17 @@ def test_headings(heading: str, passed: bool) -> None:
     assert verify("Shipping is 49 kr.", [hit], binding="strict").passed is passed
 
 
+def test_the_header_before_a_row() -> None:
+    """A row's snippet begins with its table's header line, which names the row and is no row of its own."""
+    row = Snippet("kb/a.md", "| Plan | Monthly fee |\n| Basic | 299 kr |", 5, 5, kind="row")
+    for answer, passed in [
+        ("The monthly fee is 299 kr.", True),
+        ("Basic costs 299 kr.", True),
+        ("The deposit is 299 kr.", False),
+    ]:
+        assert check(answer, (row,), binding="strict").passed is passed, answer
+
+
 def test_cites_where_it_is_bound() -> None:
     """Of two snippets with a number the one that says it of the same thing is cited for it."""
     snippets = snippets_of("Premium costs 5 kr.\n\nBasic costs 5 kr.")

@@ -1,9 +1,12 @@
-"""The choice of citations: the smallest set, then the best hits."""
+"""The choice of citations: the smallest set, what the answer uses, then the best hits."""
+
+from time import thread_time
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.grounding.citations import EXACT, choose
+from agent.grounding.citations import EXACT, SAYS, choose, used
+from agent.ports.search import Snippet
 
 
 def test_smallest_set_wins_over_rank() -> None:
@@ -58,3 +61,65 @@ def test_no_smaller_set_covers(masks: list[int]) -> None:
         if covered == needed:
             sizes.append(pick.bit_count())
     assert len(chosen) == min(sizes)
+
+
+# --- what an answer uses
+
+
+def snippets(*texts: str) -> list[Snippet]:
+    return [Snippet("kb/a.md", text, line, line) for line, text in enumerate(texts, 1)]
+
+
+FOUND = snippets(
+    "The keypad has batteries.", "The keypad has two batteries and a siren.", "Returns are free.", "Hello."
+)
+
+
+def test_each_sentence_uses_the_snippet_that_says_most_of_it() -> None:
+    """Also when a better hit says some of it; sentences, rows and items are looked at one by one."""
+    assert used("The keypad has batteries and a siren.", FOUND) == (1,)
+    assert used("Returns are free. The keypad has batteries and a siren.", FOUND) == (2, 1)
+    assert used("- Returns: free\n- Siren: keypad", FOUND) == (2, 1)
+
+
+def test_among_equals_what_is_cited_already_is_used_then_the_best_hit() -> None:
+    """So that two sentences out of one snippet cite one."""
+    assert used("The keypad has batteries.", FOUND) == (0,)
+    assert used("The siren has batteries. The keypad has batteries.", FOUND) == (1,)
+
+
+def test_among_equals_the_one_that_is_quoted_is_used() -> None:
+    """Also when a better hit, or one that is cited already, has the same words and other numbers."""
+    found = [
+        Snippet("kb/a.md", f"**The plan** costs {price} kr.", price, price, f"The plan costs {price} kr.")
+        for price in (149, 299, 599)
+    ]
+    assert used("From here:\n- The plan costs 299 kr.", found) == (1,)
+    assert set(used("The plan costs 599 kr. The plan costs 299 kr.", found)) == {1, 2}
+    assert used("The plan costs 300 kr.", found) == (0,)
+
+
+def test_a_sentence_that_no_snippet_says_uses_none() -> None:
+    """Less than half of its content words is no saying; a sentence without one names nothing."""
+    assert SAYS == 0.5
+    assert used("The keypad opens windows.", FOUND) == ()
+    assert used("The keypad opens.", FOUND) == (0,)
+    assert used("It is 5. And so on!", FOUND) == ()
+    assert used("", FOUND) == used("Returns are free.", ()) == ()
+
+
+def test_what_is_used_is_cited_and_only_what_numbers_need_besides() -> None:
+    """A snippet that is cited anyhow serves for the numbers that it supports; nothing fills up."""
+    assert choose([0b01, 0b10, 0b11], 1, (0,)) == (0, 1)
+    assert choose([0b01, 0b10, 0b11], 1, (2,)) == (2,)
+    assert choose([0b1, 0, 0b1], 1, (1, 2)) == (1, 2)
+    assert choose([0, 0], 1, ()) == (0,)
+    assert choose([0b1, 0b1], 1, ()) == (0,)
+
+
+def test_quotes_are_looked_for_in_linear_time() -> None:
+    """Also what a draft repeats and a snippet says over and over."""
+    found = [Snippet("kb/a.md", "a b", 1, 1, ("a b " * 300)[:-at]) for at in range(1, 41)]
+    began = thread_time()
+    used("x" + "a b " * 8_000, found)
+    assert thread_time() - began < 0.5

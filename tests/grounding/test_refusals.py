@@ -1,5 +1,7 @@
 """The refusals: their words to the letter, and nothing of what they refuse."""
 
+from dataclasses import replace
+
 from agent.grounding.refusals import model_failed, no_sources, number_mismatch
 from agent.grounding.verify import verify
 from agent.ports.brain import Blocked
@@ -49,7 +51,23 @@ def test_never_cites_the_refused_number() -> None:
     assert [c.text for c in cited] == ["9 kr", "14:00", "x"]
 
 
+def test_never_shows_the_refused_number_in_a_heading() -> None:
+    """A hit whose headings show it is not cited either, since a citation shows them."""
+    shows = Snippet("kb/a.md", "a", 1, 1, headings=("Offers", "The 14 days of May"))
+    other = Snippet("kb/a.md", "a", 1, 1, headings=("Offers", "The 15 days of May"))
+    passage = Passage("kb/a.md", (), "en", (shows, other))
+    refused = verify("14 kr", []).refused
+    assert number_mismatch("en", [Hit(each, passage, 0.9) for each in (shows, other)], refused).citations == (
+        other,
+    )
+
+
 def test_cites_no_snippet_twice() -> None:
     """The same snippet found twice is one citation."""
     found = hits("a", "b")
     assert len(number_mismatch("en", [*found, *found], ()).citations) == 2
+    same = [
+        Hit(replace(each.snippet, first=1, last=1, text="a b", said=each.snippet.text), each.passage, 0.9)
+        for each in found
+    ]
+    assert len(number_mismatch("en", same, ()).citations) == 1

@@ -35,7 +35,8 @@ def server_process(*flags: str, files: int | None = None) -> Iterator[ServerProc
 
     files: how many file descriptors it may have.
     """
-    command = [sys.executable, "-m", "agent", "serve", "--port", "0", "--log-level", "error", *flags]
+    quiet = ("--log-level", "error", "--vectors", "off")
+    command = [sys.executable, "-m", "agent", "serve", "--port", "0", *quiet, *flags]
     if files is not None:
         command = ["sh", "-c", f'ulimit -n {files}; exec "$@"', "sh", *command]
     process = subprocess.Popen(command, cwd=ROOT, text=True, stdout=subprocess.PIPE)

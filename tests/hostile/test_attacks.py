@@ -19,7 +19,7 @@ from structlog.testing import capture_logs
 from agent.app import Adapters
 from agent.config import CONFIRM_SECONDS, MAX_FRAME, OUTBOX_BYTES, OUTBOX_DELTAS, OUTBOX_FRAMES, Settings
 from agent.llm.script import Entry, ScriptModel
-from agent.retrieval.load import Document
+from agent.retrieval.load import Source
 from agent.retrieval.search import KnowledgeBase
 from agent.server.websocket import Connection
 from agent.session.outbox import Chunk, Outbox
@@ -45,7 +45,7 @@ CLEAN_UP = 60.0  # virtual seconds after which nothing of an attack may be left
 @cache
 def knowledge() -> KnowledgeBase:
     """A small knowledge base, indexed once."""
-    return KnowledgeBase.build([Document(f"kb/{name}", text) for name, text in KNOWLEDGE.items()])
+    return KnowledgeBase.build([Source.of(f"kb/{name}", text) for name, text in KNOWLEDGE.items()])
 
 
 class Watch:

@@ -6,17 +6,23 @@ from pathlib import Path
 
 import pytest
 
-from agent.retrieval.chunk import chunk
+from agent.retrieval.load import Skipped, Source
+from agent.retrieval.read import passages_of
+from agent.retrieval.stems import LANGS, stem
+from agent.retrieval.synonyms import read_synonyms
+from agent.retrieval.tables import is_function_word, stop_words
 from agent.text.language import language
+from agent.text.words import words
 
 KB = Path(__file__).parents[2] / "kb"
 SUBJECTS = ["contact", "faq", "opening-hours", "policies", "pricing", "shipping"]
 
 
 def test_every_subject_is_there_in_both_languages() -> None:
-    """The folder holds six files in English, their Swedish counterparts, and nothing else."""
+    """The folder holds six files in English, their Swedish counterparts, their synonyms, and nothing else."""
     files = sorted(path.relative_to(KB).as_posix() for path in KB.rglob("*") if path.is_file())
-    assert files == sorted(f"{folder}{subject}.md" for subject in SUBJECTS for folder in ("", "sv/"))
+    documents = [f"{folder}{subject}.md" for subject in SUBJECTS for folder in ("", "sv/")]
+    assert files == sorted([*documents, "synonyms.txt"])
 
 
 @pytest.mark.parametrize("subject", SUBJECTS)
@@ -61,9 +67,43 @@ def test_figures_of_every_kind_occur(kind: str, pattern: str, least: int) -> Non
     assert len(re.findall(pattern, text)) >= least, kind
 
 
-def test_no_two_snippets_of_a_file_are_the_same() -> None:
-    """A citation names one place: no snippet of a file is repeated under the same heading."""
+def test_no_two_statements_of_a_file_are_the_same() -> None:
+    """A citation names one place: no statement of a file is repeated under the same heading and lead."""
     for path in sorted(KB.rglob("*.md")):
-        pieces = chunk(path.relative_to(KB).as_posix(), path.read_text(encoding="utf-8"))
-        seen = Counter((piece.passage.headings, piece.snippet.text) for piece in pieces)
+        read = passages_of(Source(path.relative_to(KB).as_posix(), path.read_bytes()))
+        assert not isinstance(read, Skipped)
+        seen = Counter((each.headings, each.lead, each.said) for passage in read for each in passage.snippets)
         assert [place for place, times in seen.items() if times > 1] == []
+
+
+def test_synonyms_are_single_words_that_can_be_asked_for() -> None:
+    """An entry that is not one folded word, or that is dropped from questions, could never match."""
+    lines = (KB / "synonyms.txt").read_text(encoding="utf-8").splitlines()
+    groups = [line.split() for line in lines if not line.startswith("#") and line]
+    empty = stop_words("en") | stop_words("sv")
+    assert len(groups) > 50
+    assert [group for group in groups if len(group) < 2 or len(set(group)) < len(group)] == []
+    assert [
+        word
+        for group in groups
+        for word in group
+        if words(word) != [word] or word in empty or is_function_word(word)
+    ] == []
+
+
+def test_each_group_of_synonyms_says_something_that_the_documents_say() -> None:
+    """A group without such a word would find nothing."""
+    known = {
+        stem(lang, word)
+        for path in KB.rglob("*.md")
+        for word in words(path.read_text(encoding="utf-8"))
+        for lang in LANGS
+    }
+    synonyms, trouble = read_synonyms(KB)
+    assert trouble == ()
+    lost = [
+        word
+        for word, others in synonyms.of.items()
+        if not any(stem(lang, each) in known for each in (word, *others) for lang in LANGS)
+    ]
+    assert lost == []

@@ -260,6 +260,16 @@ OUT = [
         },
     ),
     (
+        outbound.Response("t", (outbound.Citation("kb/a.md", "s", (1, 1), "A › B"),), "1", "high"),
+        {
+            "type": "response",
+            "text": "t",
+            "citations": [{"file": "kb/a.md", "snippet": "s", "lines": [1, 1], "heading": "A › B"}],
+            "id": "1",
+            "confidence": "high",
+        },
+    ),
+    (
         outbound.Response("t", (), blocked=outbound.Blocked("no_sources", "m")),
         {"type": "response", "text": "t", "citations": [], "blocked": {"code": "no_sources", "message": "m"}},
     ),

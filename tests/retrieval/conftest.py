@@ -1,13 +1,16 @@
-"""The shipped knowledge base, built once, and blocking work done at once."""
+"""The shipped knowledge base, read once, with vectors and without, and blocking work done at once."""
 
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
 import pytest
+import trio
 
+from agent.embedding.open import open_meaning
 from agent.ports.work import RunSync
-from agent.retrieval.load import load
+from agent.retrieval.folder import Folder
+from agent.retrieval.meaning import Meaning
 from agent.retrieval.search import KnowledgeBase
 
 T = TypeVar("T")
@@ -21,15 +24,37 @@ def folder() -> Path:
 
 @pytest.fixture(scope="session")
 def kb(folder: Path) -> KnowledgeBase:
-    """The shipped knowledge base."""
-    return KnowledgeBase.build(load(folder).documents)
+    """The shipped knowledge base, by words alone."""
+    return read(folder)
+
+
+@pytest.fixture(scope="session")
+def static() -> Meaning:
+    """The vectors that are used where nothing is set."""
+    meaning = trio.run(open_meaning, "static", None, at_once)
+    assert meaning is not None
+    return meaning
+
+
+@pytest.fixture(scope="session")
+def kb_with_vectors(folder: Path, static: Meaning) -> KnowledgeBase:
+    """The shipped knowledge base, by words and meaning."""
+    return read(folder, static)
 
 
 @pytest.fixture
 def inline() -> RunSync:
     """Blocking work without a thread: virtual time does not see threads."""
+    return at_once
 
-    async def run(function: Callable[[], T]) -> T:
-        return function()
 
-    return run
+async def at_once(function: Callable[[], T]) -> T:
+    """Do blocking work here and now."""
+    return function()
+
+
+def read(folder: Path, meaning: Meaning | None = None) -> KnowledgeBase:
+    """Read a folder as a server does."""
+    update = Folder(folder, meaning=meaning).update()
+    assert update is not None
+    return update.knowledge

@@ -1,7 +1,8 @@
-"""Long lines: their parts stand in them as they are, are short, and hold no number that the line does not."""
+"""Long lines: what is shown of them stands in them as it is, is short, and holds no number that the line does not."""
 
 import base64
 import random
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import example, given
@@ -9,16 +10,27 @@ from hypothesis import strategies as st
 
 from agent.config import SNIPPET_CHARACTERS
 from agent.grounding.evidence import read
-from agent.retrieval.chunk import chunk
-from agent.retrieval.cut import parts, spans
+from agent.retrieval import cut as module
+from agent.retrieval.cut import Lines, parts
 from agent.retrieval.effort import Effort
+
+from . import statements
 
 BLOB = base64.b64encode(random.Random(1).randbytes(9000)).decode()
 
 
-def cut(line: str) -> list[str]:
+def cut(line: str, most: int = SNIPPET_CHARACTERS) -> list[str]:
     """Return the parts of one line."""
-    return list(parts(line, Effort()))
+    return list(parts(line, Effort(), most))
+
+
+@pytest.fixture
+def narrow() -> Iterator[None]:
+    """Show whole lines only when they are short."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_LINE", 60)
+        patch.setattr(module, "SNIPPET_CHARACTERS", 120)
+        yield
 
 
 def test_a_long_line_is_cut_after_a_sentence_else_between_words() -> None:
@@ -34,29 +46,59 @@ def test_a_long_line_is_cut_after_a_sentence_else_between_words() -> None:
         assert all(SNIPPET_CHARACTERS / 2 < len(part) <= SNIPPET_CHARACTERS for part in found[:-1])
 
 
-WORDS = (
+TEXT = (
     "zebra costs 299 kr kr. 1 000 % 5-10 dagar 14 mars 2026 tolv hundra half a miljon 1,5 (5 kg) $ 20 till och "
     '08-123 45 67 | – No. kl Then it. 9:00 tjugo fem procent and a-b x2 § 3 {"price":299,"name":"z"}'
 )
+WORDS = st.sampled_from(TEXT.split())
 
 
-@given(
-    st.lists(st.sampled_from(WORDS.split()), min_size=30, max_size=60),
-    st.integers(40, 120),
-)
+@given(st.lists(WORDS, min_size=30, max_size=60), st.integers(40, 120))
 @example(["5", "10", "dagar"] * 20, 40)
 def test_a_part_holds_no_number_that_its_line_does_not(words: list[str], size: int) -> None:
     """Cut anywhere, `1 000 kr` would be `000 kr`, and an answer could cite it."""
     line = " ".join(words)
     at = 0
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("agent.retrieval.cut.SNIPPET_CHARACTERS", size)
-        found = cut(line)
     whole = read(line).keys
-    for part in found:
+    for part in cut(line, size):
         assert len(part) <= size
         at = line.index(part, at) + len(part)
         assert {key for key in read(part).keys if key not in whole} == set(), (part, line)
+
+
+@pytest.mark.usefixtures("narrow")
+@given(st.lists(WORDS, min_size=30, max_size=60), st.data())
+def test_what_is_shown_around_a_statement_holds_none_either(words: list[str], data: st.DataObject) -> None:
+    """Wherever in its line the statement stands."""
+    line = " ".join(words)
+    first = data.draw(st.integers(0, len(words) - 1))
+    last = data.draw(st.integers(first + 1, min(len(words), first + 8)))
+    said = " ".join(words[first:last])
+    shown = Lines((line,), Effort()).around(1, 1, said)
+    if shown != said:  # where no border is near, the statement is shown as it is
+        assert shown in line
+        assert {key for key in read(shown).keys if key not in read(line).keys} == set(), (shown, line)
+
+
+@pytest.mark.usefixtures("narrow")
+def test_each_statement_of_a_line_is_shown_where_it_stands() -> None:
+    """One after the other, the same words each time; marks, addresses and tags between them."""
+    one, other = "Zebras <b>cost</b> [5 kr](http://example.com/prices) each.", "Okapis are free of charge."
+    line = f"{one} {other} {one} {other}"
+    lines = Lines((line,), Effort())
+    shown = [
+        lines.around(1, 1, said) for said in ("Zebras cost 5 kr each.", "Okapis are free of charge.") * 2
+    ]
+    assert shown == [one, other, one, other]
+
+
+@pytest.mark.usefixtures("narrow")
+def test_what_cannot_be_found_in_its_line_is_shown_as_it_is_said() -> None:
+    """An entity, say, that a reader made a letter of."""
+    line = "The caf&eacute; is open on Sundays, and that is quite something for a village."
+    said = "The café is open on Sundays, and that is quite something for a village."
+    assert Lines((line,), Effort()).around(1, 1, said) in (line, said)
+    assert Lines(("nothing of the kind " * 9,), Effort()).around(1, 1, said) == said
 
 
 @pytest.mark.parametrize(
@@ -71,36 +113,45 @@ def test_a_part_holds_no_number_that_its_line_does_not(words: list[str], size: i
         "5-10 dagar till",
     ],
 )
-def test_a_number_stays_with_what_it_counts(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_number_stays_with_what_it_counts(line: str) -> None:
     """Wherever the limit falls: `50 %` is not cut into a 50, nor `tjugo fem procent` into a 25."""
     whole = read(line).keys
     for size in range(5, len(line)):
-        monkeypatch.setattr("agent.retrieval.cut.SNIPPET_CHARACTERS", size)
-        assert [part for part in cut(line) if not read(part).keys <= whole] == [], size
+        assert [part for part in cut(line, size) if not read(part).keys <= whole] == [], size
 
 
 def test_what_is_no_text_is_in_no_snippet() -> None:
     """An inlined image, a run of base64, a dump of numbers; the words around them are."""
     text = f"The zebra logo: ![zebra](data:image/png;base64,{BLOB}) is black.\n\nkey {BLOB} end\n\n{'1 2 3 ' * 2000}"
-    assert [piece.snippet.text for piece in chunk("kb/a.md", text)] == [
-        "The zebra logo: ![zebra](", ") is black.", "key", "end",
-    ]  # fmt: skip
-    assert {piece.snippet.first for piece in chunk("kb/a.md", text)} == {1, 3}
+    found = statements(text)
+    for snippet in found:
+        for shown in (snippet.text, snippet.said):
+            assert "data:" not in shown
+            assert BLOB[50:90] not in shown
+            assert len(shown) <= SNIPPET_CHARACTERS
+    told = " ".join(snippet.text for snippet in found)
+    assert all(word in told for word in ("logo", "black", "key", "end"))
+    assert {snippet.first for snippet in found} == {1, 3}
 
 
 def test_a_small_inlined_image_is_left_out_too() -> None:
     """Its letters are no words and its digits no numbers, however few they are."""
-    pieces = chunk("kb/a.md", "before ![](data:image/gif;base64,R0lGODlhAQABAAAAACw+7/8=) after")
-    assert [piece.snippet.text for piece in pieces] == ["before ![](", ") after"]
+    for text in (
+        "before ![](data:image/gif;base64,R0lGODlhAQABAAAAACw+7/8=) after",
+        "before <img src='data:image/gif;base64,R0lGODlhAQABAAAAACw+7/8='> after",
+    ):
+        (snippet,) = statements(text)
+        assert "R0lGOD" not in snippet.text
+        assert snippet.said.split() == ["before", "after"]
 
 
-def test_lines_that_are_long_together_are_snippets_apart() -> None:
-    """A snippet of several lines is bounded like one of a single line."""
-    line = "word " * (SNIPPET_CHARACTERS // 12)
-    lines = [line, line, line, "x " * SNIPPET_CHARACTERS, line]
-    found = list(spans(lines, 0, 5, Effort()))
-    assert [(span.first, span.last) for span in found] == [(0, 2), (2, 3), (3, 4), (3, 4), (4, 5)]
-    assert all(len(span.text) <= SNIPPET_CHARACTERS for span in found)
+def test_whole_lines_that_are_long_are_shown_in_part() -> None:
+    """A header or a piece of code as long as a file is bounded, and blobs are left out of it."""
+    lines = Lines(["word " * SNIPPET_CHARACTERS, f"x = '{BLOB}' + 1", "short"], Effort())
+    assert len(lines.whole(1, 1)) <= SNIPPET_CHARACTERS
+    assert len(lines.whole(1, 3, 400)) <= 400
+    assert BLOB[:50] not in lines.whole(2, 2)
+    assert lines.whole(3, 3) == "short"
 
 
 @pytest.mark.parametrize(
@@ -117,3 +168,4 @@ def test_a_minified_file_can_be_cited_in_parts(line: str) -> None:
     found = cut(line)
     assert sum(map(len, found)) > 0.95 * len(line)
     assert read(found[3]).keys <= read(line).keys
+    assert len(statements(line)) >= 3

@@ -8,15 +8,19 @@ from time import thread_time
 
 import pytest
 
-from agent.config import FILE_LINES, PASSAGE_SNIPPETS
+from agent.config import FILE_BYTES, FILE_LINES
+from agent.errors import GivenUp
+from agent.ports.search import Snippet
 from agent.retrieval import effort as module
+from agent.retrieval.alike import Alike
 from agent.retrieval.check import check
-from agent.retrieval.chunk import chunk
-from agent.retrieval.effort import Effort, GivenUp, TooMuch
+from agent.retrieval.effort import Effort, TooMuch
 from agent.retrieval.folder import Folder
-from agent.retrieval.load import Document
+from agent.retrieval.load import Source
 from agent.retrieval.search import KnowledgeBase
-from agent.retrieval.vocabulary import Vocabulary
+from agent.retrieval.stems import stem
+
+from . import sections, statements
 
 TABLE = "# Prices\n\n| article | price |\n| --- | --- |\n"
 
@@ -47,52 +51,94 @@ class Counted(Effort):
         super().look()
 
 
+def quotes(depth: int) -> str:
+    """Return quotes in quotes."""
+    return "\n".join(">" * at + " zebra" for at in range(depth))
+
+
+def headings(rows: int) -> str:
+    """Return a file with little under each heading."""
+    return "".join(f"{'#' * (n % 6 + 1)} H{n}\n\nArticle A{n} costs {n} kr.\n\n" for n in range(rows))
+
+
+def sentences(count: int) -> str:
+    """Return a paragraph on one line."""
+    return "A zebra, which is striped, eats nothing but grass. " * count
+
+
+def links(count: int) -> str:
+    """Return a paragraph on one line, of which people see a part only."""
+    return "A zebra eats [grass](http://example.com/grass) all day. " * count
+
+
+def data(count: int) -> str:
+    """Return a line of inlined images."""
+    return "zebra ![](data:image/png;base64,QUJD) " * count
+
+
+def header(count: int) -> str:
+    """Return a table with as many columns as a line holds."""
+    return "| a " * count + "|\n" + "| - " * count + "|\n" + ("| 5 kr " * count + "|\n") * 20
+
+
+def cpu(text: str) -> float:
+    """Return the seconds of this thread's CPU that cutting a file takes."""
+    began = thread_time()
+    assert statements(text)
+    return thread_time() - began
+
+
 @pytest.mark.parametrize("make", [table, items], ids=["table", "list"])
 def test_a_row_costs_as_much_in_a_long_table_as_in_a_short_one(make: Callable[[int], str]) -> None:
-    """Twice 4,000 rows take seconds of CPU when each looks back to the first."""
+    """4,000 rows take seconds of CPU when each looks back to the first."""
     text = make(4000)
     began = thread_time()
-    pieces = chunk("kb/prices.md", text)
+    found = statements(text)
     assert thread_time() - began < 0.9
-    assert len(pieces) == 4001
-    assert pieces[-1].context == ("Prices . article . price" if make is table else "All articles:")
+    rows = [each for each in found if each.kind in ("row", "item")]
+    assert len(rows) == 4000
+    assert rows[-1].said == ("A3999; price: 3999 kr" if make is table else "article A3999 costs 3999 kr")
+    assert rows[-1].lead == ("" if make is table else "All articles:")
+    assert rows[-1].text.startswith("| article | price |\n" if make is table else "- article")
 
 
-def test_a_long_part_is_several_passages_that_know_their_header() -> None:
-    """What a turn looks through of a passage is bounded."""
-    pieces = chunk(
-        "kb/prices.md", table(2 * PASSAGE_SNIPPETS) + "\nText.\n\n" + TABLE.replace("price", "cost")
-    )
-    passages = list(dict.fromkeys(piece.passage for piece in pieces))
-    assert [len(passage.snippets) for passage in passages] == [PASSAGE_SNIPPETS] * 2 + [2, 1]
-    assert [[header.text for header in passage.headers] for passage in passages] == [
-        ["| article | price |"], ["| article | price |"], ["| article | price |"], ["| article | cost |"]
-    ]  # fmt: skip
-    assert {passage.headings for passage in passages} == {("Prices",)}
+SHAPES = [table, items, quotes, headings, sentences, links, data, header]
 
 
+@pytest.mark.parametrize("make", SHAPES)
+def test_any_shape_of_file_takes_time_by_its_length(make: Callable[[int], str]) -> None:
+    """Eight times as much takes about eight times as long, and not 64 times."""
+    few, many = make(80), make(640)
+    assert cpu(many) < 0.5 + 24 * cpu(few)
+
+
+def full(make: Callable[[int], str]) -> str:
+    """Return a file as large as one may be."""
+    each = len(make(1000)) / 1000
+    return make(min(45_000, int(FILE_BYTES / each)))
+
+
+@pytest.mark.proof
 @pytest.mark.parametrize(
-    ("text", "context"),
+    "text",
     [
-        ("Both:\n\n- one\n  - inner\n- two\n", "Both:"),
-        ("Both:\n\n- one\n\n  Inner:\n  - inner\n", "Inner:"),
-        ("Both:\n\n***\n\n- one\n", ""),
-        ("Both:\n\n> - one\n", ""),
-        ("Both:\n\n- one\n\n  two\n", ""),
+        *(pytest.param(full(make), id=make.__name__) for make in (table, items, sentences, data)),
+        pytest.param(headings(20_000), id="headings"),
+        pytest.param(quotes(2000), id="quotes"),
+        pytest.param("word " * (FILE_BYTES // 5), id="words"),
+        pytest.param("1 2 3 " * (FILE_BYTES // 6), id="numbers"),
+        pytest.param("x" * FILE_BYTES, id="letters"),
+        pytest.param("x1 " * (FILE_BYTES // 3), id="names"),
+        pytest.param("```\n" + "x = 5\n" * 90_000 + "```\n", id="code"),
+        pytest.param("zebra\n\n" * 45_000, id="paragraphs"),
+        pytest.param("[" + ",".join(f'{{"price":{n}}}' for n in range(200_000)) + "]", id="json"),
     ],
 )
-def test_an_item_is_led_into_by_the_line_before_its_own_list(text: str, context: str) -> None:
-    """Also the one after an inner list, and by no line before something else."""
-    assert chunk("kb/a.md", text)[-1].context == context
-
-
-def test_what_stands_above_a_row_is_bounded() -> None:
-    """Headings and a header as long as the file are not kept with each of its rows."""
-    name = "name " * 2000
-    rows = "".join(f"| {n} | x |\n" for n in range(10))
-    pieces = chunk("kb/a.md", f"# {name}\n\n## {name}\n\n| {name} | b |\n| --- | --- |\n{rows}")
-    assert max(len(piece.above) + len(piece.context) for piece in pieces) < 1200
-    assert max(len(heading) for heading in pieces[-1].passage.headings) <= 200
+def test_the_largest_files_are_read_within_their_bound(text: str) -> None:
+    """Each in some seconds, so that no shape of file is left out for taking too long."""
+    began = thread_time()
+    sections(text)
+    assert thread_time() - began < 12
 
 
 def test_a_file_over_a_bound_is_left_out_and_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,9 +180,14 @@ def test_reading_ends_at_any_look(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("agent.retrieval.folder._GONE_SHARE", 1000)
     (tmp_path / "a.md").write_text("A zebra.\n")
     (tmp_path / "b.md").write_text("An okapi.\n")
-    reader = Folder(tmp_path, len)
+
+    def prepare(snippet: Snippet) -> None:
+        """Do nothing ahead."""
+
+    reader = Folder(tmp_path, prepare)
     assert reader.update()
-    (tmp_path / "a.md").write_text("A quagga.\n\n| a |\n| - |\n")
+    rows = "| a |\n| - |\n" + "| b |\n" * 9
+    (tmp_path / "a.md").write_text(f"A quagga.\n\n{rows}")
     whole = Counted()
     assert reader.anew().update((), whole)
     looks = 0
@@ -151,8 +202,9 @@ def test_reading_ends_at_any_look(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
             update = reader.update()
             assert update
             words = ("zebra", "quagga", "okapi")
-            assert [len(update.knowledge.find(word, "en", 9, 0)) for word in words] == [0, 1, 1]
-            (tmp_path / "a.md").write_text(f"A quagga{'.' * last}\n\n| a |\n| - |\n")
+            found = [update.knowledge.find(word, "en", 1, 0) for word in words]
+            assert [[hit.snippet.file for hit in hits] for hits in found] == [[], ["kb/a.md"], ["kb/b.md"]]
+            (tmp_path / "a.md").write_text(f"A quagga{'.' * last}\n\n{rows}")
         else:
             break
     assert looks > 20
@@ -170,7 +222,7 @@ def test_a_thread_that_reads_ends_soon(text: str) -> None:
 
         def read(effort: Effort = effort, took: list[float] = took) -> None:
             try:
-                chunk("kb/a.md", text, effort)
+                sections(text, effort=effort)
             except GivenUp:
                 took.append(thread_time())
 
@@ -185,21 +237,21 @@ def test_a_thread_that_reads_ends_soon(text: str) -> None:
 
 
 def test_an_unknown_word_costs_little_among_many_that_begin_alike() -> None:
-    """Only so many are compared, and the nearest are among them."""
-    vocabulary = Vocabulary("sv")
-    vocabulary.add([f"artikelbeteckning{n}" for n in range(20_000)] + ["artikelbeteckningarna"])
-    vocabulary.settle()
+    """Runs of letters that stand in very many words are not looked up; a form of the word is found by its stem."""
+    alike = Alike(lambda word: (stem("sv", word),))
+    for n in range(20_000):
+        alike.add(f"artikelbeteckning{n}")
+    word = alike.add("artikelbeteckningarna")
     began = thread_time()
-    found = vocabulary.variants("artikelbeteckningarmo")
-    assert thread_time() - began < 0.05
-    assert found[0].word == "artikelbeteckningarna"
+    assert alike.like("artikelbeteckningarnas")[word] == 1.0
+    assert thread_time() - began < 0.1
 
 
 def test_a_knowledge_base_of_documents_leaves_out_what_is_over_a_bound(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """It says so, as a folder does."""
-    monkeypatch.setattr("agent.retrieval.chunk.FILE_LINES", 2)
-    knowledge = KnowledgeBase.build([Document("kb/a.md", "A\n\nzebra"), Document("kb/b.md", "A zebra.")])
+    monkeypatch.setattr("agent.retrieval.read.FILE_LINES", 2)
+    knowledge = KnowledgeBase.build([Source.of("kb/a.md", "A\n\nzebra"), Source.of("kb/b.md", "A zebra.")])
     assert [skipped.file for skipped in knowledge.skipped] == ["kb/a.md"]
     assert knowledge.snippets == 1

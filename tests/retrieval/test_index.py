@@ -1,98 +1,141 @@
-"""The index: both arms, immutability, and what a search may cost."""
+"""The index: both arms, what is known of words, and what a search may cost."""
 
 import pytest
 
-from agent.ports.search import Lang
+from agent.ports.search import Lang, Passage
 from agent.retrieval import index as module
-from agent.retrieval.chunk import Piece, chunk
-from agent.retrieval.index import Index, content_words, grams_of
+from agent.retrieval.index import ASKS, CODE, HOLDS, LEADS, Found, Index, content_words, grams_of
+
+from . import sections
 
 TEXT = """# Plans
 
-| Plan | Price |
-| --- | --- |
-| Basic | 149 kr |
-| Standard | 299 kr |
-
 Cancelling is free.
+
+## Standard
+
+Costs 299 kr.
+
+## Basic
+
+- The price:
+  - 149 kr
 """
 
 
 @pytest.fixture
-def pieces() -> list[Piece]:
-    """A few pieces in both languages."""
+def passages() -> list[Passage]:
+    """A few sections in both languages."""
     return [
-        *chunk("kb/plans.md", TEXT),
-        *chunk("kb/sv/paket.md", "# Paket\n\nUppsägningstiden är 1 månad.\n"),
+        *sections(TEXT, "kb/plans.md"),
+        *sections("# Paket\n\nUppsägningstiden är 1 månad.\n", "kb/sv/paket.md"),
     ]
 
 
-def top(index: Index, concepts: list[dict[tuple[Lang, str], float]]) -> list[str]:
-    """Return the texts that the stem arm finds."""
-    return [index.pieces[found.piece].snippet.text for found in index.by_stems(concepts, 10)]
+def top(index: Index, found: Found) -> list[str]:
+    """Return the innermost headings of what an arm found, best first."""
+    ordered = sorted(found.scores, key=lambda number: -found.scores[number])
+    read = [index.sections[number] for number in ordered]
+    return [section.passage.headings[-1] for section in read if section is not None]
 
 
-def test_a_row_is_found_by_its_header_and_heading(pieces: list[Piece]) -> None:
-    """Context is searched with the row, and the row with all of the words comes first."""
-    index = Index(pieces)
-    found = top(index, [{("en", "standard"): 1.0}, {("en", "price"): 1.0}, {("en", "plan"): 1.0}])
-    assert found[0] == "| Standard | 299 kr |"
-    assert "| Basic | 149 kr |" in found
+def stems(index: Index, words: str, lang: Lang = "en") -> list[str]:
+    """Return the headings of what the stem arm finds."""
+    return top(index, index.by_stems(words.split(), lang, 10))
 
 
-def test_a_header_row_is_not_searched(pieces: list[Piece]) -> None:
-    """What only names other lines is no answer."""
-    assert "| Plan | Price |" not in [piece.snippet.text for piece in Index(pieces).pieces]
+def test_a_section_is_found_by_its_headings_and_leads(passages: list[Passage]) -> None:
+    """They are searched with its text, and the section with all of the words comes first."""
+    index = Index(passages)
+    assert stems(index, "standard plan")[0] == "Standard"
+    assert sorted(stems(index, "plan")) == ["Basic", "Plans", "Standard"]
+    assert stems(index, "price") == ["Basic"]
 
 
-def test_stems_are_kept_by_language(pieces: list[Piece]) -> None:
-    """A stem is looked up in the field of its language."""
-    index = Index(pieces)
-    stem = index.vocabularies["sv"].stem("uppsägningstid")
-    assert top(index, [{("sv", stem): 1.0}]) == ["Uppsägningstiden är 1 månad."]
-    assert top(index, [{("en", stem): 1.0}]) == []
+def test_headings_count_more_than_text() -> None:
+    """What a section is called says more than one word of it."""
+    index = Index(sections("# A\n\n## Zebra\n\nAn okapi.\n\n## Okapi\n\nA zebra.\n"))
+    assert stems(index, "zebra") == ["Zebra", "Okapi"]
+    assert stems(index, "okapi") == ["Okapi", "Zebra"]
 
 
-def test_grams_find_parts_of_compounds(pieces: list[Piece]) -> None:
-    """A word inside a longer one is found by its 4-grams."""
-    index = Index(pieces)
-    best = index.by_grams({"uppsägning": 1.0}, 5)[0]
-    assert index.pieces[best.piece].snippet.file == "kb/sv/paket.md"
-    assert index.by_grams({}, 5) == []
+def test_stems_are_kept_by_language(passages: list[Passage]) -> None:
+    """A form is looked up in the field of its language."""
+    index = Index(passages)
+    assert stems(index, "uppsägningstid", "sv") == ["Paket"]
+    assert stems(index, "uppsägningstid", "en") == []
 
 
-def test_the_best_variant_of_a_concept_counts(pieces: list[Piece]) -> None:
-    """Synonyms in one text do not add up."""
-    index = Index(pieces)
-    alone = index.by_stems([{("en", "price"): 1.0}], 1)[0].score
-    both = index.by_stems([{("en", "price"): 1.0, ("en", "plan"): 0.5}], 1)[0].score
-    assert both == pytest.approx(alone, rel=0.5)
+def test_grams_find_parts_of_compounds(passages: list[Passage]) -> None:
+    """A word inside a longer one is found by its 4-grams, whatever the language."""
+    index = Index(passages)
+    found = index.by_grams(["uppsägning"], 5)
+    assert top(index, found)[0] == "Paket"
+    assert 0 < max(found.scores.values()) < found.most
+    assert index.by_grams([], 5) == Found({}, 0.0)
 
 
-def test_terms_beyond_the_budget_are_left_out(pieces: list[Piece], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_synonym_alone_finds_a_section(passages: list[Passage]) -> None:
+    """Though it stands in none, and shares no letters with what does."""
+    index = Index(passages)
+    assert stems(index, "tariff") == []
+    index.alike.learn({"tariff": ("price",)}, None)
+    assert stems(index, "tariff") == ["Basic"]
+
+
+def test_terms_beyond_the_budget_are_left_out(
+    passages: list[Passage], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """When posting lists get long the rarest terms are read and the common ones are not."""
     monkeypatch.setattr(module, "_STEM_POSTINGS", 1)
-    assert top(Index(pieces), [{("en", "plan"): 1.0}, {("en", "standard"): 1.0}]) == ["| Standard | 299 kr |"]
+    assert stems(Index(passages), "plan standard") == ["Standard"]
 
 
-def test_numbers_name_the_pieces_in_every_segment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each address of the index leads to its own piece, also with many pieces."""
-    text = "\n\n".join(f"unique{number} word" for number in range(300))
-    index = Index(chunk("kb/a.md", text))
+def test_a_query_has_a_bounded_number_of_terms(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A question of thousands of words is no more work."""
+    monkeypatch.setattr(module, "_TERMS", 2)
+    index = Index(sections("".join(f"# H{n}\n\nword{n}\n\n" for n in range(5))))
+    assert len(stems(index, "word0 word1 word2 word3")) == 2
+
+
+def test_numbers_name_the_sections_in_every_segment() -> None:
+    """Each address of the index leads to its own section, also with many sections."""
+    index = Index(sections("".join(f"# H{n}\n\nunique{n} word\n\n" for n in range(300))))
     for number in (0, 150, 299):
-        found = index.by_stems([{("en", index.vocabularies["en"].stem(f"unique{number}")): 1.0}], 5)
-        assert [index.pieces[one.piece].snippet.text for one in found] == [f"unique{number} word"]
+        assert stems(index, f"unique{number}") == [f"H{number}"]
+
+
+def test_the_words_of_each_statement_are_known_by_number(passages: list[Passage]) -> None:
+    """With its headings' and its lead's, and with what kind of thing it holds."""
+    index = Index([*passages, *sections("Why?\n\n```\nx = 1\n```\n", "kb/code.md")])
+    read = [section for section in index.sections if section is not None]
+    words = index.alike.words
+    basic = read[2]
+    assert [words[number] for number in basic.headings] == ["plans", "basic"]
+    assert [words[number] for number in basic.own] == ["price", "149", "kr"]
+    assert list(basic.ends) == [1, 3]
+    assert [[words[number] for number in lead] for lead in basic.leads] == [[], ["price"]]
+    assert list(basic.marks) == [LEADS, HOLDS["number"] | HOLDS["money"]]
+    assert list(read[-1].marks) == [ASKS, CODE]
+
+
+def test_a_word_tells_the_more_the_fewer_sections_hold_it(passages: list[Passage]) -> None:
+    """One that stands nowhere tells most."""
+    index = Index(passages)
+    known = [index.rarity(index.alike.number(word)) for word in ("plans", "standard", "okapi")]
+    assert known == sorted(known)
+    assert 0 < known[0] < known[1] < known[2]
 
 
 def test_an_empty_index_finds_nothing() -> None:
-    """No pieces, no hits."""
+    """No sections, no hits."""
     index = Index([])
-    assert index.by_stems([{("en", "x"): 1.0}], 5) == []
-    assert index.by_grams({"word": 1.0}, 5) == []
+    assert index.by_stems(["x"], "en", 5).scores == {}
+    assert index.by_grams(["word"], 5).scores == {}
 
 
 def test_content_words_and_grams() -> None:
     """Function words of either language carry nothing; a word's grams span its borders."""
     assert content_words("Det är the price") == ["price"]
-    assert grams_of("sms") == [" sms", "sms "]
-    assert grams_of("a") == [" a "]
+    assert grams_of("sms") == (" sms", "sms ")
+    assert grams_of("a") == (" a ",)

@@ -4,28 +4,34 @@ import random
 
 import pytest
 
-from agent.ports.search import Lang
-from agent.retrieval.chunk import Piece, chunk
-from agent.retrieval.index import LANGS, Index
+from agent.ports.search import Lang, Passage
+from agent.retrieval.index import Found, Index
+from agent.retrieval.ranking import rank
+from agent.retrieval.search import KnowledgeBase
+from agent.retrieval.stems import LANGS
+
+from . import sections
 
 WORDS = ["zebra", "quagga", "okapi", "tapir", "bongo", "dikdik", "gnu", "kudu", "oryx", "eland", "impala"]
 
 
+def texts(index: Index, found: Found) -> list[str]:
+    """Return the first statements of what an arm found, sorted."""
+    read = [index.sections[number] for number in found.scores]
+    return sorted(section.passage.snippets[0].text for section in read if section is not None)
+
+
 def of(index: Index, lang: Lang, word: str) -> list[str]:
-    """Return the texts that a word is found in by either arm, sorted; both must agree."""
-    stem = index.vocabularies[lang].stem(word)
-    by_stems = sorted(
-        index.pieces[found.piece].snippet.text for found in index.by_stems([{(lang, stem): 1.0}], 500)
-    )
-    by_grams = {index.pieces[found.piece].snippet.text for found in index.by_grams({word: 1.0}, 500)}
-    assert set(by_stems) <= by_grams
+    """Return the sections that a word is found in by either arm, by their first statements; both must agree."""
+    by_stems = texts(index, index.by_stems([word], lang, 500))
+    assert set(by_stems) <= set(texts(index, index.by_grams([word], 500)))
     return by_stems
 
 
 def test_a_changed_file_takes_the_place_of_the_old_one() -> None:
     """Other files stay; the index before still has what it had; a file that went is gone."""
-    one = Index([*chunk("kb/a.md", "A zebra.\n\nAn okapi."), *chunk("kb/b.md", "A zebra too.")])
-    two = Index(chunk("kb/a.md", "A quagga.\n\nAn okapi."), after=one, gone={"kb/a.md"})
+    one = Index([*sections("# 1\n\nA zebra.\n\n# 2\n\nAn okapi."), *sections("A zebra too.", "kb/b.md")])
+    two = Index(sections("# 1\n\nA quagga.\n\n# 2\n\nAn okapi."), after=one, gone={"kb/a.md"})
     three = Index([], after=two, gone={"kb/b.md", "kb/never.md"})
     assert [of(index, "en", "zebra") for index in (one, two, three)] == [
         ["A zebra too.", "A zebra."], ["A zebra too."], [],
@@ -37,20 +43,20 @@ def test_a_changed_file_takes_the_place_of_the_old_one() -> None:
 
 def test_an_index_can_be_emptied_and_filled_again() -> None:
     """Numbers go on where they were."""
-    index = Index([], after=Index(chunk("kb/a.md", "A zebra.")), gone={"kb/a.md"})
+    index = Index([], after=Index(sections("A zebra.")), gone={"kb/a.md"})
     assert (of(index, "en", "zebra"), index.live) == ([], 0)
-    index = Index(chunk("kb/a.md", "A zebra again."), after=index)
+    index = Index(sections("A zebra again."), after=index)
     assert (of(index, "en", "zebra"), index.live) == (["A zebra again."], 1)
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_any_series_of_changes_is_as_good_as_a_new_index(seed: int) -> None:
-    """The same pieces are found, and the same words are known and as common."""
+    """The same sections are found, and words are as common."""
     draw = random.Random(seed)
-    files: dict[str, tuple[Piece, ...]] = {}
+    files: dict[str, tuple[Passage, ...]] = {}
     index = Index([])
     for _ in range(25):
-        changed: list[Piece] = []
+        changed: list[Passage] = []
         gone = set()
         for _ in range(draw.randint(1, 3)):
             name = f"kb/{draw.choice(['en', 'sv'])}/{draw.randrange(6)}.md"
@@ -61,23 +67,51 @@ def test_any_series_of_changes_is_as_good_as_a_new_index(seed: int) -> None:
                 files.pop(name, None)
                 continue
             paragraphs = [" ".join(draw.choices(WORDS, k=4)) for _ in range(draw.randint(0, 8))]
-            files[name] = chunk(name, "# Animals\n\n" + "\n\n".join(paragraphs))
+            files[name] = sections("# Animals\n\n" + "\n\n## More\n\n".join(paragraphs), name)
             changed.extend(files[name])
         index = Index(changed, after=index, gone=gone)
-    fresh = Index(piece for pieces in files.values() for piece in pieces)
+    fresh = Index(passage for passages in files.values() for passage in passages)
     assert index.live == fresh.live
     for lang in LANGS:
         for word in WORDS:
             assert of(index, lang, word) == of(fresh, lang, word)
-            mine, theirs = index.vocabularies[lang], fresh.vocabularies[lang]
-            assert mine.knows(word) == theirs.knows(word)
-            assert mine.rarity(mine.stem(word)) == theirs.rarity(theirs.stem(word))
+            mine, theirs = index.alike.number(word), fresh.alike.number(word)
+            assert index.rarity(mine) == fresh.rarity(theirs)
 
 
-def test_a_word_that_went_is_no_correction() -> None:
-    """A misspelt word is not taken for one that stands nowhere any more."""
-    one = Index([*chunk("kb/en/a.md", "Subscription."), *chunk("kb/en/b.md", "Otherwise unrelated.")])
+def test_numbers_go_on_and_a_file_keeps_its_own() -> None:
+    """What is gone leaves a gap, so that whoever holds the index before reads its own sections."""
+    one = Index([*sections("A zebra."), *sections("An okapi.", "kb/b.md")])
+    two = Index(sections("A quagga."), after=one, gone={"kb/a.md"})
+    assert [section is None for section in two.sections] == [True, False, False]
+    assert [section is None for section in one.sections] == [False, False]
+    assert [section.file for section in two.sections if section is not None] == [1, 0]
+
+
+def test_a_word_that_went_stands_for_nothing() -> None:
+    """Nor does one that came later, in the index before it."""
+    one = Index([*sections("Subscription.", "kb/en/a.md"), *sections("Otherwise.", "kb/en/b.md")])
     two = Index([], after=one, gone={"kb/en/a.md"})
-    assert one.vocabularies["en"].correct("subscripton") == "subscription"
-    assert two.vocabularies["en"].correct("subscripton") == "subscripton"
-    assert one.vocabularies["en"].correct("subscripton") == "subscription"
+    three = Index(sections("Guarantee.", "kb/en/a.md"), after=two)
+
+    def asked(index: Index, word: str) -> int:
+        return len(KnowledgeBase(index).find(word, "en", 5, 0))
+
+    assert [asked(index, "subscripton") for index in (one, two, three)] == [1, 0, 0]
+    assert [asked(index, "guarante") for index in (one, two, three)] == [0, 0, 1]
+
+
+def test_two_indexes_rank_as_one_that_was_built_anew() -> None:
+    """The same statements with the same scores, but for what BM25 still counts of what is gone."""
+    first = [
+        *sections("# A\n\nThe zebra costs 5 kr.\n\n# B\n\nThe okapi is free."),
+        *sections("Hi.", "kb/b.md"),
+    ]
+    more = sections("# C\n\nThe quagga costs 7 kr.", "kb/c.md")
+    after, fresh = Index(more, after=Index(first)), Index([*first, *more])
+    for question in ("what does the zebra cost", "price of a quagga", "is an okapi free", "zebras"):
+        mine, theirs = rank(question, after, "en"), rank(question, fresh, "en")
+        assert mine is not None
+        assert theirs is not None
+        assert mine.sure == pytest.approx(theirs.sure)
+        assert [each.section for each in mine.statements] == [each.section for each in theirs.statements]

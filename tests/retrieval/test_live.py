@@ -16,11 +16,10 @@ import trio.testing
 from structlog.testing import capture_logs
 
 from agent.config import READ_AGAIN_FIRST, READ_AGAIN_MOST
-from agent.errors import UsageError
+from agent.errors import GivenUp, UsageError
+from agent.ports.search import Passage
 from agent.ports.work import RunSync
 from agent.retrieval import folder as module
-from agent.retrieval.chunk import Piece
-from agent.retrieval.effort import GivenUp
 from agent.retrieval.folder import Folder
 from agent.retrieval.index import Index
 from agent.retrieval.live import LiveKnowledge
@@ -215,8 +214,8 @@ def test_an_index_is_made_from_the_last_one(kb: Path, monkeypatch: pytest.Monkey
     """What a large folder costs is what changed in it; when much of the index is gone it is made anew."""
     made: list[tuple[int, bool]] = []
 
-    def noted(pieces: Iterable[Piece], **options: Any) -> Index:
-        given = list(pieces)
+    def noted(passages: Iterable[Passage], **options: Any) -> Index:
+        given = list(passages)
         made.append((len(given), "after" in options))
         return Index(given, **options)
 
@@ -226,14 +225,17 @@ def test_an_index_is_made_from_the_last_one(kb: Path, monkeypatch: pytest.Monkey
     (kb / "a.md").write_text("A quagga.\n\nA tapir.")
     update = reader.update()
     assert update
-    assert (found(update.knowledge, "quagga"), found(update.knowledge, "zebra")) == (["A quagga."], [])
+    assert (found(update.knowledge, "quagga"), found(update.knowledge, "zebra")) == (
+        ["A quagga.", "A tapir."],  # the section that holds it
+        [],
+    )
     assert found(update.knowledge, "okapi") == ["An okapi."]
     monkeypatch.setattr(module, "_GONE_SHARE", 0.1)
     (kb / "a.md").unlink()
     update = reader.update()
     assert update
     assert (texts(update.knowledge), update.changed, update.knowledge.snippets) == ({"An okapi."}, 1, 1)
-    assert made == [(2, False), (2, True), (1, False)]
+    assert made == [(2, False), (1, True), (1, False)]
 
 
 @pytest.mark.usefixtures("grown")
@@ -258,7 +260,7 @@ def test_a_series_of_updates_is_as_good_as_a_first_look(kb: Path) -> None:
 def test_a_file_that_goes_while_it_is_listed_is_not_there(kb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Between the list of the folder and the look at the file it may be deleted."""
     listed = [str(kb / "a.md"), str(kb / "never.md")]
-    monkeypatch.setattr(module, "markdown_files", lambda folder: iter(listed))
+    monkeypatch.setattr(module, "files", lambda folder: iter(listed))
     update = Folder(kb).update()
     assert update
     assert (texts(update.knowledge), update.left_out) == ({"A zebra."}, ())
@@ -447,7 +449,9 @@ async def test_a_reader_that_is_cancelled_is_given_up(kb: Path, monkeypatch: pyt
         return await trio.to_thread.run_sync(work, abandon_on_cancel=True)
 
     waiting_token = trio.lowlevel.current_trio_token()
-    live = await LiveKnowledge.open(kb, abandon, lambda text: reading.wait() if "quagga" in text else None)
+    live = await LiveKnowledge.open(
+        kb, abandon, lambda snippet: reading.wait() if "quagga" in snippet.text else None
+    )
     (kb / "a.md").write_text("A quagga.\n\nAn eland.")
     hints = Hints()
     waiting = trio.Event()

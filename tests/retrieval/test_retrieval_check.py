@@ -7,16 +7,23 @@ from pathlib import Path
 import pytest
 
 from agent.config import FILE_BYTES
+from agent.documents import Document
 from agent.errors import UsageError
 from agent.retrieval.check import Finding, check, contradictions
-from agent.retrieval.chunk import chunk
+from agent.retrieval.load import Source
+from agent.retrieval.read import document_of
 
 
-def found(*texts: str, folder: str = "") -> list[Finding]:
+def document(file: str, text: str) -> Document:
+    """Return a file that can be read."""
+    read = document_of(Source.of(file, text))
+    assert isinstance(read, Document)
+    return read
+
+
+def found(*texts: str, folder: str = "", kind: str = "md") -> list[Finding]:
     """Return what is found in files of these texts."""
-    return list(
-        contradictions(piece for at, text in enumerate(texts) for piece in chunk(f"kb/{folder}{at}.md", text))
-    )
+    return list(contradictions(document(f"kb/{folder}{at}.{kind}", text) for at, text in enumerate(texts)))
 
 
 def values(findings: Iterable[Finding]) -> list[str]:
@@ -101,11 +108,46 @@ def test_one_statement_with_two_values_is_found(one: str, other: str, expected: 
         ),
         ("Use a CR123A battery with 3 volts.", "Use a CR2032 battery with 5 volts."),
         ("1. Open the app and wait.", "2. Open the app and wait."),
+        ("```\nreturn period = 30 days\n```", "```\nreturn period = 14 days\n```"),
+        ("    the return period is 30 days", "    the return period is 14 days"),
+        ("![the logo](a.png){width=300} The logo.", "![the logo](a.png){width=200} The logo."),
+        ('<img src="logo.png" width="300"> The logo', '<img src="logo.png" width="200"> The logo'),
+        ("The logo: ![logo](logo-300x200.png)", "The logo: ![logo](logo-600x400.png)"),
+        ("The logo is [here](http://x.com/v1/5).", "The logo is [here](http://x.com/v2/7)."),
+        ("The return period began in version 2.1.", "The return period began in version 2.3."),
+        ("Install zebra v1.4.2 with the installer.", "Install zebra v1.5.0 with the installer."),
+        ("Install `zebra==1.4.2` with the installer.", "Install `zebra==1.5.0` with the installer."),
+        ("Zebra runs on Python version 3.11.", "Zebra runs on Python version 3.12."),
+        ("<!-- The return period is 30 days. -->", "<!-- The return period is 14 days. -->"),
+        ("---\ntitle: return period 30 days\n---\n", "---\ntitle: return period 14 days\n---\n"),
+        ("## Adults\n\nTickets cost 30 kr.", "## Children\n\nTickets cost 14 kr."),
+        ("For adults the ticket costs 30 kr.", "For children the ticket costs 14 kr."),
+        (
+            "| Age | Ticket |\n| --- | --- |\n| Adults | 30 kr |",
+            "| Age | Ticket |\n| --- | --- |\n| Children | 14 kr |",
+        ),
+        ("Adults:\n\n- ticket costs 30 kr", "Children:\n\n- ticket costs 14 kr"),
     ],
 )
 def test_two_statements_that_may_both_be_true_are_left_alone(one: str, other: str) -> None:
     """Another form of the value, another thing, another case, or two things that only their headings tell apart."""
     assert found(one, other) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "frame"),
+    [
+        ("html", "<html><body><h1>FAQ</h1><p>The return period is {} days.</p></body></html>"),
+        ("rst", "FAQ\n===\n\nThe return period is {} days.\n"),
+        ("txt", "The return period is {} days.\n"),
+        ("mdx", "import X from 'x'\n\n# FAQ\n\nThe return period is {} days.\n"),
+    ],
+)
+def test_any_kind_of_document_is_compared(kind: str, frame: str) -> None:
+    """Also with documents of another kind."""
+    assert len(found(frame.format(30), frame.format(14), kind=kind)) == 1
+    pair = [document(f"kb/a.{kind}", frame.format(30)), document("kb/b.md", "The return period is 14 days.")]
+    assert values(contradictions(pair)) == ["30 day or 14 day"]
 
 
 def test_one_file_may_say_what_it_likes() -> None:
@@ -118,11 +160,11 @@ def test_languages_are_compared_each_by_itself() -> None:
     assert values(
         found("Returtiden för paket är 30 dagar.", "Returtiden för paket är 14 dagar.", folder="sv/")
     )
-    pieces = [
-        *chunk("kb/en/a.md", "- Standard Premium: 30 kr"),
-        *chunk("kb/sv/a.md", "- Standard Premium: 14 kr"),
+    pair = [
+        document(f"kb/{lang}/a.md", f"- Standard Premium: {days} kr")
+        for lang, days in (("en", 30), ("sv", 14))
     ]
-    assert list(contradictions(pieces)) == []
+    assert list(contradictions(pair)) == []
 
 
 def test_each_further_file_is_told_once() -> None:
@@ -136,18 +178,19 @@ def test_each_further_file_is_told_once() -> None:
 
 def test_files_that_cannot_be_used_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not UTF-8, a link, too large, empty, the same as another: each with its kind."""
-    (tmp_path / "binary.md").write_bytes(b"\xff\xfe")
+    (tmp_path / "binary.md").write_bytes(b"abc\xff")
     (tmp_path / "link.md").symlink_to(tmp_path / "a.md")
     (tmp_path / "large.md").write_bytes(b"x" * (FILE_BYTES + 1))
     (tmp_path / "empty.md").write_bytes(b"")
     (tmp_path / "comment.md").write_text("<!-- nothing -->\n")
     (tmp_path / "a.md").write_text("# A\n\nText.\n")
     (tmp_path / "b.md").write_text("# A  \r\n\r\nText.")
-    (tmp_path / "c.txt").write_text("# A\n\nText.\n")
+    (tmp_path / "c.csv").write_text("# A\n\nText.\n")
+    (tmp_path / "synonyms.txt").write_text("text word\n")
     assert [(finding.kind, *finding.files) for finding in check(tmp_path)] == [
-        ("unreadable", "kb/binary.md"),
         ("oversized", "kb/large.md"),
         ("unreadable", "kb/link.md"),
+        ("unreadable", "kb/binary.md"),
         ("empty", "kb/comment.md"),
         ("empty", "kb/empty.md"),
         ("duplicate", "kb/a.md", "kb/b.md"),
@@ -157,7 +200,7 @@ def test_files_that_cannot_be_used_are_named(tmp_path: Path, monkeypatch: pytest
 def test_a_folder_without_any_usable_file_is_still_looked_over(tmp_path: Path) -> None:
     """There is nothing to serve, but something to tell; no folder at all is an error."""
     assert check(tmp_path) == ()
-    (tmp_path / "binary.md").write_bytes(b"\xff\xfe")
+    (tmp_path / "binary.md").write_bytes(b"abc\xff")
     assert [finding.kind for finding in check(tmp_path)] == ["unreadable"]
     with pytest.raises(UsageError, match="does not exist"):
         check(tmp_path / "none")

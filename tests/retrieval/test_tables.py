@@ -1,38 +1,44 @@
-"""The word lists of retrieval are well formed."""
+"""The word lists of retrieval are well formed, and what they leave of a text."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from agent.ports.search import Lang
-from agent.retrieval.tables import generic_words, is_function_word, known_words, stop_words, synonyms
+from agent.retrieval.stems import LANGS
+from agent.retrieval.tables import WORD_MAX, stop_words, subject_words
 from agent.text.words import words
-
-LANGS: list[Lang] = ["en", "sv"]
 
 
 @pytest.mark.parametrize("lang", LANGS)
 def test_entries_are_folded_words(lang: Lang) -> None:
     """An entry that is not one folded word could never match."""
-    listed = [*stop_words(lang), *known_words(lang), *generic_words(lang)]
-    entries = [*listed, *(word for group in synonyms(lang).groups for word in group)]
-    assert [entry for entry in entries if words(entry) != [entry]] == []
+    assert stop_words(lang)
+    assert [entry for entry in stop_words(lang) if words(entry) != [entry]] == []
 
 
+@pytest.mark.parametrize(
+    ("text", "lang", "expected"),
+    [
+        ("What does the Standard plan cost?", "en", ["standard", "plan", "cost"]),
+        ("När öppnar ni på lördag?", "sv", ["öppnar", "lördag"]),
+        ("Thanks, can you tell me about 5 B sensors", "en", ["5", "sensors"]),
+        ("Ångra köpet", "sv", ["ångra", "köpet"]),
+    ],
+)
+def test_what_carries_the_subject_is_kept(text: str, lang: Lang, expected: list[str]) -> None:
+    """Function words, empty words and single letters go; the rest stays in order, folded."""
+    assert subject_words(text, lang) == expected
+
+
+@pytest.mark.parametrize("text", ["", "?!", "what is it", "vad är det", "how do I", "x y"])
 @pytest.mark.parametrize("lang", LANGS)
-def test_a_synonym_is_not_a_stop_word(lang: Lang) -> None:
-    """A word that is dropped from questions cannot ask for a group."""
-    members = {word for group in synonyms(lang).groups for word in group}
-    assert sorted(word for word in members if word in stop_words(lang) or is_function_word(word)) == []
+def test_common_words_alone_are_about_nothing(text: str, lang: Lang) -> None:
+    """Whatever language they are asked in."""
+    assert subject_words(text, lang) == []
 
 
-def test_groups_are_found_by_word_stem_and_phrase() -> None:
-    """A word finds its group in whatever form; a phrase by its words; an unknown word has none."""
-    table = synonyms("en")
-    assert table.group("price") == table.group("prices") == table.phrases["how", "much"]
-    assert table.group("mongolia") is None
-    assert "price" in table.groups[table.group("fee") or 0]
-
-
-def test_short_stems_do_not_join_words() -> None:
-    """A stem of three letters is shared by words that have nothing to do with each other."""
-    assert synonyms("sv").group("billig") is not None
-    assert synonyms("sv").group("bilen") is None
+@given(st.text(max_size=200), st.sampled_from(LANGS))
+def test_words_are_bounded(text: str, lang: Lang) -> None:
+    """However long a word is written."""
+    assert all(0 < len(word) <= WORD_MAX for word in subject_words(text + "a" * 90, lang))

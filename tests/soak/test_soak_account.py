@@ -224,6 +224,14 @@ def test_a_server_that_goes_down_owes_nothing(promise: str | None, steps: list[S
     assert list(tally.broken) == ([] if promise is None else [promise]), tally.examples
 
 
+def test_a_number_may_stand_in_a_heading_that_is_shown() -> None:
+    """And in no other."""
+    for heading, broken in (({"heading": "Prices › 349 kr"}, {}), ({}, {"I3": 1})):
+        cited = [{"file": "kb/a.md", "snippet": "299 kr", "lines": [1, 1], **heading}]
+        _, tally = judge(stream("349 kr"), end("done"), response("349 kr") | {"citations": cited})
+        assert tally.broken == broken
+
+
 def test_answers_are_of_one_state_of_the_knowledge_base(tmp_path: Path) -> None:
     """Of the one before or after a change, not long before, and never of two at once."""
     clock = [0.0]

@@ -57,3 +57,12 @@ def test_a_torn_snapshot_is_found_out(tmp_path: Path) -> None:
     assert made.behind([{"file": "kb/other.md", "snippet": "x"}], asked_at=9.0) is None
     assert made.behind([{"file": f"kb/{new}", "snippet": "never"}], asked_at=9.0) is None
     assert not cites([{"file": f"kb/{old}", "snippet": texts(9)[new]}], texts(9))
+
+
+def test_a_row_stands_under_the_header_that_is_cited_with_it() -> None:
+    """Both must be there; the line of dashes between them is not cited."""
+    held = texts(9)
+    header, _, row = held["pricing.md"].split("\n")[2:5]
+    assert cites([{"file": "kb/pricing.md", "snippet": f"{header}\n{row}"}], held)
+    assert not cites([{"file": "kb/pricing.md", "snippet": f"{header}\n{row}"}], texts(12))
+    assert not cites([{"file": "kb/pricing.md", "snippet": f"| Plan | Price |\n{row}"}], held)

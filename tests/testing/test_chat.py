@@ -344,14 +344,17 @@ def test_every_result_of_an_action_has_its_words(result: Frame, words: str) -> N
 
 
 def test_sources_show_lines_where_they_are_known() -> None:
-    """A range, and none for a server that sends none; an unknown refusal is still one."""
+    """A range, and none for a server that sends none; headings likewise; an unknown refusal is still one."""
     lines = after(
         {
-            "citations": [{"file": "a", "snippet": "x\ny", "lines": [2, 3]}, {"file": "b", "snippet": "z"}],
+            "citations": [
+                {"file": "a", "snippet": "x\ny", "lines": [2, 3]},
+                {"file": "b", "snippet": "z", "heading": "B › \x1b2"},
+            ],
             "blocked": {"code": "new"},
         }
     )
-    assert lines == ["(refused)", "Sources:", "  a:2-3", "    x", "    y", "  b", "    z"]
+    assert lines == ["(refused)", "Sources:", "  a:2-3", "    x", "    y", "  b (B › \ufffd2)", "    z"]
 
 
 async def test_lines_of_a_descriptor_end_with_it() -> None:

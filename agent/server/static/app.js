@@ -209,7 +209,8 @@ function sources(citations) {
   for (const each of citations) {
     const one = element("details");
     const place = each.lines ? `${each.file}, ${words().lines(...each.lines)}` : each.file;
-    one.append(element("summary", "", place), element("pre", "", each.snippet));
+    const shown = each.heading ? `${each.heading}\n\n${each.snippet}` : each.snippet;
+    one.append(element("summary", "", place), element("pre", "", shown));
     box.append(one);
   }
   return box;

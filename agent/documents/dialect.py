@@ -1,0 +1,129 @@
+"""What Sphinx and others add to reStructuredText: roles and directives that docutils does not know.
+
+Strategy: the names that a file uses and docutils lacks are registered, in docutils' own tables, before it is read.
+An unknown role says its text; an unknown directive says its argument as a title over its content. Directives that
+would read other files or hold something for a machine are known, and say nothing.
+"""
+
+import re
+from collections import defaultdict
+from typing import Any, ClassVar
+
+from docutils import nodes
+from docutils.parsers.rst import Directive, directives, roles
+from docutils.parsers.rst.languages import en
+
+from .tags import names
+
+TITLE = "agent-title"
+"""The attribute of a container that has a title."""
+
+_DIRECTIVE = re.compile(r"\.\. (?:\|[^|\n]{1,100}\| )?([A-Za-z][\w:.+-]{0,60})::(?=\s|$)")
+_ROLE = re.compile(r":([A-Za-z][\w:.+-]{0,60}):(?=`)")
+_EXPLICIT = re.compile(r"(.+?)\s*<[^<>]*>", re.DOTALL)
+_CODE = names(
+    "code code-block sourcecode prompt doctest testcode testoutput ipython console mermaid graphviz plantuml uml "
+    "productionlist"
+)
+_NOTHING = names(
+    "toctree index highlight default-domain currentmodule module py:module automodule autoclass autofunction "
+    "automethod autosummary tabularcolumns contents sectionauthor codeauthor literalinclude include raw meta title "
+    "bibliography plot video youtube iframe"
+)
+_NOTES = names("seealso versionadded versionchanged versionremoved deprecated todo centered glossary hlist")
+_NAMES = 1_000  # registered in one process; what comes after is read without them
+
+
+class _Any(Directive):
+    """A directive of which nothing is known."""
+
+    has_content = True
+    optional_arguments = 1
+    final_argument_whitespace = True
+    # Any option is taken; docutils wants to see that there are some.
+    option_spec: ClassVar[Any] = defaultdict(lambda: directives.unchanged, {"class": directives.unchanged})
+
+    def run(self) -> list[nodes.Node]:
+        """Return the nodes that stand for the directive."""
+        given = self.arguments[0] if self.arguments else ""
+        title = given or self.options.get("title") or self.options.get("caption") or ""
+        if self.name.lower() in _CODE:
+            text = "\n".join(self.content)
+            block = nodes.literal_block(text, text)
+            block.line = self.content_offset + 1
+            return [block]
+        container: nodes.Element = nodes.container()
+        if title and self.content:
+            inside, _ = self.state.inline_text(title, self.lineno)
+            container.attributes[TITLE] = " ".join("".join(node.astext() for node in inside).split())
+        elif title:
+            inside, _ = self.state.inline_text(title, self.lineno)
+            paragraph = nodes.paragraph(title, "", *inside)
+            paragraph.line = self.lineno
+            container += paragraph
+        self.state.nested_parse(self.content, self.content_offset, container)
+        return [container]
+
+
+class _Note(_Any):
+    """A directive whose text may begin on its first line."""
+
+    optional_arguments = 0
+
+
+class _Nothing(_Any):
+    """A directive that says nothing to a reader."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return no nodes."""
+        return []
+
+
+def _said(text: str) -> str:
+    """Return what a reader sees of a role's text: of `title <target>` the title, of `~a.b` "b", of `!a` "a"."""
+    explicit = _EXPLICIT.fullmatch(text)
+    if explicit:
+        return explicit[1]
+    return text.rsplit(".", 1)[-1].lstrip("~") if text.startswith("~") else text.removeprefix("!")
+
+
+def _any_role(*arguments: Any, **options: Any) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+    """A role of which nothing is known: (name, source, text, ...) to what the reader sees."""
+    role, source, text = arguments[:3]
+    label = _said(text.replace("\0", ""))
+    numbered = role.lower() in ("pep", "rfc") and label.isdigit()
+    return [nodes.inline(source, f"{role.upper()} {label}" if numbered else label)], []
+
+
+_registered: set[str] = set()
+
+
+def _register(name: str, directive: type[Directive] | None = None) -> None:
+    if directive:
+        directives.register_directive(name, directive)
+    else:
+        roles.register_local_role(name, _any_role)  # type: ignore[arg-type]
+
+
+for _name in _CODE:
+    _register(_name, _Any)
+for _name in _NOTHING:
+    _register(_name, _Nothing)
+for _name in _NOTES:
+    _register(_name, _Note)
+for _name in ("pep", "rfc"):  # docutils' own take a number only
+    _register(_name)
+
+
+def learn(source: str) -> None:
+    """Register the directives and roles that a source uses and docutils does not know."""
+    found = {(name.lower(), "directive") for name in _DIRECTIVE.findall(source)}
+    found |= {(name.lower(), "role") for name in _ROLE.findall(source)}
+    for name, what in sorted(found):
+        if f"{what} {name}" in _registered or len(_registered) >= _NAMES:
+            continue
+        _registered.add(f"{what} {name}")
+        if what == "role" and name not in en.roles:
+            _register(name)
+        elif what == "directive" and name not in en.directives and name not in _CODE | _NOTHING | _NOTES:
+            _register(name, _Any)

@@ -1,0 +1,192 @@
+"""Reads DOCX, with python-docx: headings, paragraphs, lists and tables by their styles.
+
+Strategy: the body in its order. A line, which such a file does not have, is one paragraph or one row of a table.
+Headers, footers, comments and pictures are left out. The archive is measured before it is unpacked.
+"""
+
+import io
+import re
+import zipfile
+from collections.abc import Sequence
+from typing import Any
+
+import docx
+from docx.document import Document as Body
+from docx.oxml.ns import qn
+from docx.table import Table, _Row
+from docx.text.paragraph import Paragraph
+
+from .breath import Breath
+from .builder import NOWHERE, Builder, Lead, Place, Row
+from .form import Document, Unreadable
+from .front import language_of
+from .rows import Cell, Filled, Grid, joined
+from .say import said
+
+_UNPACKED = 64 * 1024 * 1024  # bytes
+_HEADING = re.compile(r"heading ([1-9])", re.IGNORECASE)
+_QUOTE = re.compile(r"quote", re.IGNORECASE)
+_CODE = re.compile(r"code|preformatted|macro", re.IGNORECASE)
+_LIST = re.compile(r"list (?:bullet|number|paragraph)?\s*(\d)?", re.IGNORECASE)
+_DEEPEST = 9
+
+
+def read(file: str, data: bytes, breath: Breath) -> Document:
+    """Read a document. Raises `Unreadable`, `GivenUp`, and whatever python-docx stumbles over."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            size = sum(entry.file_size for entry in archive.infolist())
+    except zipfile.BadZipFile:
+        raise Unreadable("is not a DOCX file") from None
+    if size > _UNPACKED:
+        raise Unreadable(f"unpacks to more than {_UNPACKED} bytes")
+    breath.ask()
+    body = docx.Document(io.BytesIO(data))
+    breath.ask()
+    core = body.core_properties
+    reader = _Reader(breath)
+    reader.run(body)
+    builder = reader.builder
+    return Document(
+        file,
+        reader.title or builder.headings.first_of_level_1 or said([core.title or ""])[0],
+        said([core.subject or ""])[0],
+        language_of(core.language or ""),
+        tuple(reader.lines),
+        "line",
+        tuple(builder.blocks),
+    )
+
+
+class _Reader:
+    """The lines and blocks of one document."""
+
+    def __init__(self, breath: Breath) -> None:
+        self.builder = Builder(breath)
+        self.lines: list[str] = []
+        self.title = ""
+        self._items: list[Place] = []  # of what hangs under the items that are open, by their depth
+        self._group = 0
+        self._styles: dict[str | None, str] = {}
+        self._lead = Lead()
+
+    def run(self, body: Body) -> None:
+        """Read the body."""
+        for part in body.iter_inner_content():
+            self.builder.breath.draw()
+            if isinstance(part, Table):
+                self._table(part)
+            else:
+                self._paragraph(part)
+
+    def _style(self, paragraph: Paragraph) -> str:
+        """Return the name of a paragraph's style; python-docx looks through all styles for each."""
+        known = self._styles.get(paragraph._p.style)
+        if known is None:
+            known = (paragraph.style.name if paragraph.style else "") or ""
+            self._styles[paragraph._p.style] = known
+        return known
+
+    def _line(self, text: str) -> int:
+        """Add a line; return its number."""
+        self.lines.append(" ".join(text.split()))
+        return len(self.lines)
+
+    def _paragraph(self, paragraph: Paragraph) -> None:
+        text = paragraph.text
+        if not text.strip():
+            return
+        style = self._style(paragraph)
+        heading = _HEADING.match(style)
+        if _CODE.search(style):
+            self._code(text)
+            return
+        line = self._line(text)
+        if heading or style == "Title":
+            self._items = []
+            self._lead.after("")
+            if heading:
+                self.builder.heading(min(int(heading[1]), 6), text)
+            else:
+                self.title = self.title or said([text])[0]
+            return
+        depth = _list_depth(paragraph, style)
+        if depth is not None:
+            self._item(text, line, depth)
+            return
+        self._items = []
+        kind = "quote" if _QUOTE.search(style) else "paragraph"
+        self._lead.after(self.builder.text("quote" if kind == "quote" else "paragraph", [text], line))
+
+    def _code(self, text: str) -> None:
+        lines = text.split("\n")
+        first = len(self.lines) + 1
+        self.lines += lines
+        self.builder.code(lines, first, Place(NOWHERE.below(self._lead.text)))
+        self._lead.after("")
+
+    def _item(self, text: str, line: int, depth: int) -> None:
+        if not self._items:
+            self._group = self.builder.group()
+            self._items = [Place(NOWHERE.below(self._lead.line), self._group)]
+            self._lead.after("")
+        depth = min(depth, len(self._items) - 1)
+        place = self._items[depth]
+        told = self.builder.text("item", [text], line, place)
+        self._items[depth + 1 :] = [Place(place.below(told), self._group, depth + 1)]
+
+    def _table(self, table: Table) -> None:
+        self._items = []
+        place = Place(NOWHERE.below(self._lead.line), self.builder.group())
+        self._lead.after("")
+        grid = Grid()
+        rows = list(table.rows)
+        head: list[list[Filled]] = []
+        header_line = 0
+        for index, row in enumerate(rows):
+            self.builder.breath.draw()
+            texts = _cells(row)
+            line = self._line(" | ".join(text for text, _ in texts))
+            places = grid.row([Cell((said([text])[0],), line, across) for text, across in texts])
+            if index == 0 and len(rows) > 1 and _has_header(table):
+                head, header_line = [places], line
+            else:
+                self.builder.row(Row(places, joined(head), header_line), line, line, place)
+
+
+def _cells(row: _Row) -> Sequence[tuple[str, int]]:
+    """Return the text of each cell of a row and how many columns it takes; one that goes on from above repeats it."""
+    cells: list[tuple[str, int]] = []
+    before = None
+    for cell in row.cells:
+        if before is cell._tc:
+            cells[-1] = (cells[-1][0], cells[-1][1] + 1)
+        else:
+            cells.append((cell.text, 1))
+        before = cell._tc
+    return cells
+
+
+def _has_header(table: Table) -> bool:
+    """Return whether a table's first row is set apart; Word's own tables say so, and others nearly always are."""
+    properties = table._tbl.tblPr
+    look = properties.find(qn("w:tblLook")) if properties is not None else None
+    if look is None:
+        return True
+    first = look.get(qn("w:firstRow"))
+    if first is not None:
+        return first not in ("0", "false", "off")
+    value = look.get(qn("w:val")) or ""
+    return bool(int(value, 16) & 0x20) if re.fullmatch(r"[0-9A-Fa-f]{1,8}", value) else True
+
+
+def _list_depth(paragraph: Paragraph, style: str) -> int | None:
+    """Return how deep in a list a paragraph stands, None when it is in none."""
+    properties = paragraph._p.pPr
+    numbers: Any = properties.numPr if properties is not None else None
+    if numbers is not None and (numbers.numId is None or numbers.numId.val != 0):
+        return min(numbers.ilvl.val if numbers.ilvl is not None else 0, _DEEPEST)
+    match = _LIST.match(style)
+    if match and style.lower() != "list paragraph":
+        return min(int(match[1] or 1) - 1, _DEEPEST)
+    return None

@@ -1,0 +1,320 @@
+"""From HTML's tags to blocks.
+
+Strategy: a stack of the open elements, and beside it a stack of those that decide what a text is (heading, item,
+term, quote, ...). Text gathers until a tag ends the paragraph; what pages say around their text (navigation, headers,
+footers, forms, what is hidden) is not gathered. Ends that were left out are put in where HTML lets one leave them out.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from .builder import Builder, Lead, Place
+from .form import Kind
+from .front import language_of
+from .headings import Scope
+from .say import said, speaks
+from .tables import Table
+from .tags import INLINE, UNSAID, names
+
+Attributes = list[tuple[str, str | None]]
+
+_VOID = names("area base br col embed hr img input link meta param source track wbr")
+_AROUND = UNSAID | names("nav footer select button textarea dialog datalist menu")
+_ROLES = names("navigation search contentinfo menu menubar toolbar dialog")
+_BESIDE = re.compile(r"nav|toc|sidebar|menu|breadcrumb", re.IGNORECASE)
+_ANCHOR = re.compile(r"headerlink|hash-link|anchor", re.IGNORECASE)
+_HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
+_HEADING = re.compile(r"h([1-6])")
+_CLOSES = {  # what a tag ends when it is still open, and what that is not looked for beyond
+    "li": (("li",), ("ul", "ol", "menu")),
+    "dt": (("dt", "dd"), ("dl",)),
+    "dd": (("dt", "dd"), ("dl",)),
+    "td": (("td", "th"), ("tr", "table")),
+    "th": (("td", "th"), ("tr", "table")),
+    "tr": (("tr",), ("table",)),
+    "thead": (("thead", "tbody", "tfoot"), ("table",)),
+    "tbody": (("thead", "tbody", "tfoot"), ("table",)),
+    "tfoot": (("thead", "tbody", "tfoot"), ("table",)),
+}
+_FAR = 200  # open elements among which an end that was left out is looked for
+_FOREVER = 1 << 62
+
+
+@dataclass(slots=True)
+class _Context:
+    """An element that decides what the text in it is. at: how many elements are open around it."""
+
+    kind: str
+    at: int
+    place: Place
+    fresh: bool = True
+    mark: int = 0
+
+
+class Elements:
+    """Feeds a builder with the tags and texts of one source, in order."""
+
+    def __init__(self, builder: Builder, plain: Callable[[str], str], place: Place) -> None:
+        self.title = ""
+        self.description = ""
+        self.lang = ""
+        self._builder = builder
+        self._plain = plain
+        self._open: list[str] = []
+        self._count: dict[str, int] = {}
+        self._contexts = [_Context("", 0, place)]
+        self._tables: list[tuple[int, Table]] = []
+        self._silent = 0  # elements open when the one began whose content is left out; 0: none
+        self._bold = 0
+        self._parts: list[tuple[int, str]] = []
+        self._term: list[tuple[int, str]] = []
+        self._lead = Lead()
+
+    # --- what the parser calls
+
+    def start(self, name: str, attributes: Mapping[str, str | None], line: int) -> None:
+        """A tag begins an element."""
+        self._builder.breath.draw()
+        if name in _VOID:
+            if not self._silent:
+                self._void(name, attributes, line)
+            return
+        if not self._silent:
+            self._imply(name)
+        self._open.append(name)
+        self._count[name] = self._count.get(name, 0) + 1
+        if self._silent:
+            return
+        if name == "html":
+            self.lang = self.lang or language_of(attributes.get("lang") or "")
+        if self._is_around(name, attributes):
+            self._flush()
+            self._silent = len(self._open)
+        elif name in ("b", "strong"):
+            self._bold += 1
+        elif name not in INLINE:
+            self._flush()
+            self._begin(name, attributes)
+
+    def end(self, name: str) -> None:
+        """A tag ends an element, and those in it that are still open."""
+        self._builder.breath.draw()
+        if not self._count.get(name):
+            return
+        while True:
+            popped = self._open.pop()
+            self._count[popped] -= 1
+            self._ended(popped)
+            if popped == name:
+                return
+
+    def data(self, text: str, line: int) -> None:
+        """Text, which begins on a line."""
+        if self._silent:
+            return
+        self._builder.breath.draw()
+        parts = [(line + index, part) for index, part in enumerate(text.split("\n"))]
+        cell = self._tables[-1][1].cell if self._tables else None
+        if cell is not None and self._contexts[-1].kind != "pre":
+            cell.parts += (
+                (at, self._plain(part) + " ") if more else (at, self._plain(part))
+                for at, part, more in _marked(parts)
+            )
+            if not self._bold and text.strip():
+                cell.bold = False
+        else:
+            self._parts += parts
+
+    def finish(self) -> None:
+        """The source is at its end."""
+        while self._open:
+            self._ended(self._open.pop())
+        self._flush()
+
+    # --- elements
+
+    def _void(self, name: str, attributes: Mapping[str, str | None], line: int) -> None:
+        if name == "br":
+            self.data(" ", line)
+        elif name == "hr":
+            self._flush()
+        elif name == "meta":
+            key = (attributes.get("name") or attributes.get("property") or "").lower()
+            if key in ("description", "og:description"):
+                self.description = self.description or said([attributes.get("content") or ""])[0]
+
+    def _imply(self, name: str) -> None:
+        """End what a tag ends without a word."""
+        if name not in INLINE and _HEADING.fullmatch(self._contexts[-1].kind):
+            self.end(self._contexts[-1].kind)
+        ended, beyond = _CLOSES.get(name, ((), ()))
+        for open_ in self._open[: -_FAR - 1 : -1] if ended else ():
+            if open_ in beyond:
+                return
+            if open_ in ended:
+                self.end(open_)
+                return
+
+    def _is_around(self, name: str, attributes: Mapping[str, str | None]) -> bool:
+        """Return whether an element is none of the page's text."""
+        if name in _AROUND or "hidden" in attributes or (attributes.get("role") or "") in _ROLES:
+            return True
+        if _HIDDEN.search(attributes.get("style") or ""):
+            return True
+        named = f"{attributes.get('class') or ''} {attributes.get('id') or ''}"
+        if name == "aside":
+            return _BESIDE.search(named) is not None
+        return name == "a" and _ANCHOR.search(attributes.get("class") or "") is not None
+
+    def _begin(self, name: str, attributes: Mapping[str, str | None]) -> None:
+        context = self._contexts[-1]
+        at = len(self._open)
+        if name == "table":
+            self._begin_table(at, context)
+        elif self._tables and name in ("tr", "td", "th", "thead", "tbody", "tfoot"):
+            self._in_table(name, attributes)
+        elif name in ("ul", "ol", "dl"):
+            group = context.place.group or self._builder.group()
+            depth = context.place.depth + 1 if context.kind in ("li", "dd") else 0
+            self._contexts.append(
+                _Context(name, at, Place(context.place.below(self._lead.line), group, depth))
+            )
+        elif name in ("li", "dt", "dd", "blockquote", "summary", "title", "caption", "pre") or (
+            _HEADING.fullmatch(name) and not self._tables and context.kind in ("", "details", "header")
+        ):
+            self._contexts.append(_Context(name, at, context.place))
+        elif name == "details" or (name == "header" and not self._within()):
+            mark = self._builder.headings.depth()
+            self._contexts.append(_Context(name, at, context.place, mark=mark))
+
+    def _within(self) -> bool:
+        """Return whether there is an element around that has a header of its own, which is text."""
+        return any(self._count.get(name) for name in ("article", "main", "section", "dialog"))
+
+    def _begin_table(self, at: int, context: _Context) -> None:
+        if self._tables and self._tables[-1][1].cell is not None:
+            self._tables[-1][1].close_row()  # a table in a cell: the outer one only lays the page out
+        self._tables.append((at, Table(self._builder, Place(context.place.below(self._lead.line)))))
+        self._lead.after("")
+
+    def _in_table(self, name: str, attributes: Mapping[str, str | None]) -> None:
+        table = self._tables[-1][1]
+        if name in ("td", "th"):
+            table.open_cell(name, attributes)
+        elif name == "tr":
+            table.close_row()
+        else:
+            table.in_head = name == "thead"
+
+    def _ended(self, name: str) -> None:
+        """Leave an element that was the innermost one."""
+        at = len(self._open) + 1
+        if self._silent:
+            if self._silent == at:
+                self._silent = 0
+            return
+        if name in ("b", "strong"):
+            self._bold -= 1
+        elif name not in INLINE:
+            self._flush()
+        context = self._contexts[-1]
+        if context.at == at and context.kind:
+            self._contexts.pop()
+            if context.kind == "details":
+                self._builder.settle()
+                self._builder.headings.back_to(context.mark)
+            elif context.kind == "dl" and self._term:
+                self._parts, self._term = self._term, []
+                self._flush()
+            if context.kind in ("ul", "ol", "dl", "pre"):
+                self._lead.after("")
+        if self._tables and self._tables[-1][0] == at:
+            self._tables.pop()[1].finish()
+        elif self._tables and name == "tr":
+            self._tables[-1][1].close_row()
+        elif self._tables and name == "thead":
+            self._tables[-1][1].in_head = False
+
+    # --- text
+
+    def _flush(self) -> None:
+        """Make what has gathered a block, a heading, or what else the element around it makes of it."""
+        if self._tables and self._tables[-1][1].cell is not None and self._contexts[-1].kind != "pre":
+            self._tables[-1][1].cell.parts.append((0, " "))
+            return
+        parts, self._parts = self._parts, []
+        context = self._contexts[-1]
+        if context.kind == "pre":
+            self._code(parts, context)
+            return
+        parts = _trimmed(parts)
+        if not parts:
+            return
+        first = parts[0][0]
+        lines = [self._plain(line) for line in _lines(parts)]
+        heading = _HEADING.fullmatch(context.kind)
+        if heading:
+            self._builder.heading(int(heading[1]), " ".join(lines))
+            self._lead.after("")
+        elif context.kind == "title":
+            self.title = self.title or said([" ".join(lines)])[0]
+        elif context.kind == "summary":
+            title = said([" ".join(lines)])[0]
+            if speaks(title):
+                self._builder.enter(Scope(first, _FOREVER, title))
+        elif context.kind == "caption" and self._tables:
+            self._tables[-1][1].caption(said([" ".join(lines)])[0])
+        elif context.kind == "dt":
+            self._term += [*parts, (parts[-1][0], " ")]
+        elif context.kind != "header":
+            self._say(parts, lines, context)
+
+    def _say(self, parts: list[tuple[int, str]], lines: list[str], context: _Context) -> None:
+        kind: Kind = "quote" if context.kind == "blockquote" else "paragraph"
+        if context.kind == "li" and context.fresh:
+            kind = "item"
+        elif context.kind == "dd" and context.fresh:
+            kind = "item"
+            if self._term:
+                term = _trimmed(self._term)
+                end = said(_lines(term))[0]
+                between = " " if end.endswith((":", "?", "!", ".")) else ": "
+                parts = [*term, (term[-1][0], between), *parts]
+                lines = [self._plain(line) for line in _lines(parts)]
+                self._term = []
+        context.fresh = False
+        text = self._builder.text(kind, lines, parts[0][0], context.place)
+        if kind == "item" and text:
+            place = context.place
+            context.place = Place(place.below(text), place.group, place.depth)
+        self._lead.after(text if kind == "paragraph" else "")
+
+    def _code(self, parts: list[tuple[int, str]], context: _Context) -> None:
+        if parts:
+            place = Place(context.place.below(self._lead.text), context.place.group)
+            self._builder.code(_lines(parts), parts[0][0], place)
+
+
+def _marked(parts: Sequence[tuple[int, str]]) -> list[tuple[int, str, bool]]:
+    """Return pieces of text with whether a line break follows them."""
+    return [(line, text, index < len(parts) - 1) for index, (line, text) in enumerate(parts)]
+
+
+def _trimmed(parts: list[tuple[int, str]]) -> list[tuple[int, str]]:
+    """Return pieces of text without blank ones at the ends."""
+    begin, end = 0, len(parts)
+    while begin < end and not parts[begin][1].strip():
+        begin += 1
+    while end > begin and not parts[end - 1][1].strip():
+        end -= 1
+    return parts[begin:end]
+
+
+def _lines(parts: Sequence[tuple[int, str]]) -> list[str]:
+    """Return pieces of text by line, from the first one's to the last one's."""
+    first = parts[0][0]
+    lines: list[list[str]] = [[] for _ in range(max(line for line, _ in parts) - first + 1)]
+    for line, text in parts:
+        lines[max(line - first, 0)].append(text)
+    return ["".join(line) for line in lines]

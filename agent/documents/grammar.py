@@ -1,0 +1,135 @@
+"""The block structure of markdown: markdown-it's rules, with tables of our own.
+
+Strategy: markdown-it's block rules as they are, but for three. HTML and link definitions are gone before. A table is
+one token with its rows as they stand, since three tokens a cell are most of the time and memory of a large table, and
+cells beyond the header's are text too. And before each block, and at each line of a paragraph, the reader may be
+given up.
+"""
+
+import logging
+import re
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import cast
+
+from markdown_it import MarkdownIt
+from markdown_it.rules_block import StateBlock
+from markdown_it.token import Token
+
+from .breath import Breath
+from .clean import Clean, columns
+
+# At debug level it writes a line for each rule it tries.
+logging.getLogger("markdown_it").setLevel(logging.WARNING)
+
+_DELIMITERS = re.compile(r"\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?")
+_PIPE = re.compile(r"(?<!\\)\|")
+_NESTING = 100  # markdown-it's levels: a list in a list takes two
+
+
+def _breathe(state: StateBlock, first: int, end: int, silent: bool) -> bool:
+    """A rule that matches nothing: it only asks whether to go on."""
+    cast(Breath, state.env["breath"]).draw()
+    return False
+
+
+def _edge(state: StateBlock, first: int, end: int, silent: bool) -> bool:
+    """A rule that ends a paragraph before lines that are known to begin another."""
+    return silent and first + cast(int, state.env["first"]) in cast(Clean, state.env["clean"]).edges
+
+
+def cells(line: str) -> list[str]:
+    r"""Return the cells of a table's line; \| is a pipe in a cell."""
+    line = line.strip()
+    parts = _PIPE.split(line)
+    if line.startswith("|"):
+        del parts[0]
+    if parts and line.endswith("|") and not line.endswith("\\|"):
+        del parts[-1]
+    return [part.replace("\\|", "|").strip() for part in parts]
+
+
+def _table(state: StateBlock, first: int, end: int, silent: bool) -> bool:
+    """A line of names, a line of dashes, and rows up to a blank line or another block."""
+    if first + 1 >= end or state.sCount[first + 1] < state.blkIndent or state.is_code_block(first + 1):
+        return False
+    dashes = _line(state, first + 1)
+    if "-" not in dashes or "|" not in dashes or not _DELIMITERS.fullmatch(dashes):
+        return False
+    head = _line(state, first)
+    if "|" not in head:
+        return False
+    if silent:
+        return True
+    ends = state.md.block.ruler.getRules("blockquote")
+    parent, state.parentType = state.parentType, "table"
+    rows: list[tuple[int, str]] = []
+    line = first + 2
+    while line < end and state.sCount[line] >= state.blkIndent:
+        text = _line(state, line)
+        if not text or state.is_code_block(line) or any(rule(state, line, end, True) for rule in ends):
+            break
+        if "|" not in text and len(cells(head)) > 1:
+            break
+        _breathe(state, line, end, True)
+        rows.append((line, text))
+        line += 1
+    state.parentType = parent
+    token = state.push("table", "table", 0)
+    token.map = [first, line]
+    token.meta = {"header": head, "rows": rows}
+    state.line = line
+    return True
+
+
+def _line(state: StateBlock, line: int) -> str:
+    return state.src[state.bMarks[line] + state.tShift[line] : state.eMarks[line]].strip()
+
+
+def _parser(*without: str) -> MarkdownIt:
+    off = ["html_block", "reference", *without]
+    parser = MarkdownIt("commonmark", {"maxNesting": _NESTING}).enable("table").disable(off)
+    ruler = parser.block.ruler
+    ruler.at("table", _table, {"alt": ["paragraph"]})
+    ruler.before("table", "breathe", _breathe, {"alt": ["paragraph"]})
+    ruler.before("table", "edge", _edge, {"alt": ["paragraph"]})
+    return parser
+
+
+_INDENTED_CODE = _parser()
+_NO_INDENTED_CODE = _parser("code")
+
+
+def parsed(
+    lines: Sequence[str], first: int, clean: Clean, breath: Breath, *, indented_code: bool
+) -> list[Token]:
+    """Return markdown-it's tokens for a part of a document whose first line is `first`, from 0.
+
+    Their lines count from the part's own. A token "table" has in `meta` its "header", and its "rows" with their lines.
+    """
+    parser = _INDENTED_CODE if indented_code else _NO_INDENTED_CODE
+    tokens: list[Token] = []
+    state = StateBlock("", parser, {"breath": breath, "clean": clean, "first": first}, tokens)
+    _measure(state, lines, breath)
+    parser.block.tokenize(state, 0, state.lineMax)
+    return tokens
+
+
+def _measure(state: StateBlock, lines: Sequence[str], breath: Breath) -> None:
+    """Do what the state's constructor does with its source, where it would not stop for breath."""
+    state.src = "\n".join(lines)
+    state.bMarks = [0, *accumulate(len(line) + 1 for line in lines)]
+    state.eMarks = [begin + len(line) for begin, line in zip(state.bMarks, lines, strict=False)]
+    state.tShift = []
+    state.sCount = []
+    for line in lines:
+        breath.draw()
+        shift = len(line) - len(line.lstrip(" \t"))
+        state.tShift.append(shift)
+        state.sCount.append(columns(line) if shift else 0)
+    state.bMarks[-1] = len(state.src)
+    state.eMarks.append(len(state.src))
+    state.tShift.append(0)
+    state.sCount.append(0)
+    state.bsCount = [0] * len(state.tShift)
+    state.lineMax = len(lines)

@@ -1,0 +1,326 @@
+"""Takes out of markdown what is no text: tags, comments, expressions, template marks. What stands inside them stays.
+
+Strategy: one pass over the whole source, from one place where something may begin to the next, past fences and code
+spans. What is taken out leaves its line breaks behind, so that every line keeps its number and the markdown parser
+that comes after sees nothing but markdown. What a tag means for the lines around it is kept beside the text.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from html import escape
+from itertools import accumulate
+
+from .breath import Breath
+from .clean import Clean, Components, Where, columns
+from .mdx import Statements
+from .spans import Spans
+from .tags import INLINE, READ, UNSAID, Braces, Tag, literal, sentence, tag_at
+
+_HIT = re.compile(r"[`~<{\[\\]")
+_BEGINS_TAG = re.compile(r"<[A-Za-z/!>]")
+_RUN = re.compile(r"`+|~+")
+_NOTE = re.compile(r"\[\^[^\]\s]{1,60}\]")
+_STATEMENT = re.compile(r"^(?:import|export)\b", re.MULTILINE)
+_BEFORE_FENCE = re.compile(r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*")
+_WHOLE = re.compile(
+    r"<(/?)(table|ul|ol|dl|pre)(?=[\s/>])", re.IGNORECASE
+)  # for the reader of HTML, as they stand
+_HEADING = re.compile(r"h([1-6])")
+_COMPONENT = re.compile(r"[A-Z][\w.]*[a-z]")
+_ANY_TAG = re.compile(r"</?[A-Za-z][^<>]{0,2000}>")
+_CLOSING = re.compile(r"</([A-Za-z][\w.-]*)")
+_TEMPLATES = (("{{<", ">}}"), ("{{%", "%}}"), ("{{", "}}"), ("{%", "%}"))
+_COMMENTED = re.compile(r"\{%-?\s*comment\b")
+_ATTRIBUTE_LIST = re.compile(r"\{:?[ \t]*[.#][\w:-][^{}\n]{0,200}\}|\{:[^{}\n]{0,200}\}|\{#[^{}\n]{1,200}#\}")
+_CALLED = re.compile(r"-?\s*(/\s*|end(?=[a-z]))?([A-Za-z][\w/-]{0,60})")
+_NAMED = re.compile(rf"\b({'|'.join(sorted(READ))})\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
+_LIST = re.compile(r"[ \t>]*(?:[-*+]|\d{1,9}[.)]|\[\^[^\]]+\]:|!!!|\?\?\?\+?|===|:::+)(?:[ \t]|$)")
+_REACH = 4_000  # characters from the beginning of a template's mark, or of a heading's tag, to its end
+_CONTEXT = 50  # lines before an indented one, among which the list it belongs to is looked for
+
+
+class Markup:
+    """The pass over one document."""
+
+    def __init__(self, lines: Sequence[str], breath: Breath, *, mdx: bool) -> None:
+        """lines: without front matter (blank lines in its place). mdx: whether braces hold expressions."""
+        self._lines = lines
+        self._source = "\n".join(lines)
+        self._begins = [0, *accumulate(len(line) + 1 for line in lines)]
+        self._breath = breath
+        self._mdx = mdx
+        self._braces = Braces(self._source)
+        self._spans = Spans(self._source)
+        self._statements = Statements(lines)
+        self._none_after: dict[str, int] = {}
+        self._wholes: dict[int, int] | None = None
+        self._closing: frozenset[str] | None = None
+        self._tail = (-1, 0)
+        self._text_on = -1
+        self._out: list[str] = []
+        self._done = 0
+        self._clean = Clean([])
+        self._components = Components(lines, self._clean)
+
+    def run(self) -> Clean:
+        """Return the markdown that is left, and what was learned on the way."""
+        handlers: dict[str, Callable[[int], int]] = {
+            "`": self._ticks,
+            "~": self._ticks,
+            "<": self._tag,
+            "{": self._brace,
+            "[": self._note,
+            "\\": lambda at: at + 2,
+        }
+        statements = [match.start() for match in _STATEMENT.finditer(self._source)]
+        statements.reverse()
+        at = 0
+        while True:
+            hit = _HIT.search(self._source, at)
+            found = hit.start() if hit else len(self._source)
+            while statements and statements[-1] <= found:
+                begin = statements.pop()
+                if begin >= at:
+                    at = self._statement(begin)
+            if not hit:
+                break
+            self._breath.draw()
+            if at <= found:
+                at = handlers[hit.group()](found)
+        self._out.append(self._source[self._done :])
+        self._clean.lines = "".join(self._out).split("\n")
+        self._components.finish()
+        return self._clean
+
+    # --- places
+
+    def _line(self, at: int) -> int:
+        return bisect_right(self._begins, at) - 1
+
+    def _take(self, first: int, end: int, instead: str = "") -> int:
+        """Take out what stands from one offset to another, but for its line breaks; return where to go on."""
+        kept = self._source[self._done : first]
+        if (kept.rsplit("\n", 1)[-1] + instead).strip(" \t>"):
+            self._text_on = self._line(first)
+        self._out += (kept, instead, "\n" * (self._source.count("\n", first, end) - instead.count("\n")))
+        self._done = end
+        return end
+
+    def _find(self, what: str, at: int) -> int:
+        """Return the offset of `what` from `at` on, -1 when there is none; asking in vain again costs nothing."""
+        if self._none_after.get(what, len(self._source) + 1) <= at:
+            return -1
+        found = self._source.find(what, at)
+        if found < 0:
+            self._none_after[what] = at
+        return found
+
+    def _where(self, first: int, end: int) -> Where:
+        """Return the lines of what stands from one offset to another."""
+        line, last = self._line(first), self._line(end - 1)
+        before = self._source[max(self._begins[line], self._done) : first]
+        starts = self._text_on != line and not before.strip(" \t>")
+        if self._tail[0] != last:
+            self._tail = (last, self._begins[last] + _text_end(self._lines[last]))
+        return Where(line, last, starts, end >= self._tail[1])
+
+    # --- code and statements
+
+    def _ticks(self, at: int) -> int:
+        """Go past a fenced block of code, or a span of code."""
+        run = _RUN.match(self._source, at)
+        if run is None:
+            return at + 1
+        line = self._line(at)
+        mark, length = self._source[at], run.end() - at
+        before = _BEFORE_FENCE.match(self._source, self._begins[line], at) if length > 2 else None
+        fences = before is not None and before.end() == at
+        info_has_mark = self._source.find(mark, run.end(), self._begins[line + 1]) >= 0
+        if not fences or (info_has_mark and mark == "`"):
+            return self._spans.after(at) if mark == "`" else run.end()
+        close = re.compile(rf"^[ \t>]*{mark}{{{length},}}[ \t]*$", re.MULTILINE)
+        end = close.search(self._source, self._begins[line + 1]) if line + 1 < len(self._lines) else None
+        self._clean.fences.append((line, self._line(end.end()) if end else len(self._lines) - 1))
+        return end.end() if end else len(self._source)
+
+    def _statement(self, at: int) -> int:
+        """Take out an import or export statement."""
+        line = self._line(at)
+        after = self._statements.after(line)
+        return self._take(at, self._begins[after] - 1) if after > line else at
+
+    def _note(self, at: int) -> int:
+        """Take out a footnote's mark."""
+        match = _NOTE.match(self._source, at)
+        if not match:
+            return at + 1
+        defines = self._source.startswith(":", match.end())
+        if defines and not self._source[self._begins[self._line(at)] : at].strip(" \t>"):
+            return match.end()
+        return self._take(at, match.end())
+
+    def _in_code(self, at: int) -> bool:
+        """Return whether a place is in a block of code by its indentation (never in MDX or inside a component)."""
+        line = self._line(at)
+        if self._mdx or self._components or columns(self._lines[line]) < 4:
+            return False
+        for above in range(line - 1, max(-1, line - _CONTEXT), -1):
+            text = self._lines[above]
+            if text.strip() and columns(text) < 4:
+                return above < line - 1 and not _LIST.match(text)
+        return True
+
+    # --- braces
+
+    def _brace(self, at: int) -> int:
+        if self._source.startswith("{/*", at):
+            close = self._find("*/", at)
+            end = self._source.find("}", close, close + 20) if close >= 0 else -1
+            if end >= 0:
+                return self._take(at, end + 1)
+        if self._source.startswith("{`", at):
+            return self._template_literal(at)
+        if match := _ATTRIBUTE_LIST.match(self._source, at):
+            return self._take(at, match.end())
+        if self._mdx:
+            end = self._braces.end(at)
+            return self._take(at, end + 1, literal(self._source[at + 1 : end])) if end > 0 else at + 1
+        for begin, mark in _TEMPLATES:
+            if self._source.startswith(begin, at) and not self._in_code(at):
+                return self._template(at, len(begin), mark)
+        return at + 1
+
+    def _template_literal(self, at: int) -> int:
+        """Take what stands between {` and `} for what it is: text on one line, code on more."""
+        close = self._find("`}", at + 2)
+        if close < 0:
+            return at + 2
+        inside = self._source[at + 2 : close]
+        if "\n" not in inside:
+            return self._take(at, close + 2, inside)
+        self._code(at + 2, close)
+        return self._take(at, close + 2)
+
+    def _code(self, first: int, end: int) -> None:
+        """Keep what stands from one offset to another as code."""
+        source = f"<pre>{escape(self._source[first:end], quote=False)}</pre>"
+        self._clean.wholes.append((self._line(first), self._line(end), source))
+
+    def _template(self, at: int, length: int, mark: str) -> int:
+        """Take out a mark of liquid, jinja or hugo; what it says to a reader counts as with a component."""
+        if _COMMENTED.match(self._source, at):
+            close = self._find("endcomment", at)
+            close = self._find("%}", close) if close >= 0 else -1
+        else:
+            close = self._source.find(mark, at + length, at + _REACH)
+        if close < 0:
+            return at + length
+        end = close + len(mark)
+        called = _CALLED.match(self._source, at + length, close)
+        if called and mark != "}}":
+            self._called(called[1], called[2], self._where(at, end), _NAMED.findall(self._source, at, close))
+        return self._take(at, end)
+
+    def _called(self, closes: str, name: str, where: Where, named: Sequence[tuple[str, str, str]]) -> None:
+        """Meet a shortcode or block of a template; closes: what says that it is the end of one."""
+        if closes:
+            self._components.end(f"{{{name}", where)
+            return
+        text = sentence([(key, double or single) for key, double, single in named])
+        end = self._begins[where.last + 1] - 1
+        if any(self._find(f"{sign}{name}", end) >= 0 for sign in ("/", "/ ", "end")):
+            self._components.begin(f"{{{name}", where, text)
+        elif text and where.starts and where.ends:
+            self._clean.said.append((where.first, where.last, text))
+
+    # --- tags
+
+    def _tag(self, at: int) -> int:
+        if not _BEGINS_TAG.match(self._source, at):
+            return at + 1
+        if self._source.startswith("<!--", at):
+            close = self._find("-->", at)
+            return self._take(at, close + 3) if close >= 0 else at + 4
+        if self._source.startswith(("<>", "</>"), at):
+            return self._take(at, self._source.index(">", at) + 1) if self._mdx else at + 2
+        tag = tag_at(self._source, at, self._braces)
+        if tag is None or self._is_placeholder(tag) or self._in_code(at):
+            return at + 1
+        name = tag.html
+        for first, end in tag.codes:
+            self._code(first, end)
+        if name in INLINE:
+            return self._take(at, tag.end)
+        if not tag.closing and not tag.alone:
+            end = self._element_end(at, tag)
+            if end:
+                return end
+        where = self._where(at, tag.end)
+        if tag.closing:
+            self._components.end(tag.name, where)
+        elif tag.alone and tag.texts and where.starts and where.ends:
+            self._clean.said.append((where.first, where.last, sentence(tag.texts)))
+        elif not tag.alone and name not in ("br", "img", "hr"):
+            self._components.begin(tag.name, where, sentence(tag.texts) if not name else "")
+            if not name and where.starts and where.ends:
+                self._clean.begins.append(where.last)
+        return self._take(at, tag.end, "" if where.starts else " ")
+
+    def _is_placeholder(self, tag: Tag) -> bool:
+        """Return whether it only looks like a tag, as in `PORT=<port>`: no element, no component, and never closed."""
+        if tag.html or tag.closing or tag.alone or not tag.bare or _COMPONENT.match(tag.name):
+            return False
+        if self._closing is None:
+            self._closing = frozenset(_CLOSING.findall(self._source))
+        return tag.name not in self._closing
+
+    def _element_end(self, at: int, tag: Tag) -> int:
+        """Take out elements that are more than their tags; return where to go on, 0 for others."""
+        name = tag.html
+        if name in UNSAID:
+            close = self._find(f"</{tag.name}", tag.end)
+            end = self._source.find(">", close, close + _REACH) if close >= 0 else -1
+            return self._take(at, max(end + 1, tag.end))
+        if _WHOLE.match(self._source, at):
+            end = self._whole_end(at)
+            if end > 0:
+                where = self._where(at, end)
+                self._clean.wholes.append((where.first, where.last, self._source[at:end]))
+                return self._take(at, end)
+        heading = _HEADING.fullmatch(name)
+        if heading or name == "summary":
+            close = self._source.find(f"</{tag.name}>", tag.end, tag.end + _REACH)
+            where = self._where(at, tag.end)
+            if close >= 0 and where.starts:
+                text = " ".join(_ANY_TAG.sub(" ", self._source[tag.end : close]).split())
+                if not heading:
+                    self._components.title("details", text, where.first)
+                marked = f"{'#' * int(heading[1])} {text}" if heading else ""
+                return self._take(at, close + len(tag.name) + 3, marked)
+        return 0
+
+    def _whole_end(self, at: int) -> int:
+        """Return the offset after the end of the element that begins at `at`, 0 when it has none."""
+        if self._wholes is None:
+            self._wholes = {}
+            waiting: dict[str, list[int]] = {}
+            for match in _WHOLE.finditer(self._source):
+                begins = waiting.setdefault(match[2].lower(), [])
+                if not match[1]:
+                    begins.append(match.start())
+                elif begins:
+                    end = self._source.find(">", match.end(), match.end() + _REACH)
+                    self._wholes[begins.pop()] = max(end + 1, match.end())
+        return self._wholes.get(at, 0)
+
+
+def _text_end(line: str) -> int:
+    """Return the offset in a line after which there are nothing but tags."""
+    ends = {match.end(): match.start() for match in _ANY_TAG.finditer(line)}
+    at = len(line)
+    while True:
+        text = len(line[:at].rstrip()) if at == len(line) or line[at - 1 : at].isspace() else at
+        if text not in ends:
+            return text
+        at = ends[text]

@@ -1,0 +1,258 @@
+"""From markdown-it's tokens to blocks: what hangs under what.
+
+Strategy: one walk over the tokens with a stack of the lists, items and quotes that are open. Titles of components,
+whole elements of HTML and what was said in attributes come in by their lines.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from markdown_it.token import Token
+
+from .builder import NOWHERE, Builder, Lead, Place, Row
+from .clean import Clean
+from .form import Kind
+from .grammar import cells
+from .headings import Scope
+from .html import read_part
+from .inline import Inline
+from .rows import Filled, joined
+from .say import said
+
+_BOLD = re.compile(r"(\*\*|__)(?!\s)[^\n]{1,300}?(?<!\s)\1[ \t]*:?")
+_BOLD_THEN_TEXT = re.compile(r"(?:\*\*|__)(?!\s)[^\n]{1,300}(?:[?:.](?:\*\*|__)|(?:\*\*|__)[?:])[ \t]*\\?$")
+_TASK = re.compile(r"\[[ xX]\](?=\s)")
+_NAMES = 3  # items that name a record ...
+_NAME = 120  # ... and characters of one
+_HEADING = 240  # characters; a longer text above a line of dashes is a paragraph above a rule
+
+
+@dataclass(slots=True)
+class _Level:
+    """A list, an item or a quote that is open. place: where what it holds stands. mark: of the headings above it."""
+
+    kind: str
+    place: Place
+    fresh: bool = False
+    mark: int = 0
+
+
+@dataclass(slots=True)
+class _Event:
+    line: int
+    happen: Callable[[], None]
+
+
+class _Record:
+    """What is told in records, one after another with rules between them: a short list names it, text tells of it.
+
+    Components that list properties do so: the list `- name` and `- type`, then what it means. Without the list that
+    text would be about nothing.
+    """
+
+    def __init__(self) -> None:
+        self._open = False
+        self._names: list[str] = []
+        self.parents: tuple[str, ...] = ()
+
+    def begin(self) -> None:
+        """A component or a rule: a record may begin."""
+        self._open, self._names, self.parents = True, [], ()
+
+    def item(self, text: str, depth: int) -> None:
+        """An item of a list."""
+        if self._open:
+            self._names.append(text)
+            self._open = depth == 0 and len(self._names) <= _NAMES and len(text) <= _NAME
+
+    def list_ends(self) -> None:
+        """A list is at its end: what follows is told of its items."""
+        if self._open and self._names:
+            self.parents = tuple(self._names)
+        self._open = False
+
+    def end(self) -> None:
+        """A heading, or anything but a list at the beginning: no record."""
+        self._open, self.parents = False, ()
+
+
+class Outline:
+    """Feeds a builder with the tokens of one document."""
+
+    def __init__(self, builder: Builder, inline: Inline, clean: Clean) -> None:
+        self._builder = builder
+        self._inline = inline
+        self._levels: list[_Level] = []
+        self._lead = Lead()
+        self._first = 0
+        self._list: _Level | None = None  # the last outermost one
+        self._goes_on = False
+        self._record = _Record()
+        events = [
+            *(_Event(scope.first, partial(self._enter, scope)) for scope in clean.scopes),
+            *(_Event(whole[0], partial(self._whole, *whole)) for whole in clean.wholes),
+            *(_Event(each[0], partial(self._said, *each)) for each in clean.said),
+            *(_Event(line, self._record.begin) for line in clean.begins),
+        ]
+        self._events = sorted(events, key=lambda event: event.line, reverse=True)
+
+    def read(self, tokens: Sequence[Token], first: int, *, goes_on: bool) -> None:
+        """Take the tokens of the next part, whose lines count from `first` (from 0).
+
+        goes_on: the part begins with an item of the list that the part before ended with.
+        """
+        self._first = first
+        self._goes_on = goes_on
+        at = 0
+        while at < len(tokens):
+            token = tokens[at]
+            if token.map:
+                self._reach(token.map[0] + first)
+            match token.type:
+                case "heading_open" | "paragraph_open":
+                    self._text(token, tokens[at + 1])
+                    at += 2
+                case "fence" | "code_block":
+                    self._code(token)
+                case "table":
+                    self._table(token)
+                case "bullet_list_open" | "ordered_list_open":
+                    self._open_list()
+                case "list_item_open":
+                    self._levels.append(_Level("item", self._place(), fresh=True))
+                case "blockquote_open":
+                    mark = self._builder.headings.depth()
+                    self._levels.append(_Level("quote", self._place(), mark=mark))
+                case "bullet_list_close" | "ordered_list_close" | "list_item_close" | "blockquote_close":
+                    self._close()
+                case "hr":
+                    self._lead.after("")
+                    self._record.begin()
+            at += 1
+
+    def finish(self) -> None:
+        """Take what stands after the last token."""
+        self._reach(1 << 62)
+        self._builder.settle()
+
+    # --- what comes in by its line
+
+    def _reach(self, line: int) -> None:
+        while self._events and self._events[-1].line <= line:
+            self._events.pop().happen()
+
+    def _enter(self, scope: Scope) -> None:
+        title = said([self._inline.plain(scope.title)])[0]
+        last = scope.last + 1 if scope.last else 0
+        self._builder.settle()
+        self._builder.headings.reach(scope.first + 1)
+        self._builder.enter(Scope(scope.first + 1, last, title))
+
+    def _whole(self, first: int, last: int, source: str) -> None:
+        place = Place(self._place().below(self._lead.line))
+        read_part(source, first + 1, self._builder, self._inline.plain, place)
+
+    def _said(self, first: int, last: int, text: str) -> None:
+        self._builder.text("paragraph", [self._inline.plain(text), *[""] * (last - first)], first + 1)
+
+    # --- lists and quotes
+
+    def _place(self) -> Place:
+        if self._levels:
+            return self._levels[-1].place
+        return Place(self._record.parents) if self._record.parents else NOWHERE
+
+    def _open_list(self) -> None:
+        outer = self._place()
+        if self._goes_on and self._list and not self._levels:
+            self._goes_on = False
+            self._levels.append(self._list)
+            return
+        lists = sum(level.kind == "list" for level in self._levels)
+        parents = outer.below(self._lead.line)
+        self._levels.append(_Level("list", Place(parents, outer.group or self._builder.group(), lists)))
+
+    def _close(self) -> None:
+        level = self._levels.pop()
+        if level.kind == "list" and not self._levels:
+            self._list = level
+            self._record.list_ends()
+        self._lead.after("")
+        if level.kind == "quote":
+            self._builder.settle()
+            self._builder.headings.back_to(level.mark)
+
+    # --- blocks
+
+    def _text(self, token: Token, content: Token) -> None:
+        assert content.map is not None
+        first = content.map[0] + self._first + 1
+        source = content.content
+        inner = self._levels[-1] if self._levels else None
+        if token.type == "heading_open" and len(source) <= _HEADING and (not inner or inner.kind == "quote"):
+            self._lead.after("")
+            if not inner:
+                self._record.end()
+                self._builder.heading(int(token.tag[1:]), " ".join(self._inline.lines(source)))
+                return
+        outside = inner is None or inner.kind == "quote"
+        if outside and self._bold(source, first, "quote" if inner else "paragraph"):
+            return
+        kind: Kind = "paragraph"
+        if inner and inner.kind == "quote":
+            kind = "quote"
+        elif inner and inner.fresh:
+            kind, inner.fresh = "item", False
+            if match := _TASK.match(source):
+                source = source[match.end() :]
+        text = self._builder.text(kind, self._inline.lines(source), first, self._place())
+        if text:
+            if not inner and not self._record.parents:
+                self._record.end()
+            if kind == "item" and inner:
+                self._record.item(text, inner.place.depth)
+                inner.place = Place(inner.place.below(text), inner.place.group, inner.place.depth)
+                self._lead.after("")
+            else:
+                self._lead.after(text)
+
+    def _bold(self, source: str, first: int, kind: Kind) -> bool:
+        """Take a paragraph that is a bold line, or begins with one, as the heading of what follows."""
+        if source[:2] not in ("**", "__"):
+            return False
+        line, _, rest = source.partition("\n")
+        lines = self._inline.lines(line)
+        if not rest and _BOLD.fullmatch(line) and line.count(line[:2]) == 2:
+            self._builder.bold(lines, first, kind)
+            self._lead.after("")
+            return True
+        if rest and _BOLD_THEN_TEXT.fullmatch(line) and line.count(line[:2]) == 2:
+            self._builder.bold(lines, first, kind)
+            self._lead.after(self._builder.text(kind, self._inline.lines(rest), first + 1, self._place()))
+            return True
+        return False
+
+    def _code(self, token: Token) -> None:
+        assert token.map is not None
+        fenced = token.type == "fence"
+        lines = token.content.split("\n")
+        if lines and not lines[-1]:
+            del lines[-1]
+        first = token.map[0] + self._first + (2 if fenced else 1)
+        place = self._place()
+        self._builder.code(lines, first, Place(place.below(self._lead.text), place.group))
+        self._lead.after("")
+
+    def _table(self, token: Token) -> None:
+        place = Place(self._place().below(self._lead.line), self._builder.group())
+        names = [self._inline.plain(name) for name in cells(token.meta["header"])]
+        assert token.map is not None
+        line = token.map[0] + self._first + 1
+        header = joined([[Filled(said([name])[0], line) for name in names]])
+        for at, row in token.meta["rows"]:
+            line_of_row = at + self._first + 1
+            places = [Filled(said([self._inline.plain(cell)])[0], line_of_row) for cell in cells(row)]
+            self._builder.row(Row(places, header, line), line_of_row, line_of_row, place)
+        self._lead.after("")

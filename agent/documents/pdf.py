@@ -1,0 +1,266 @@
+"""Reads PDF, with PDFium (pypdfium2): its lines of text, put together into paragraphs by how they are set.
+
+Strategy: PDFium gives a page's text in lines, and for each letter its place and size. Most letters have the size of
+the running text: larger ones make a heading. A paragraph ends where the distance to the next line grows, where a
+line begins with a bullet, and where a line has gaps like a table's. `Document.lines` are the lines of all pages, and
+`Document.pages` tells the page of each.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import median
+from threading import Lock
+
+import pypdfium2
+from pypdfium2 import raw
+
+from .breath import Breath
+from .builder import NOWHERE, Builder, Lead, Place, Row
+from .form import Document, Unreadable
+from .rows import Filled, joined
+from .say import said, speaks, without_blobs
+
+_PAGES = 2_000
+_CHARACTERS = 8_000_000  # of a document
+_HEADING = 1.15  # times the size of the running text
+_SAME = 1.12  # times the size of one line, for another of the same paragraph at most
+_LONGEST = 160  # characters of a heading
+_APART = 1.45  # times the usual distance between lines
+_GAP = 1.6  # times the height of a line, between two pieces of it
+_PIECES = 60  # of a line; one with more is a drawing
+_ITEM = re.compile(r"\s*(?:[-•‣▪●◦–·*]|\d{1,3}[.)]|[a-z]\))\s+(?=\S)")
+_DIGIT = re.compile(r"\d")
+_BULLET = re.compile(r"\s*[^\w\s(]")
+_SOFT = re.compile(
+    "[\u00ad\ufffe\x02]"
+)  # PDFium joins words that are parted at a line's end, with one of these between
+_LEADERS = re.compile(r"(?:\. ?){5,}[\divxlc]*$")  # from an entry of a table of contents to its page
+_REPEATED = 3  # pages that begin or end with the same line, but for its digits: such a line is no text
+_DIGITS = re.compile(r"\d+|^[ivxlc]+$")
+_HYPHEN = re.compile(r"(?<=[a-zåäöéü])-$")
+_ONE_AT_A_TIME = Lock()  # PDFium keeps global state
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A line of a page: its text, the size of its letters, where it stands, and its pieces when there are gaps."""
+
+    text: str
+    page: int
+    size: float
+    bottom: float
+    cells: tuple[str, ...]
+
+
+def read(file: str, data: bytes, breath: Breath) -> Document:
+    """Read a PDF file. Raises `Unreadable`, `GivenUp`, and whatever PDFium stumbles over."""
+    with _ONE_AT_A_TIME:
+        try:
+            pdf = pypdfium2.PdfDocument(data)
+        except pypdfium2.PdfiumError as error:
+            locked = "password" in str(error).lower()
+            raise Unreadable("needs a password" if locked else "is not a PDF file that can be read") from None
+        try:
+            title = said([pdf.get_metadata_value("Title")])[0]
+            lines = list(_lines(pdf, breath))
+        finally:
+            pdf.close()
+    if not lines:
+        raise Unreadable("holds no text (scanned pages need OCR first)")
+    builder = Builder(breath)
+    _Paragraphs(builder, lines).run()
+    return Document(
+        file,
+        builder.headings.first_of_level_1 or title,
+        "",
+        "",
+        tuple(line.text for line in lines),
+        "page",
+        tuple(builder.blocks),
+        tuple(line.page for line in lines),
+    )
+
+
+def _lines(pdf: pypdfium2.PdfDocument, breath: Breath) -> Iterator[_Line]:
+    """Yield the lines with a text, page by page."""
+    total = 0
+    for number in range(min(len(pdf), _PAGES)):
+        breath.ask()
+        page = pdf[number]
+        try:
+            text = page.get_textpage()
+            try:
+                total += text.count_chars()
+                if total > _CHARACTERS:
+                    raise Unreadable(f"holds more than {_CHARACTERS} characters")
+                yield from _page(text, number + 1, breath)
+            finally:
+                text.close()
+        finally:
+            page.close()
+
+
+def _page(text: pypdfium2.PdfTextPage, number: int, breath: Breath) -> Iterator[_Line]:
+    at = 0
+    for piece in re.split("(\r\n|\r|\n)", text.get_text_range()):
+        begin, at = at, at + len(piece)
+        plain = " ".join(without_blobs(_SOFT.sub("", piece)).split())
+        if not plain:
+            continue
+        breath.draw()
+        first = begin + len(piece) - len(piece.lstrip())
+        last = begin + len(piece.rstrip()) - 1
+        _, bottom, _, top = text.get_charbox(last)
+        size = (
+            float(raw.FPDFText_GetFontSize(text, last)) or top - bottom
+        )  # a bullet may be larger than its line
+        yield _Line(plain, number, round(size, 1), bottom, _cells(text, first, last - first + 1, size))
+
+
+def _cells(text: pypdfium2.PdfTextPage, first: int, length: int, size: float) -> tuple[str, ...]:
+    """Return the pieces of a line that stand far from each other, as in a table; () when there is only one."""
+    count = text.count_rects(first, length)
+    if not 1 < count < _PIECES:
+        return ()
+    rects = sorted(text.get_rect(index) for index in range(count))
+    groups = [rects[:1]]
+    for left, right in pairwise(rects):
+        if right[0] - left[2] > _GAP * size:
+            groups.append([])
+        groups[-1].append(right)
+    if len(groups) < 2:
+        return ()
+    bounds = [tuple(zip(*group, strict=True)) for group in groups]
+    told = [
+        text.get_text_bounded(min(left), min(bottom), max(right), max(top))
+        for left, bottom, right, top in bounds
+    ]
+    return tuple(said([cell.replace("\r", " ").replace("\n", " ")])[0] for cell in told)
+
+
+class _Paragraphs:
+    """Puts lines together."""
+
+    def __init__(self, builder: Builder, lines: list[_Line]) -> None:
+        self._builder = builder
+        self._lines = lines
+        sizes: Counter[float] = Counter()
+        for line in lines:
+            sizes[line.size] += len(line.text)
+        self._size = sizes.most_common(1)[0][0]
+        larger = sorted((size for size in sizes if size > self._size * _HEADING), reverse=True)
+        self._levels = {size: min(index + 1, 6) for index, size in enumerate(larger)}
+        steps = [
+            above.bottom - below.bottom
+            for above, below in pairwise(lines)
+            if above.page == below.page
+            and above.size == below.size == self._size
+            and above.bottom > below.bottom
+        ]
+        self._step = median(steps) if steps else 0.0
+        self._around = _around(lines)
+        self._lead = Lead()
+        self._group = 0
+        self._base = NOWHERE
+
+    def run(self) -> None:
+        """Make the blocks."""
+        at = 0
+        while at < len(self._lines):
+            if at in self._around:
+                at += 1
+                continue
+            end = self._table(at)
+            if end > at:
+                at = end
+                continue
+            end = at + 1
+            while (
+                end < len(self._lines)
+                and end not in self._around
+                and self._goes_on(self._lines[end - 1], self._lines[end])
+            ):
+                end += 1
+            self._take(at, end)
+            at = end
+
+    def _goes_on(self, above: _Line, below: _Line) -> bool:
+        """Return whether two lines belong to one paragraph."""
+        if above.cells or below.cells or not _alike(above.size, below.size) or _ITEM.match(below.text):
+            return False
+        if above.page != below.page:
+            return below.text[:1].islower() and not above.text.endswith((".", "!", "?", ":"))
+        return (
+            above.bottom > below.bottom
+            and above.bottom - below.bottom <= max(self._step, above.size) * _APART
+        )
+
+    def _table(self, first: int) -> int:
+        """Take lines that all have the same number of pieces as a table; return the line after it."""
+        end, columns = first, len(self._lines[first].cells)
+        while columns and end < len(self._lines) and len(self._lines[end].cells) == columns:
+            end += 1
+        if end - first < 2:
+            return first
+        lines = self._lines[first:end]
+        rows = [[Filled(cell, first + index + 1) for cell in line.cells] for index, line in enumerate(lines)]
+        head = [] if any(map(_DIGIT.search, lines[0].cells)) else [rows[0]]
+        place = Place(NOWHERE.below(self._lead.line), self._builder.group())
+        for index, row in enumerate(rows[len(head) :], first + len(head) + 1):
+            self._builder.row(Row(row, joined(head), first + 1), index, index, place)
+        self._lead.after("")
+        return end
+
+    def _take(self, first: int, end: int) -> None:
+        texts = [line.text for line in self._lines[first:end]]
+        item = _ITEM.match(texts[0])
+        level = None if item and _BULLET.match(texts[0]) else self._levels.get(self._lines[first].size)
+        if level and sum(map(len, texts)) <= _LONGEST and speaks("".join(texts)):
+            self._builder.heading(level, " ".join(texts))
+            self._lead.after("")
+            self._group = 0
+            return
+        if item and not self._lines[first].cells:
+            if not self._group:
+                self._group = self._builder.group()
+                self._base = Place(NOWHERE.below(self._lead.line), self._group)
+            texts[0] = texts[0][item.end() :]
+            self._builder.text("item", unbroken(texts), first + 1, self._base)
+            self._lead.after("")
+            return
+        self._group = 0
+        self._lead.after(self._builder.text("paragraph", unbroken(texts), first + 1))
+
+
+def _alike(one: float, other: float) -> bool:
+    """Return whether two sizes may be of one paragraph: names in another type are often a little smaller."""
+    return max(one, other) <= _SAME * min(one, other)
+
+
+def _around(lines: list[_Line]) -> set[int]:
+    """Return the indices of lines that are no text: heads and feet of pages, and entries of a table of contents."""
+    edges = [
+        index
+        for index, line in enumerate(lines)
+        if not 0 < index < len(lines) - 1
+        or line.page != lines[index - 1].page
+        or line.page != lines[index + 1].page
+    ]
+    seen = Counter(_DIGITS.sub("", lines[index].text) for index in edges)
+    repeated = {index for index in edges if seen[_DIGITS.sub("", lines[index].text)] >= _REPEATED}
+    return repeated | {index for index, line in enumerate(lines) if _LEADERS.search(line.text)}
+
+
+def unbroken(texts: list[str]) -> list[str]:
+    """Return lines with a word that is broken at a line's end whole, on that line."""
+    whole = list(texts)
+    for index in range(len(whole) - 1):
+        following = whole[index + 1]
+        if following[:1].islower() and _HYPHEN.search(whole[index]):
+            end, _, rest = following.partition(" ")
+            whole[index] = whole[index][:-1] + end
+            whole[index + 1] = rest
+    return whole

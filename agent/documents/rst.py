@@ -1,0 +1,306 @@
+"""Reads reStructuredText.
+
+Strategy: docutils makes the tree, with no file but this one, nothing raw, and its messages switched off; a walk over
+the tree makes the blocks. docutils knows the line of most nodes; where it does not, the text is looked for below the
+place before. No transforms run: they serve publishing.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from docutils import nodes
+from docutils.frontend import get_default_settings
+from docutils.parsers.rst import Parser, states
+from docutils.utils import new_document
+
+from .breath import Breath
+from .builder import NOWHERE, Builder, Lead, Place, Row
+from .dialect import TITLE, learn
+from .form import Document, Kind
+from .headings import Scope
+from .rows import Cell, Filled, Grid, joined
+from .say import said, speaks
+from .sections import MARK, parts, to_here
+from .source import decoded, split
+
+_SETTINGS = {
+    "file_insertion_enabled": False,
+    "raw_enabled": False,
+    "report_level": 5,
+    "halt_level": 6,
+    "warning_stream": False,
+    "line_length_limit": 1 << 30,
+    "syntax_highlight": "none",
+    "strip_comments": True,
+    "_disable_config": True,
+}
+_BREAKS = re.compile("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")  # docutils would end a line there
+_LONGEST = 20_000  # characters of a paragraph; the marks inside a longer one take docutils too long
+_AHEAD = 400  # lines in which a text is looked for
+_FOREVER = 1 << 62
+_SILENT = (
+    nodes.comment,
+    nodes.substitution_definition,
+    nodes.target,
+    nodes.system_message,
+    nodes.pending,
+    nodes.raw,
+    nodes.image,
+    nodes.footnote_reference,
+    nodes.citation_reference,
+    nodes.label,
+    nodes.decoration,
+    nodes.meta,
+)
+
+
+def read(file: str, data: bytes, breath: Breath) -> Document:
+    """Read a reStructuredText file. Raises `Unreadable`, `GivenUp`, and whatever docutils stumbles over."""
+    lines = split(decoded(data))
+    learn("\n".join(lines))
+    builder = Builder(breath)
+    walk = _Walk(builder, lines)
+    styles: list[Sequence[str]] = []
+    for first, part in parts(lines):
+        before = to_here(styles, walk.depth)
+        tree, styles = _tree("\n".join([*before, *part]), breath)
+        walk.run(tree, first - len(before))
+    builder.settle()
+    title = builder.headings.first_of_level_1
+    return Document(file, title, "", "", tuple(lines), "line", tuple(builder.blocks))
+
+
+def _tree(source: str, breath: Breath) -> tuple[nodes.document, list[Sequence[str]]]:
+    """Return docutils' tree of a source, and the styles of its titles."""
+    settings = get_default_settings(Parser)
+    for name, value in _SETTINGS.items():
+        setattr(settings, name, value)
+    tree = new_document("", settings)
+    tree.note_source = lambda *_: breath.draw()  # type: ignore[method-assign]
+    inliner = states.Inliner()
+    parse = inliner.parse
+    styles: list[Sequence[str]] = []
+
+    def bounded(text: str, lineno: int, memo: Any, parent: nodes.Element) -> Any:
+        breath.ask()
+        nonlocal styles
+        styles = memo.title_styles
+        if len(text) > _LONGEST:
+            return [nodes.Text(text)], []
+        return parse(text, lineno, memo, parent)
+
+    inliner.parse = bounded  # type: ignore[method-assign]
+    Parser(inliner=inliner).parse(_BREAKS.sub(" ", source), tree)
+    return tree, styles
+
+
+class _Walk:
+    """Feeds a builder with docutils' trees of the parts of a document, in their order."""
+
+    def __init__(self, builder: Builder, lines: Sequence[str]) -> None:
+        self.depth = 0  # sections that the part before ended in
+        self._builder = builder
+        self._tree: nodes.document
+        self._lines = lines
+        self._offset = 0
+        self._at = 1  # the line of the block before
+        self._level = 0
+        self._quotes = 0
+        self._lead = Lead()
+        self._names: list[tuple[Any, Callable[[Any, Place], object]]] = [
+            (nodes.section, self._section),
+            (nodes.title, self._nothing),
+            (nodes.subtitle, self._nothing),
+            (nodes.paragraph, self._paragraph),
+            (nodes.literal_block, self._code),
+            (nodes.doctest_block, self._code),
+            (nodes.math_block, self._code),
+            (nodes.line_block, self._paragraph),
+            (nodes.bullet_list, self._list),
+            (nodes.enumerated_list, self._list),
+            (nodes.definition_list, self._definitions),
+            (nodes.field_list, self._definitions),
+            (nodes.option_list, self._definitions),
+            (nodes.table, self._table),
+            (nodes.block_quote, self._quote),
+            (nodes.rubric, self._rubric),
+            (_SILENT, self._nothing),
+            (nodes.Element, self._inside),
+        ]
+
+    def run(self, tree: nodes.document, offset: int) -> None:
+        """Walk over the next tree, whose lines are `offset` less than the document's."""
+        self._tree, self._offset = tree, offset
+        self._inside(tree, NOWHERE)
+
+    def _inside(self, node: nodes.Element, place: Place) -> None:
+        """Take what stands in a node; the title of an admonition or the like stands over it."""
+        mark = self._builder.headings.depth()
+        title = node.get(TITLE) or next(
+            (self._said(child) for child in node.children if isinstance(child, nodes.title)), ""
+        )
+        titled = title and not isinstance(node, nodes.section | nodes.document)
+        if titled:
+            self._builder.enter(Scope(1, _FOREVER, said([title])[0]))
+        for child in node.children:
+            self._node(child, place)
+        if titled:
+            self._builder.settle()
+            self._builder.headings.back_to(mark)
+
+    def _node(self, node: nodes.Node, place: Place) -> None:
+        for kinds, take in self._names:
+            if isinstance(node, kinds):
+                take(node, place)
+                return
+
+    def _nothing(self, node: nodes.Node, place: Place) -> None:
+        """Leave out what says nothing here."""
+
+    def _section(self, node: nodes.section, place: Place) -> None:
+        self._level += 1
+        self._lead.after("")
+        title = next((self._said(child) for child in node.children if isinstance(child, nodes.title)), "")
+        if title != MARK:
+            self._builder.heading(min(self._level, 6), title)
+        self.depth = self._level
+        self._inside(node, place)
+        self._level -= 1
+
+    def _rubric(self, node: nodes.rubric, place: Place) -> None:
+        text, first = self._text(node)
+        self._builder.bold(text, first)
+
+    def _paragraph(self, node: nodes.Element, place: Place, kind: Kind = "paragraph") -> str:
+        lines, first = self._text(node)
+        if kind == "paragraph" and self._quotes:
+            kind = "quote"
+        text = self._builder.text(kind, lines, first, place)
+        self._lead.after(text if kind != "item" else "")
+        return text
+
+    def _quote(self, node: nodes.block_quote, place: Place) -> None:
+        self._quotes += 1
+        self._inside(node, place)
+        self._quotes -= 1
+
+    def _code(self, node: nodes.Element, place: Place) -> None:
+        lines = node.astext().split("\n")
+        first = self._place_of(node, next((line for line in lines if line.strip()), ""))
+        self._builder.code(lines, first, Place(place.below(self._lead.text), place.group))
+        self._lead.after("")
+
+    def _list(self, node: nodes.Element, place: Place) -> None:
+        group = place.group or self._builder.group()
+        depth = place.depth + 1 if place.group else 0
+        inner = Place(place.below(self._lead.line), group, depth)
+        self._lead.after("")
+        for item in node.children:
+            if isinstance(item, nodes.Element):
+                self._item(item.children, inner)
+        self._lead.after("")
+
+    def _item(self, children: Sequence[nodes.Node], place: Place) -> None:
+        """Take an item: its first paragraph, and what hangs under it."""
+        below = place
+        for index, child in enumerate(children):
+            if index == 0 and isinstance(child, nodes.paragraph):
+                text = self._paragraph(child, place, "item")
+                below = Place(place.below(text), place.group, place.depth)
+            else:
+                self._node(child, below)
+
+    def _definitions(self, node: nodes.Element, place: Place) -> None:
+        """Take a list of terms and what they mean: a term and its first paragraph are one item."""
+        group = place.group or self._builder.group()
+        inner = Place(place.below(self._lead.line), group, place.depth)
+        self._lead.after("")
+        for entry in node.children:
+            if not isinstance(entry, nodes.Element) or not entry.children:
+                continue
+            *terms, body = entry.children
+            term = " ".join(self._said(each) for each in terms)
+            first = self._place_of(entry, term)
+            rest = list(body.children) if isinstance(body, nodes.Element) else []
+            if rest and isinstance(rest[0], nodes.paragraph):
+                lines, line = self._text(rest.pop(0))
+                between = " " if term.endswith((":", "?", "!", ".")) else ": "
+                head = (
+                    [term + between, *[""] * (line - first - 1)]
+                    if line > first
+                    else [term + between + lines.pop(0)]
+                )
+                text = self._builder.text("item", [*head, *lines], first, inner)
+            else:
+                text = self._builder.text("item", [term], first, inner)
+            for child in rest:
+                self._node(child, Place(inner.below(text or term), group, inner.depth))
+
+    # --- tables
+
+    def _table(self, node: nodes.table, place: Place) -> None:
+        title = next((self._said(child) for child in node.children if isinstance(child, nodes.title)), "")
+        lead = said([title])[0] or self._lead.line
+        inner = Place(place.below(lead), self._builder.group())
+        self._lead.after("")
+        grid = Grid()
+        head: list[list[Filled]] = []
+        header_line = 0
+        for row in node.findall(nodes.row):
+            cells = [self._cell(entry) for entry in row.children if isinstance(entry, nodes.entry)]
+            told = [cell for cell in cells if any(cell.lines)]
+            places = grid.row(cells)
+            if not told:
+                continue
+            first = min(cell.first for cell in told)
+            if isinstance(row.parent, nodes.thead):
+                head.append(places)
+                header_line = header_line or first
+                continue
+            last = max(cell.first + len(cell.lines) - 1 for cell in told)
+            self._builder.row(Row(places, joined(head), header_line), first, max(first, last), inner)
+
+    def _cell(self, entry: nodes.entry) -> Cell:
+        lines: list[str] = []
+        first = 0
+        for leaf in entry.findall(lambda each: isinstance(each, nodes.paragraph | nodes.literal_block)):
+            text, line = self._text(leaf)
+            first = first or line
+            lines += text
+        plain = tuple(said([line])[0] for line in lines)
+        return Cell(plain, first, entry.get("morecols", 0) + 1, entry.get("morerows", 0) + 1)
+
+    # --- text and lines
+
+    def _text(self, node: nodes.Node) -> tuple[list[str], int]:
+        """Return a node's text by line, and its first line."""
+        lines = self._said(node).split("\n")
+        first = self._place_of(node, next((line for line in lines if speaks(line)), ""))
+        return lines[: max(1, len(self._lines) - first + 1)], first
+
+    def _said(self, node: nodes.Node) -> str:
+        """Return the text that a reader sees of a node."""
+        if isinstance(node, nodes.Text | nodes.option_argument):
+            return node.astext()
+        if isinstance(node, nodes.substitution_reference):
+            meant = self._tree.substitution_defs.get(node.get("refname", ""))
+            return "".join(map(self._said_simply, meant.children)) if meant is not None else node.astext()
+        if isinstance(node, _SILENT):
+            return ""
+        between = "\n" if isinstance(node, nodes.line_block) else ""
+        return between.join(self._said(child) for child in node.children)
+
+    def _said_simply(self, node: nodes.Node) -> str:
+        return "" if isinstance(node, _SILENT) else node.astext()
+
+    def _place_of(self, node: nodes.Node, text: str) -> int:
+        """Return the line where a node's text begins: where docutils says, if it stands there, else a line near it."""
+        words = text.split()[:2]
+        told = int(node.line) + self._offset if node.line else 0
+        near = range(self._at, min(self._at + _AHEAD, len(self._lines) + 1))
+        for line in (told, told + 1, *near):
+            if self._at <= line <= len(self._lines) and all(word in self._lines[line - 1] for word in words):
+                self._at = line
+                return self._at
+        return min(max(told, self._at), len(self._lines))

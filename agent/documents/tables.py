@@ -1,0 +1,100 @@
+"""A table as its tags come: cells with their lines, spans, and the rows that are its header."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from .builder import Builder, Place, Row
+from .rows import Cell, Filled, Grid, joined
+from .say import said
+
+_HEADER_ROWS = 4
+
+
+@dataclass(slots=True)
+class OpenCell:
+    """A cell that is being filled: pieces of text with their lines."""
+
+    heads: bool
+    across: int
+    down: int
+    parts: list[tuple[int, str]] = field(default_factory=list)
+    bold: bool = True  # whether all of its text is
+
+
+class Table:
+    """One table, from its first tag to its last."""
+
+    def __init__(self, builder: Builder, place: Place) -> None:
+        """place: where the table stands; its rows get a group of their own."""
+        self._builder = builder
+        self._place = Place(place.parents, builder.group())
+        self._grid = Grid()
+        self._head: list[list[Filled]] = []
+        self._header: tuple[str, ...] = ()
+        self._header_line = 0
+        self._rows = 0
+        self._cells: list[OpenCell] = []
+        self.cell: OpenCell | None = None
+        self.in_head = False
+
+    def caption(self, text: str) -> None:
+        """Let the rows hang under a text."""
+        self._place = Place(self._place.below(text), self._place.group)
+
+    def open_cell(self, name: str, attributes: Mapping[str, str | None]) -> None:
+        """Begin a cell."""
+        self.cell = OpenCell(name == "th", _span(attributes.get("colspan")), _span(attributes.get("rowspan")))
+        self._cells.append(self.cell)
+
+    def close_row(self) -> None:
+        """End the row: a part of the header, or a block."""
+        cells, self._cells, self.cell = self._cells, [], None
+        if not cells:
+            return
+        lines = [line for cell in cells for line, text in cell.parts if text.strip()]
+        places = self._grid.row(
+            [Cell((_text(cell),), _line(cell), cell.across, cell.down, cell.heads) for cell in cells]
+        )
+        alone = len(cells) == 1 and all(place.line for place in places)
+        if alone:  # a line across the whole table
+            places = places[:1]
+        if not lines:
+            return
+        first, last = min(lines), max(lines)
+        if self._is_header(cells):
+            self._head.append(places)
+            self._header = joined(self._head)
+            self._header_line = self._header_line or first
+            return
+        self._rows += 1
+        self._builder.row(
+            Row(places, () if alone else self._header, self._header_line), first, last, self._place
+        )
+
+    def finish(self) -> None:
+        """End the table. One that has nothing but a header says what stands there."""
+        self.close_row()
+        if self._head and not self._rows:
+            for places in self._head:
+                line = next((place.line for place in places if place.line), self._header_line)
+                self._builder.row(Row(places, (), 0), line, line, self._place)
+
+    def _is_header(self, cells: list[OpenCell]) -> bool:
+        if self._rows or len(self._head) >= _HEADER_ROWS:
+            return False
+        if self.in_head or all(cell.heads for cell in cells):
+            return True
+        told = [cell for cell in cells if any(text.strip() for _, text in cell.parts)]
+        return not self._head and len(told) > 1 and all(cell.bold for cell in told)
+
+
+def _text(cell: OpenCell) -> str:
+    return said(["".join(text for _, text in cell.parts)])[0]
+
+
+def _line(cell: OpenCell) -> int:
+    return next((line for line, text in cell.parts if text.strip()), 0)
+
+
+def _span(value: str | None) -> int:
+    return int(value) if value and value.isascii() and value.isdigit() and len(value) < 5 else 1

@@ -1,0 +1,107 @@
+"""Reads plain text (.txt): paragraphs between blank lines, lists, and headings that are underlined.
+
+Strategy: nothing in such a file is markup, so only what every reader sees is taken for structure: a line below which
+there is a line of dashes or the like, and lines that begin with a bullet or a number.
+"""
+
+import re
+from dataclasses import dataclass
+
+from .breath import Breath
+from .builder import NOWHERE, Builder, Lead, Place
+from .clean import columns
+from .form import Document
+from .source import decoded, split
+
+_UNDERLINE = re.compile(r"[ \t]*(?:=+|-+|~+|\*+|\^+|#+|_+|—+)[ \t]*")
+_ITEM = re.compile(r"[ \t]*(?:[-*+•‣▪●◦–]|\d{1,3}[.)]|\(?[a-z]\)|\(\d{1,3}\))[ \t]+(?=\S)")
+_HEADING = 120  # characters
+_DEEPEST = 12
+
+
+@dataclass(slots=True)
+class _Item:
+    columns: int
+    place: Place
+
+
+class _Reader:
+    """The blocks of one text."""
+
+    def __init__(self, lines: list[str], breath: Breath) -> None:
+        self.builder = Builder(breath)
+        self._lines = lines
+        self._levels: dict[str, int] = {}
+        self._items: list[_Item] = []
+        self._group = 0
+        self._base: tuple[str, ...] = ()
+        self._lead = Lead()
+
+    def run(self) -> None:
+        """Read."""
+        at = 0
+        while at < len(self._lines):
+            self.builder.breath.draw()
+            if not self._lines[at].strip() or _UNDERLINE.fullmatch(self._lines[at]):
+                at += 1
+            elif self._is_heading(at):
+                self._items = []
+                self._lead.after("")
+                mark = self._lines[at + 1].strip()[0]
+                level = self._levels.setdefault(mark, min(len(self._levels) + 1, 6))
+                self.builder.heading(level, self._lines[at])
+                at += 2
+            else:
+                at = self._paragraph(at)
+
+    def _is_heading(self, at: int) -> bool:
+        """Return whether a line stands alone above a line drawn under it."""
+        if at + 1 >= len(self._lines) or (
+            at and self._lines[at - 1].strip() and not _UNDERLINE.fullmatch(self._lines[at - 1])
+        ):
+            return False
+        text, under = self._lines[at].strip(), self._lines[at + 1].strip()
+        drawn = len(under) >= 3 and _UNDERLINE.fullmatch(under) is not None
+        return drawn and len(text) <= _HEADING and len(under) * 2 >= len(text)
+
+    def _paragraph(self, first: int) -> int:
+        """Take a paragraph or an item; return the line after it."""
+        item = _ITEM.match(self._lines[first])
+        indent = columns(self._lines[first])
+        at = first + 1
+        while at < len(self._lines) and self._lines[at].strip() and not _ITEM.match(self._lines[at]):
+            if self._is_heading(at) or _UNDERLINE.fullmatch(self._lines[at]):
+                break
+            self.builder.breath.draw()
+            at += 1
+        lines = self._lines[first:at]
+        if item:
+            lines[0] = lines[0][item.end() :]
+            self._item(lines, first, indent)
+        else:
+            while self._items and self._items[-1].columns >= indent:
+                self._items.pop()
+            place = self._items[-1].place if self._items else NOWHERE
+            self._lead.after(self.builder.text("paragraph", lines, first + 1, place))
+        return at
+
+    def _item(self, lines: list[str], first: int, indent: int) -> None:
+        if not self._items:
+            self._group = self.builder.group()
+            self._base = NOWHERE.below(self._lead.line)
+        while self._items and self._items[-1].columns >= indent:
+            self._items.pop()
+        outer = self._items[-1].place.parents if self._items else self._base
+        place = Place(outer, self._group, len(self._items))
+        text = self.builder.text("item", lines, first + 1, place)
+        if len(self._items) < _DEEPEST:
+            self._items.append(_Item(indent, Place(place.below(text), self._group, len(self._items))))
+
+
+def read(file: str, data: bytes, breath: Breath) -> Document:
+    """Read a text file. Raises `Unreadable`, and `GivenUp`."""
+    lines = split(decoded(data))
+    reader = _Reader(lines, breath)
+    reader.run()
+    title = reader.builder.headings.first_of_level_1
+    return Document(file, title, "", "", tuple(lines), "line", tuple(reader.builder.blocks))

@@ -1,0 +1,149 @@
+"""Vectors from another server, by the one call that all of them know: OpenAI's `POST /v1/embeddings`.
+
+Strategy: SERVED_BATCH texts a request, one request after the other, each with its own connection and deadline. None is
+kept: a kept one may have been closed by the other side, which shows only at the next request. Nothing is retried here,
+since only the caller knows whether it can wait; asking again is safe. No redirect is followed, no proxy or credential
+is taken from the environment, no cookie is kept. Neither the key nor the address nor a text stands in an error, a
+`repr` or a log; httpx's own loggers, which would tell, are raised to WARNING. On cancel the connection is closed.
+"""
+
+import logging
+from collections.abc import Sequence
+from hashlib import sha256
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+from urllib.parse import quote
+
+import httpx
+import msgspec
+import numpy as np
+import trio
+
+from ..config import SERVED_ANSWER_MAX, SERVED_BATCH, SERVED_TIMEOUT
+from ..errors import EmbeddingFailed
+from ..ports.embed import Role, Vectors
+from ..ports.search import Lang
+from .rows import readable, unit
+
+_CONNECTIONS = 16  # at once; one more waits, within its deadline
+
+
+class _Row(msgspec.Struct):
+    index: int
+    embedding: list[float]
+
+
+class _Answer(msgspec.Struct):
+    data: list[_Row]
+
+
+class ServedEmbedder:
+    """Asks an OpenAI-compatible server (an `Embedder`).
+
+    url: http or https, up to `/v1` or to `/v1/embeddings`. model: its name there. key: sent as a bearer token.
+    transport: what carries the requests; None is the network.
+    """
+
+    langs: frozenset[Lang] | None = None
+
+    def __init__(
+        self, url: str, model: str, key: str | None = None, transport: httpx.AsyncBaseTransport | None = None
+    ) -> None:
+        for name in ("httpx", "httpcore"):
+            logging.getLogger(name).setLevel(logging.WARNING)
+        self._url = url if url.rstrip("/").endswith("/embeddings") else url.rstrip("/") + "/embeddings"
+        self._model = model
+        self.name = f"openai:{quote(model)}:{sha256(self._url.encode()).hexdigest()[:16]}"
+        self.dimension = 0
+        self._client = httpx.AsyncClient(
+            transport=transport,
+            timeout=None,  # one deadline for the whole exchange, below
+            trust_env=False,
+            follow_redirects=False,
+            headers={"Accept": "application/json", "Accept-Encoding": "identity"}
+            | ({"Authorization": f"Bearer {key}"} if key else {}),
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
+            limits=httpx.Limits(max_connections=_CONNECTIONS, max_keepalive_connections=0),
+        )
+
+    async def embed(self, texts: Sequence[str], role: Role = "passage") -> Vectors:
+        """Return one row a text; those without text are not sent. The role is not: this call knows none.
+
+        Raises `agent.errors.EmbeddingFailed` when a request gets no vectors within SERVED_TIMEOUT seconds; what
+        earlier ones brought is then lost. On cancel the connection is closed.
+        """
+        asked = [(at, text) for at, text in enumerate(map(readable, texts)) if text]
+        parts = [
+            await self._ask([text for _, text in asked[start : start + SERVED_BATCH]])
+            for start in range(0, len(asked), SERVED_BATCH)
+        ]
+        rows = np.zeros((len(texts), self.dimension), np.float32)
+        if asked:
+            rows[[at for at, _ in asked]] = np.concatenate(parts)
+        return unit(rows)
+
+    async def _ask(self, texts: Sequence[str]) -> Vectors:
+        """Return the vectors of at most SERVED_BATCH texts, of any length."""
+        body = {"model": self._model, "input": texts, "encoding_format": "float"}
+        with trio.move_on_after(SERVED_TIMEOUT):
+            try:
+                async with self._client.stream(
+                    "POST",
+                    self._url,
+                    content=msgspec.json.encode(body),
+                    headers={"Content-Type": "application/json"},
+                ) as response:
+                    return self._vectors(await _body(response), len(texts))
+            except httpx.HTTPError as error:
+                why = type(error).__name__
+                message = f"the server for vectors is not reached ({why})"
+                raise EmbeddingFailed("unreachable", message) from None
+        raise EmbeddingFailed("timeout", f"the server for vectors gave no answer in {SERVED_TIMEOUT:g} s")
+
+    def _vectors(self, body: bytes, wanted: int) -> Vectors:
+        """Return the rows of an answer in the order of their texts, of any length."""
+        try:
+            found = sorted(msgspec.json.decode(body, type=_Answer).data, key=lambda row: row.index)
+            rows = np.array([row.embedding for row in found], np.float64)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError):
+            raise EmbeddingFailed("bad_answer", "the server for vectors answered something else") from None
+        whole = [row.index for row in found] == list(range(wanted)) and rows.ndim == 2 and rows.shape[1] > 0
+        if not whole or not np.isfinite(rows).all():
+            raise EmbeddingFailed(
+                "bad_answer", "the server for vectors did not give one vector for each text"
+            )
+        if self.dimension not in (0, rows.shape[1]):
+            raise EmbeddingFailed(
+                "bad_answer",
+                f"the server for vectors gave {self.dimension} numbers a text and now {rows.shape[1]}: "
+                "its model was changed; restart this server",
+            )
+        self.dimension = rows.shape[1]
+        largest = np.abs(rows).max(axis=1, keepdims=True)  # by which no square of a number is then too large
+        np.divide(rows, largest, out=rows, where=largest > 0)
+        return rows.astype(np.float32)
+
+
+async def _body(response: httpx.Response) -> bytes:
+    """Return the body of a good answer. Raises EmbeddingFailed for another status and when it is too long."""
+    status = response.status_code
+    if status == 429 or status >= 500:
+        raise EmbeddingFailed("busy", f"the server for vectors cannot answer now (status {status})")
+    if not response.is_success:
+        raise EmbeddingFailed(
+            "refused",
+            f"the server for vectors refused (status {status}): see vectors, vectors-url and AGENT_VECTORS_KEY",
+        )
+    body = bytearray()
+    try:
+        async for piece in response.aiter_raw():
+            # Closing makes the next read fail, which unwinds httpx's nested generators; leaving the loop would
+            # leave them to the garbage collector.
+            body += piece
+            if len(body) > SERVED_ANSWER_MAX:
+                await response.aclose()
+    except httpx.HTTPError:
+        if len(body) <= SERVED_ANSWER_MAX:
+            raise
+    if len(body) > SERVED_ANSWER_MAX:
+        raise EmbeddingFailed("bad_answer", f"the server for vectors answered over {SERVED_ANSWER_MAX} bytes")
+    return bytes(body)

@@ -1,0 +1,205 @@
+"""What the files beside a sentence model's weights say of it, and whether that is a shape that is computed here.
+
+A folder is what sentence-transformers saves (https://sbert.net): `config.json` and `tokenizer.json` of the transformer,
+`modules.json` for what follows it, `1_Pooling/config.json` for how tokens become one vector, and others that may be
+left out, which mean what they mean there. What cannot be computed is said before the first text, in one line that names
+the file and the value.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, TypeVar
+
+import msgspec
+
+from ..errors import UsageError
+from ..ports.embed import Role
+from .weights import Files
+
+Activation: TypeAlias = Literal["gelu", "gelu_tanh", "relu"]
+Pooling: TypeAlias = Literal["mean", "cls"]
+
+_FAMILIES = ("bert", "roberta", "xlm-roberta", "camembert")
+_ACTIVATIONS: dict[str, Activation] = {
+    "gelu": "gelu",
+    "gelu_new": "gelu_tanh",
+    "gelu_fast": "gelu_tanh",
+    "gelu_pytorch_tanh": "gelu_tanh",
+    "relu": "relu",
+}
+_READ_AS: dict[Role, tuple[str, ...]] = {"question": ("query",), "passage": ("document", "passage")}
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A transformer and what follows it. Sizes are numbers of floats unless the name says otherwise.
+
+    eps: what is added to a variance before its root is taken. positions: rows of the position table; first_position:
+    the one that the first token gets. max_tokens: of one text, the special ones included. dense: the folder of a layer
+    after the pooling. prompts: what is put before a text. lower: whether texts are made lower case first.
+    """
+
+    width: int
+    heads: int
+    layers: int
+    inner: int
+    activation: Activation
+    eps: float
+    positions: int
+    first_position: int
+    max_tokens: int
+    pooling: Pooling
+    dense: str | None
+    prompts: dict[Role, str]
+    lower: bool
+
+
+class _Transformer(msgspec.Struct):
+    model_type: str
+    hidden_size: int
+    num_hidden_layers: int
+    num_attention_heads: int
+    intermediate_size: int
+    max_position_embeddings: int
+    hidden_act: str = "gelu"
+    layer_norm_eps: float = 1e-12
+    pad_token_id: int | None = 0
+    position_embedding_type: str = "absolute"
+    is_decoder: bool = False
+
+
+class _Sentence(msgspec.Struct):
+    max_seq_length: int | None = None
+    do_lower_case: bool = False
+
+
+class _Module(msgspec.Struct):
+    type: str
+    path: str = ""
+
+
+class _Prompts(msgspec.Struct):
+    prompts: dict[str, str] = {}
+
+
+def read_shape(files: Files) -> Shape:
+    """Return the shape of the model in `files`. Raises `agent.errors.UsageError`, one line, when it is not for here."""
+    config = _read(files, "config.json", _Transformer)
+    if config is None:
+        raise UsageError(f"config.json is missing in {files.place}: it should be a sentence model's folder")
+    first = 0 if config.model_type == "bert" else (config.pad_token_id or 0) + 1
+    longest = config.max_position_embeddings - first
+    _check(files, config, longest)
+    sentence = _read(files, "sentence_bert_config.json", _Sentence) or _Sentence()
+    pooling, dense = _after(files)
+    return Shape(
+        width=config.hidden_size,
+        heads=config.num_attention_heads,
+        layers=config.num_hidden_layers,
+        inner=config.intermediate_size,
+        activation=_ACTIVATIONS[config.hidden_act],
+        eps=config.layer_norm_eps,
+        positions=config.max_position_embeddings,
+        first_position=first,
+        max_tokens=min(max(sentence.max_seq_length or longest, 8), longest),
+        pooling=pooling,
+        dense=dense,
+        prompts=_prompts(files),
+        lower=sentence.do_lower_case,
+    )
+
+
+def _check(files: Files, config: _Transformer, longest: int) -> None:
+    sizes = (
+        config.hidden_size,
+        config.num_attention_heads,
+        config.num_hidden_layers,
+        config.intermediate_size,
+        config.max_position_embeddings,
+    )
+    problems = (
+        (config.model_type not in _FAMILIES, "model_type", config.model_type, ", ".join(_FAMILIES)),
+        (config.hidden_act not in _ACTIVATIONS, "hidden_act", config.hidden_act, ", ".join(_ACTIVATIONS)),
+        (
+            config.position_embedding_type != "absolute",
+            "position_embedding_type",
+            config.position_embedding_type,
+            "absolute",
+        ),
+        (config.is_decoder, "is_decoder", "true", "false"),
+        (min(sizes) < 1, "a size of", str(min(sizes)), "1 and more"),
+        (longest < 8, "max_position_embeddings", str(config.max_position_embeddings), "8 and more"),
+    )
+    for wrong, name, value, allowed in problems:
+        if wrong:
+            raise UsageError(
+                f"config.json in {files.place} has {name} {value}; what is computed here: {allowed}"
+            )
+    if config.hidden_size % config.num_attention_heads:
+        raise UsageError(
+            f"config.json in {files.place}: hidden_size {config.hidden_size} is not a multiple of "
+            f"num_attention_heads {config.num_attention_heads}"
+        )
+
+
+def _after(files: Files) -> tuple[Pooling, str | None]:
+    """Return what follows the transformer: how tokens are pooled, and the folder of a dense layer if there is one."""
+    modules = _read(files, "modules.json", list[_Module])
+    if modules is None:
+        return _pooling(files, "1_Pooling"), None
+    pooling: Pooling = "mean"
+    dense = None
+    for module in modules:
+        kind = module.type.rpartition(".")[2]
+        if kind == "Pooling":
+            pooling = _pooling(files, module.path)
+        elif kind == "Dense" and dense is None:
+            dense = module.path
+        elif kind not in ("Transformer", "Normalize"):
+            raise UsageError(
+                f"modules.json in {files.place} has a module {module.type}; what is computed here: "
+                "Transformer, Pooling, one Dense, Normalize"
+            )
+    return pooling, dense
+
+
+def _pooling(files: Files, folder: str) -> Pooling:
+    """Return how a folder says that tokens are pooled; sentence-transformers takes the mean where it says nothing."""
+    said = _read(files, f"{folder}/config.json", dict[str, Any])
+    if said is None:
+        return "mean"
+    on = {key.removeprefix("pooling_mode_") for key, value in said.items() if value is True}
+    on = on & {
+        "cls_token",
+        "mean_tokens",
+        "max_tokens",
+        "mean_sqrt_len_tokens",
+        "weightedmean_tokens",
+        "lasttoken",
+    }
+    if "pooling_mode" in said:
+        on = {str(said["pooling_mode"])}
+    if on <= {"mean_tokens", "mean"} and on:
+        return "mean"
+    if on <= {"cls_token", "cls"} and on:
+        return "cls"
+    raise UsageError(
+        f"{folder}/config.json in {files.place} pools by {', '.join(sorted(on)) or 'nothing'}; "
+        "what is computed here: mean_tokens or cls_token"
+    )
+
+
+def _prompts(files: Files) -> dict[Role, str]:
+    """Return the words that the model wants before a question and before a passage, where its files name them."""
+    named = (_read(files, "config_sentence_transformers.json", _Prompts) or _Prompts()).prompts
+    return {role: next((named[key] for key in keys if key in named), "") for role, keys in _READ_AS.items()}
+
+
+def _read(files: Files, name: str, kind: type[T]) -> T | None:
+    content = files.read(name)
+    if content is None:
+        return None
+    try:
+        return msgspec.json.decode(content, type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise UsageError(f"{name} in {files.place} cannot be read: {error}") from None

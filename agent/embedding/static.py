@@ -1,0 +1,88 @@
+"""Static vectors: a text is the mean of its tokens' vectors, each of which is the same wherever it stands.
+
+The weights are those of WordLlama (https://github.com/dleemiller/WordLlama): the token embeddings of large language
+models, trained down to 256 numbers so that their plain mean tells what a text is about. Mostly English; other languages
+of the tokenizer's alphabet are split into smaller pieces, which helps less and, on the Swedish sets tried, did no harm.
+
+Strategy: in this vocabulary no token reaches from one word into the next (only runs of spaces are tokens too), so a
+text's tokens are its words' tokens, one after the other. Each word is tokenized once and remembered, and a text costs a
+look-up for each word and one mean: a third of tokenizing it. White space of any kind and length is one space, and
+what is written like a special token (`<s>`) is text.
+"""
+
+from collections.abc import Callable, Sequence
+from itertools import chain
+
+import numpy as np
+
+from ..config import EMBED_WORDS_KEPT
+from ..errors import GivenUp, UsageError
+from ..ports.embed import Role, Vectors
+from ..ports.search import Lang
+from .rows import readable, unit
+from .tokens import read_tokenizer
+from .weights import Files, digest, tensors
+
+WEIGHTS = "weights/l2_supercat_256.safetensors"
+TOKENIZER = "tokenizers/l2_supercat_tokenizer_config.json"
+_WORDS = 64  # between two looks at whether somebody still waits
+
+
+class Static:
+    """Means of token vectors (an `Encoder`, and `WordVectors`).
+
+    files: the package of the weights. Reads them, some 0.1 s of CPU. Raises `agent.errors.UsageError` when one is
+    missing or is not what it should be, `agent.errors.GivenUp` when told to.
+    """
+
+    langs: frozenset[Lang] | None = None
+
+    def __init__(self, files: Files, given_up: Callable[[], bool] = lambda: False) -> None:
+        weights = files.view(WEIGHTS, given_up)
+        spelling = files.read(TOKENIZER)
+        if spelling is None:
+            raise UsageError(f"{TOKENIZER} is missing in {files.place}")
+        table = next(iter(tensors(weights, WEIGHTS, given_up).values()), None)
+        if table is None or table.ndim != 2:
+            raise UsageError(f"{WEIGHTS} in {files.place} is no table of token vectors")
+        self._table = table
+        tokenizer = read_tokenizer(spelling, f"{TOKENIZER} in {files.place}")
+        if tokenizer.get_vocab_size() > len(table):
+            raise UsageError(f"{TOKENIZER} in {files.place} has more tokens than there are vectors")
+        self._spelling = (
+            tokenizer.model
+        )  # what comes before it only puts "▁" for spaces, and takes twice the time
+        self.dimension = table.shape[1]
+        self.name = "static:" + digest({"weights": weights, "tokenizer": spelling}, given_up)
+        self._known: dict[str, list[int]] = {}
+
+    def encode(
+        self, texts: Sequence[str], role: Role = "passage", given_up: Callable[[], bool] = lambda: False
+    ) -> Vectors:
+        """Return one row a text: the mean of its tokens' vectors, made 1 long, and so as good as their sum."""
+        rows = np.zeros((len(texts), self.dimension), np.float32)
+        since = 0
+        for row, text in zip(rows, texts, strict=True):
+            words = readable(text).split()
+            since += max(1, len(words))
+            if since >= _WORDS:
+                since = 0
+                if given_up():
+                    raise GivenUp
+            tokens = [*chain.from_iterable(map(self._tokens, words))]
+            if tokens:
+                np.add.reduce(self._table.take(tokens, 0), 0, out=row)
+        return unit(rows)
+
+    def words(self, words: Sequence[str], given_up: Callable[[], bool] = lambda: False) -> Vectors:
+        """Return one row a word, as for a text of this word alone."""
+        return self.encode(words, given_up=given_up)
+
+    def _tokens(self, word: str) -> list[int]:
+        tokens = self._known.get(word)
+        if tokens is None:
+            tokens = [token.id for token in self._spelling.tokenize(f"▁{word}")]
+            if len(self._known) >= EMBED_WORDS_KEPT:
+                self._known = {}
+            self._known[word] = tokens
+        return tokens

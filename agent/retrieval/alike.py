@@ -1,0 +1,144 @@
+"""Which words of the knowledge base a word of a question may stand for, and how surely.
+
+Strategy: a question rarely has the very words of its answer. A word stands fully for itself and for what has its stem;
+less surely for a word that shares most of its letters in runs of three (an inflection, a misspelling, a part of a
+compound); and, with word vectors, for one that means nearly the same. Each is a number 0..1, and the best of them
+counts. Words that an operator's file of synonyms puts together stand for each other almost fully.
+"""
+
+from array import array
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+GRAM = 3
+DICE = 0.55
+"""Least share of runs of three letters that two words have in common, of both together, to be alike ..."""
+CONTAINED = 0.75
+"""... or of those of the shorter one, which then may be a part of the other."""
+PART_GRAMS = 5  # runs of the shorter one, from which being a part tells anything
+PART_SURE, FORM_SURE, SYNONYM = 0.8, 0.95, 0.9
+MEANING = 0.4
+"""Least cosine of two word vectors that counts."""
+MEANING_SURE = 0.9
+_KEPT = 4096  # words whose likenesses are kept
+_COMMON = 4000  # words that a run of letters may stand in and still be looked up
+
+
+class WordMeanings(Protocol):
+    """Tells how near the meanings of words are."""
+
+    def near(self, word: str, least: float) -> Sequence[tuple[int, float]]:
+        """Return the numbers of the known words whose cosine with `word` is at least `least`, with it."""
+        ...
+
+
+class Alike:
+    """The words of one snapshot, by number, and what is like them. Filled with `add`, then only read.
+
+    stem: returns the stem of a folded word in one of the languages.
+    """
+
+    def __init__(self, stem: Callable[[str], Sequence[str]]) -> None:
+        self.words: list[str] = []
+        self._meanings: WordMeanings | None = None
+        self._synonyms: Mapping[str, Sequence[str]] = {}
+        self._numbers: dict[str, int] = {}
+        self._stem = stem
+        self._by_stem: dict[str, array[int]] = {}
+        self._by_gram: dict[str, array[int]] = {}
+        self._grams = array("H")  # how many each word has
+        self._kept: OrderedDict[str, Mapping[int, float]] = OrderedDict()
+
+    def copy(self) -> "Alike":
+        """Return another one that shares every word, known now or later, and keeps no likeness.
+
+        What the other learns this one knows too, which changes nothing for whoever has no statement with it.
+        """
+        other = Alike(self._stem)
+        other.words, other._numbers = self.words, self._numbers
+        other._by_stem, other._by_gram, other._grams = self._by_stem, self._by_gram, self._grams
+        return other
+
+    def learn(self, synonyms: Mapping[str, Sequence[str]], meanings: WordMeanings | None) -> None:
+        """Take over what else tells which words are alike, in place of what did."""
+        self._synonyms, self._meanings = synonyms, meanings
+        self._kept = OrderedDict()
+
+    def add(self, word: str) -> int:
+        """Return the number of a folded word, which is made known if it is not."""
+        number = self._numbers.get(word)
+        if number is None:
+            number = self._numbers[word] = len(self.words)
+            self.words.append(word)
+            for stem in self._stem(word):
+                self._by_stem.setdefault(stem, array("L")).append(number)
+            grams = _grams(word)
+            self._grams.append(len(grams))
+            for gram in grams:
+                self._by_gram.setdefault(gram, array("L")).append(number)
+        return number
+
+    def number(self, word: str) -> int | None:
+        """Return the number of a known word, or None."""
+        return self._numbers.get(word)
+
+    def like(self, word: str) -> Mapping[int, float]:
+        """Return the known words that a folded word may stand for, by number, each with how surely (0..1)."""
+        kept = self._kept.get(word)
+        if kept is not None:
+            self._kept.move_to_end(word)
+            return kept
+        found = self._spelled(word)
+        if self._meanings is not None:
+            for number, cosine in self._meanings.near(word, MEANING):
+                found[number] = max(found.get(number, 0.0), cosine * MEANING_SURE)
+        for synonym in self._synonyms_of(word):
+            for stem in self._stem(synonym):
+                for number in self._by_stem.get(stem, ()):
+                    found[number] = max(found.get(number, 0.0), SYNONYM)
+        for stem in self._stem(word):
+            for number in self._by_stem.get(stem, ()):
+                found[number] = 1.0
+        own = self._numbers.get(word)
+        if own is not None:
+            found[own] = 1.0
+        self._kept[word] = found
+        if len(self._kept) > _KEPT:
+            self._kept.popitem(last=False)
+        return found
+
+    def _synonyms_of(self, word: str) -> Sequence[str]:
+        """Return what the operator says a word stands for, in whatever form it is said."""
+        return self._synonyms.get(word) or next(
+            (self._synonyms[stem[3:]] for stem in self._stem(word) if stem[3:] in self._synonyms), ()
+        )
+
+    def _spelled(self, word: str) -> dict[int, float]:
+        """Return the words that share most of their runs of letters with a word."""
+        grams = _grams(word)
+        shared: Counter[int] = Counter()
+        for gram in grams:
+            numbers = self._by_gram.get(gram, ())
+            if len(numbers) <= _COMMON:
+                shared.update(numbers)
+        found: dict[int, float] = {}
+        size = len(grams)
+        for number, count in shared.items():
+            other = self._grams[number]
+            least = min(size, other)
+            if 2 * count <= least:
+                continue
+            dice = 2 * count / (size + other)
+            part = count / least if least >= PART_GRAMS else 0.0
+            sure = dice * FORM_SURE if dice > DICE else 0.0
+            if part > CONTAINED:
+                sure = max(sure, part * PART_SURE)
+            if sure:
+                found[number] = sure
+        return found
+
+
+def _grams(word: str) -> set[str]:
+    padded = f" {word} "
+    return {padded[at : at + GRAM] for at in range(len(padded) - GRAM + 1)}

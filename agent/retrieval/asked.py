@@ -1,0 +1,125 @@
+"""What a question asks: its subject, in words, and what kind of thing would answer it.
+
+Strategy: question words say what an answer must hold ("how many": a number, "hur länge": a time, "what does it cost":
+money), and a statement that holds such a thing is a likelier answer than one that does not, whatever its words. The
+signs of each kind are the units, currencies and number words of the number rule, so nothing is listed twice.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final, Literal
+
+from agent.ports.search import Lang
+from agent.text.number_words import classify
+from agent.text.units import CODES, CURRENCIES, SIGNS, UNITS
+from agent.text.words import fold
+
+from .tables import subject_words
+
+WORDS_MAX = 24
+"""Words of a question that are looked for: the first ones; a longer question says little more."""
+
+_READ = 2000  # characters of a question that are read
+
+Kind = Literal["number", "money", "time"]
+
+_NUMBER: Final[dict[Lang, str]] = {
+    "en": r"how (?:many|much|long|often|soon|old|big|large|late|early|far|high|low|fast|deep|wide|heavy|tall|thick|few)"
+    r"|(?:what|which) (?:year|month|day|date|percentage|percent|share|size|number|age|price|cost|fee|rate|amount)"
+    r"|(?:what|which) limit"
+    r"|price|cost|costs|percentage|percent|when|minimum|maximum|limit|at most|at least",
+    "sv": r"hur (?:många|mycket|länge|ofta|snart|gammal|gammalt|stor|stort|stora|sent|tidigt|långt|lång|högt|hög|lågt"
+    r"|snabbt|djupt|djup|brett|bred|tung|tjockt|tjock|dyrt|dyr|varmt|tätt|nära|få)"
+    r"|(?:vad|vilket|vilken) (?:år|månad|dag|datum|procent|andel|storlek|nummer|ålder|pris|kostnad|avgift)"
+    r"|kostar|kosta|pris|priset|procent|andel|när|högst|minst|gräns|gränsen|max",
+}
+_MONEY: Final[dict[Lang, str]] = {
+    "en": r"costs?|prices?|pay|paid|charged?|fees?|money|spend|dollars?|euros?|salary|salaries|cheap|cheapest"
+    r"|expensive",
+    "sv": r"kostar?|kostnad(?:en)?|pris(?:et|er)?|betala(?:r)?|avgift(?:en|er)?|kronor|belopp(?:et)?"
+    r"|pengar|lön(?:en)?|dyrt?|billigt?|billigast",
+}
+_TIME: Final[dict[Lang, str]] = {
+    "en": r"how (?:long|often|soon|late|early|old)|when|what time|(?:what|which) (?:year|month|day|date)",
+    "sv": r"hur (?:länge|ofta|snart|sent|tidigt|gammal|gammalt)|när|vilken tid"
+    r"|(?:vad|vilket|vilken) (?:år|månad|dag|datum)",
+}
+_ASKS: Final = {
+    kind: {lang: re.compile(rf"\b(?:{cue})\b") for lang, cue in table.items()}
+    for kind, table in (("number", _NUMBER), ("money", _MONEY), ("time", _TIME))
+}
+
+_TIME_UNITS: Final = {
+    word
+    for word, unit in UNITS.items()
+    if len(word) > 1
+    and unit
+    in ("second", "minute", "hour", "day", "night", "week", "month", "quarter-year", "year", "workday")
+}
+_CURRENCY_WORDS: Final = {*CURRENCIES, *(code.lower() for code in CODES)}
+_SIGN: Final = re.compile("[" + re.escape("".join(SIGNS)) + "]")
+_TOKEN: Final = re.compile(r"[^\W\d_]+|\d+")
+_CLOCK: Final = re.compile(r"\b\d{1,2}[:.]\d{2}\b|\b\d{1,2} ?(?:am|pm)\b|\b(?:19|20)\d{2}\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question, read. words: folded, those that carry its subject. kind: of thing that would answer it, or None."""
+
+    words: tuple[str, ...]
+    kind: Kind | None
+
+
+def asked(question: str, lang: Lang) -> Asked:
+    """Read a question; the work is bounded whatever its length."""
+    text = fold(question[:_READ])
+    subject = list(dict.fromkeys(subject_words(text, lang)))
+    kind: Kind | None = None
+    if _ASKS["number"][lang].search(text):
+        kind = "number"
+        if _ASKS["money"][lang].search(text):
+            kind = "money"
+        elif _ASKS["time"][lang].search(text):
+            kind = "time"
+    return Asked(tuple(subject[:WORDS_MAX]), kind)
+
+
+def holds(said: str) -> frozenset[Kind]:
+    """Return which kinds of thing a statement holds, as a reader would see at a glance."""
+    folded = fold(said)
+    found: set[Kind] = set()
+    numbered = False
+    money = _SIGN.search(folded) is not None
+    time = _CLOCK.search(folded) is not None
+    for match in _TOKEN.finditer(folded):
+        token = match.group()
+        if token[0].isdigit() or _counts(token):
+            numbered = True
+        elif numbered and token in _TIME_UNITS:
+            time = True
+        elif numbered and token in _CURRENCY_WORDS:
+            money = True
+    if numbered:
+        found.add("number")
+        if money:
+            found.add("money")
+        if time:
+            found.add("time")
+    return frozenset(found)
+
+
+@lru_cache(maxsize=50_000)
+def _counts(word: str) -> bool:
+    """Return whether a word is a number of its own; the article "one" is not."""
+    read = classify(word) if len(word) > 2 else None
+    return read is not None and word not in (
+        "one",
+        "ett",
+        "first",
+        "second",
+        "third",
+        "första",
+        "andra",
+        "tredje",
+    )

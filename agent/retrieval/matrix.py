@@ -1,0 +1,94 @@
+"""Vectors of sections, files and words, and which of them are near. Imported only where there is an embedder: numpy.
+
+Strategy: brute force over one matrix, which is exact: a product of 25,000 sections with a question takes some 3 ms. A
+file is where its sections are together, the mean of their vectors.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from agent.ports.embed import WordVectors
+
+Matrix = npt.NDArray[np.float32]
+
+SPAN = 1000
+"""Sections over which nearness is spread: the best is 1, this one and all after it 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """How near sections are to a question: by number. cosine: as it is. near, file: 0..1 beside the best one."""
+
+    cosine: Sequence[float]
+    near: Sequence[float]
+    file: Sequence[float]
+
+
+class Sections:
+    """The vectors of an index's sections, in the order of their numbers. files: the number of each one's file."""
+
+    def __init__(self, rows: Sequence[Matrix], files: Sequence[int]) -> None:
+        matrix = self._matrix = np.stack(rows) if rows else np.zeros((0, 0), dtype=np.float32)
+        self._file = np.asarray(files, dtype=np.int64)
+        means = np.zeros((int(self._file.max(initial=-1)) + 1, matrix.shape[1]), dtype=np.float32)
+        np.add.at(means, self._file, matrix)
+        self._means = means / np.maximum(np.linalg.norm(means, axis=1, keepdims=True), 1e-9)
+
+    def nearest(self, question: object, limit: int) -> Sequence[int]:
+        """Return the numbers of the `limit` nearest sections, in no order."""
+        if not len(self._matrix):
+            return ()
+        cosines = self._matrix @ np.asarray(question, dtype=np.float32)
+        return list(_top(cosines, limit).tolist())
+
+    def near(self, question: object, sections: Sequence[int]) -> Near:
+        """Return how near each of the sections is to a question."""
+        if not sections:
+            return Near((), (), ())
+        vector = np.asarray(question, dtype=np.float32)
+        cosines = self._matrix @ vector
+        files = self._means @ vector
+        at = np.asarray(sections, dtype=np.int64)
+        return Near(
+            list(cosines[at].tolist()),
+            list(_spread(cosines, cosines[at]).tolist()),
+            list(_spread(files, files[self._file[at]]).tolist()),
+        )
+
+
+def _top(scores: npt.NDArray[np.float32], limit: int) -> npt.NDArray[np.int64]:
+    if len(scores) <= limit:
+        return np.arange(len(scores))
+    return np.argpartition(-scores, limit)[:limit]
+
+
+def _spread(scores: npt.NDArray[np.float32], chosen: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    if not len(scores):
+        return chosen
+    best = float(scores.max())
+    least = float(scores[_top(scores, SPAN)].min()) if len(scores) > SPAN else float(scores.min())
+    spread: Matrix = np.clip((chosen - least) / max(best - least, 1e-9), 0.0, 1.0)
+    return spread
+
+
+NEAREST = 50
+"""Words that are near a word at most; one that means nothing is near thousands."""
+
+
+class Words:
+    """The vectors of the words that an index knows (implements `agent.retrieval.alike.WordMeanings`)."""
+
+    def __init__(self, vectors: WordVectors, known: Sequence[str]) -> None:
+        self._vectors = vectors
+        self._matrix = vectors.words(known)
+
+    def near(self, word: str, least: float) -> Sequence[tuple[int, float]]:
+        """Return the numbers of the NEAREST known words whose cosine with `word` is at least `least`, with it."""
+        cosines = self._matrix @ self._vectors.words([word])[0]
+        at = np.flatnonzero(cosines >= least)
+        if len(at) > NEAREST:
+            at = at[np.argpartition(-cosines[at], NEAREST)[:NEAREST]]
+        return list(zip(at.tolist(), cosines[at].tolist(), strict=True))

@@ -1,0 +1,121 @@
+"""The vectors of a knowledge base's sections and words, and of questions, from one embedder.
+
+Strategy: sections are embedded with their headings in the reader's thread, when an index is built; those of files that
+did not change keep their rows. A question's vector takes a static embedder 0.1 ms, which is not worth a thread. Where a
+served model fails, questions are searched for by their words alone, which is said once.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+from weakref import WeakKeyDictionary
+
+import structlog
+
+from agent.errors import EmbeddingFailed
+from agent.ports.embed import Embedder, Encoder, Role, Vectors, WordVectors
+from agent.ports.search import Lang, Passage
+
+from .alike import WordMeanings
+from .index import Index
+from .vectors import SectionVectors
+
+_log = structlog.get_logger("agent.retrieval")
+
+
+class Encode(Protocol):
+    """Embeds texts in a worker thread, as `agent.ports.embed.Encoder.encode` does."""
+
+    def __call__(self, texts: Sequence[str], role: Role, given_up: Callable[[], bool]) -> Vectors:
+        """Return one row a text."""
+        ...
+
+
+class Meaning:
+    """Makes vectors for one knowledge base after another.
+
+    embedder: of questions. encode: of sections. words: of single words, or None. matrix, meanings: make what ranking
+    and likeness look things up in, which is where numpy is. at_once: embeds questions on the event loop instead, which
+    only means of word vectors are quick enough for.
+
+    of_sentences: whether a model of sentences makes them.
+    """
+
+    def __init__(
+        self,
+        embedder: Embedder,
+        encode: Encode,
+        words: WordVectors | None,
+        matrix: Callable[[Sequence[Vectors], Sequence[int]], SectionVectors],
+        meanings: Callable[[WordVectors, Sequence[str]], WordMeanings],
+        at_once: Encoder | None = None,
+    ) -> None:
+        self.of_sentences = at_once is None
+        self._embedder = embedder
+        self._encode = encode
+        self._at_once = at_once
+        self._words = words
+        self._matrix = matrix
+        self._meanings = meanings
+        self._rows: WeakKeyDictionary[Passage, Vectors] = WeakKeyDictionary()
+        self._told: str | None = None  # why there are none, while that is so
+
+    def sections(self, index: Index, given_up: Callable[[], bool]) -> SectionVectors | None:
+        """Return the vectors of an index's sections; None when a served model gives none.
+
+        Blocks; raises `agent.errors.GivenUp` when told to.
+        """
+        living = [section for section in index.sections if section is not None]
+        new = [section.passage for section in living if section.passage not in self._rows]
+        texts = [text_of(each) for each in new]
+        try:
+            found = self._encode([*texts, ""], "passage", given_up)  # "" for the sections that are gone
+        except EmbeddingFailed as error:
+            self._say(error)
+            return None
+        if texts:
+            self._told = None
+        for passage, row in zip(new, found[:-1], strict=True):
+            self._rows[passage] = row
+        nothing = found[-1]
+        rows = [nothing if section is None else self._rows[section.passage] for section in index.sections]
+        return self._matrix(rows, [0 if section is None else section.file for section in index.sections])
+
+    def words(self, known: Sequence[str]) -> WordMeanings | None:
+        """Return the vectors of the words that an index knows, where there are any. Blocks."""
+        return None if self._words is None else self._meanings(self._words, known)
+
+    def at_once(self, text: str) -> "Vectors | None":
+        """Return the vector of a question, where that takes no thread; else None."""
+        if self._at_once is None:
+            return None
+        row: Vectors = self._at_once.encode([text], "question")[0]
+        return row
+
+    async def question(self, text: str, lang: Lang) -> "Vectors | None":
+        """Return the vector of a question; None when the model does not know its language, or a server gives none.
+
+        A cancel leaves nothing.
+        """
+        if self._embedder.langs is not None and lang not in self._embedder.langs:
+            return None
+        if self._at_once is not None:
+            return self.at_once(text)
+        try:
+            row: Vectors = (await self._embedder.embed([text], "question"))[0]
+        except EmbeddingFailed as error:
+            self._say(error)
+            return None
+        self._told = None
+        return row
+
+    def _say(self, error: EmbeddingFailed) -> None:
+        """Log that there are no vectors, once for each reason until there are some."""
+        if self._told != str(error):
+            self._told = str(error)
+            _log.warning("no vectors from the served model, questions find by words alone", why=str(error))
+
+
+def text_of(passage: Passage) -> str:
+    """Return what a section says, its headings first."""
+    said = "\n".join([snippet.said for snippet in passage.snippets])
+    return f"{' > '.join(passage.headings)}\n{said}"

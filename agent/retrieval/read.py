@@ -1,0 +1,43 @@
+"""From a file's bytes to its sections, within the bounds of one file."""
+
+from agent.config import FILE_LINES
+from agent.documents import Document, Unreadable, read
+from agent.ports.search import Passage
+
+from .effort import Effort, TooMuch
+from .load import Skipped, Source
+from .sections import sections
+
+
+def document_of(source: Source, effort: Effort | None = None) -> Document | Skipped:
+    """Return a file as blocks of plain text, or why it is left out: it cannot be read, or is over a bound.
+
+    Raises `agent.errors.GivenUp` when `effort` was given up. Looks at the time only within `Effort.one_file`.
+    """
+    effort = effort or Effort()
+
+    def given_up() -> bool:
+        effort.look()
+        return False
+
+    try:
+        document = read(source.file, source.data, given_up)
+    except (TooMuch, Unreadable) as reason:
+        return Skipped(source.file, str(reason))
+    if len(document.lines) > FILE_LINES:
+        return Skipped(source.file, f"has more than {FILE_LINES} lines; split it")
+    return document
+
+
+def passages_of(source: Source, effort: Effort | None = None) -> tuple[Passage, ...] | Skipped:
+    """Return the sections of a file, in its order, or why it is left out.
+
+    Raises `agent.errors.GivenUp` when `effort` was given up.
+    """
+    effort = effort or Effort()
+    try:
+        with effort.one_file():
+            document = document_of(source, effort)
+            return document if isinstance(document, Skipped) else sections(document, effort)
+    except TooMuch as bound:
+        return Skipped(source.file, str(bound))

@@ -1,0 +1,47 @@
+"""What vectors tell of sections: the port between ranking, which imports no numpy, and `matrix`, which does."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+
+class Near(Protocol):
+    """How near sections are to a question. cosine: as it is. near, file: 0..1 beside the best section and file."""
+
+    @property
+    def cosine(self) -> Sequence[float]:
+        """Return the cosine of each with the question."""
+        ...
+
+    @property
+    def near(self) -> Sequence[float]:
+        """Return it spread to 0..1 over all sections."""
+        ...
+
+    @property
+    def file(self) -> Sequence[float]:
+        """Return the same for the mean of its file's sections."""
+        ...
+
+
+class SectionVectors(Protocol):
+    """Tells how near the meaning of a question is to that of sections."""
+
+    def nearest(self, question: object, limit: int) -> Sequence[int]:
+        """Return the numbers of the `limit` nearest sections, in no order."""
+        ...
+
+    def near(self, question: object, sections: Sequence[int]) -> Near | None:
+        """Return how near each of the sections is to a question; None when nothing is known."""
+        ...
+
+
+class NoVectors:
+    """Knows nothing (implements `SectionVectors`)."""
+
+    def nearest(self, question: object, limit: int) -> Sequence[int]:
+        """Return none."""
+        return ()
+
+    def near(self, question: object, sections: Sequence[int]) -> Near | None:
+        """Return None."""
+        return None

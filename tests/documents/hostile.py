@@ -1,0 +1,168 @@
+"""Texts that make careless readers slow: each is made for a length in bytes."""
+
+from collections.abc import Callable
+
+Make = Callable[[int], str]
+
+
+def again(unit: str) -> Make:
+    """Return a maker that repeats a unit."""
+    return lambda length: unit * (length // len(unit.encode()) + 1)
+
+
+def of(make: Make, length: int) -> bytes:
+    """Return a text of a length."""
+    return make(length).encode()[:length]
+
+
+CASES: dict[str, Make] = {
+    "rows": lambda n: "| a | b |\n|---|---|\n" + "| some words | *99* kr |\n" * (n // 24),
+    "narrow rows": lambda n: "|a|b|\n|-|-|\n" + "|a|b|\n" * (n // 6),
+    "wide rows": lambda n: "|a" * (n // 8) + "\n" + "|-" * (n // 8) + "\n" + ("|b" * (n // 8) + "\n") * 2,
+    "nested items": lambda n: "".join("  " * (i % 50) + "- a\n" for i in range(n // 54)),
+    "deep items": lambda n: "".join("  " * i + "- a\n" for i in range(int(n**0.5))),
+    "ticks": lambda n: " ".join("`" * (i % 300 + 1) for i in range(n // 150)),
+    "waves": lambda n: "".join("~" * i + "\n" for i in range(3, int((2 * n) ** 0.5))),
+    "!!! nested": lambda n: "".join("    " * (i % 40) + '!!! note "x"\n' for i in range(n // 90)),
+    "---": lambda n: "---\n" + "a: b\n" * (n // 5),
+    "<a ": lambda n: "<a" + " " * n,
+    "<f>": lambda n: "".join(f"<f{i}> " for i in range(n // 8)),
+    "<td>": lambda n: "<table>" + "<tr><td>x" * (n // 9) + "</table>",
+    "rowspan": lambda n: "<table><tr>" + "<td rowspan=9999>x" * 150 + "<tr><td>x" * (n // 9) + "</table>",
+    "rowspan 2": again("<table><tr><td rowspan=9999 colspan=999>x<tr><td>y</table>\n"),
+    "<S>": lambda n: "".join(" " * (i % 30) + "<S>\n" for i in range(n // 19)),
+    "> > >": lambda n: (">" * 2000 + " a\n") * (n // 2000 + 1),
+    **{
+        unit.strip() or repr(unit): again(unit)
+        for unit in (
+            "- a\n",
+            "1. a thing\n",
+            ">",
+            "- ",
+            "- - - - - - a\n",
+            "*",
+            "**a ",
+            "_a_",
+            "***a** b* ",
+            "a*",
+            "[",
+            "![",
+            "[a](",
+            "[a][",
+            '[a](b "',
+            "]",
+            "[]",
+            "[ a ] [ b ",
+            "`[a](`",
+            "<",
+            "<a <",
+            '<a b="',
+            "<a b='\"",
+            '<a "<a" ',
+            "<!--",
+            "<![CDATA[",
+            "<?",
+            "<div>",
+            "</div>",
+            "<b>",
+            "<Foo>\n",
+            '<Foo title="x y">\n',
+            "<table>",
+            "<ul><li>",
+            "<ul><li>a\n",
+            "<ul><b><li></li>",
+            "<script>",
+            "<h2>",
+            "<details><summary>x</summary>",
+            "<foo> ",
+            "<http://a>",
+            "<Steps>\n  a\n</Steps>\n",
+            "{",
+            "{}",
+            "{{ ",
+            "{% ",
+            "{/*",
+            "{`",
+            "{{ a }}",
+            "{.a",
+            "{#a",
+            "<a b={",
+            "`",
+            "`a",
+            "```\n",
+            "|",
+            "|\n",
+            "&",
+            "&amp;",
+            "&#x41;",
+            "\\",
+            "!",
+            "~",
+            "# ",
+            "# a\n",
+            "a\n===\n",
+            "a\n---\n",
+            "(",
+            "x",
+            "\n",
+            " ",
+            "\t",
+            "a b c\n\n",
+            "[a]: u\n",
+            "[^1]: a\n\n",
+            "[^1]",
+            ":::\n",
+            ":::note x\n",
+            '!!! note "x"\n    a\n',
+            "> [!NOTE]\n> a\n\n",
+            "import {\n\n",
+            'import a from "b"\n',
+            "export const a = {\n",
+            "data:a;",
+            "QUJD",
+            "**Q?**\n\na\n\n",
+            "**Q**\n\n",
+            "    <div>\n",
+            "---\n",
+            "-\ta\n\n\tb\n",
+        )
+    },
+    "items": again("- an item of a list with words\n"),
+    "paragraphs": again("A paragraph of some words.\n\n"),
+    "one line": again("word and word, "),
+    "one paragraph": again("words of a line\n"),
+    "*a_": again("*a _b "),
+    "<a b": again("<a b "),
+    "> quotes": again("> > > > > a\n"),
+}
+
+RST_CASES: dict[str, Make] = {
+    "grid": lambda n: "+--+--+\n" + "|a |b |\n+--+--+\n" * (n // 16),
+    "simple": lambda n: "== ==\nA  B\n== ==\n" + "1  2\n" * (n // 5) + "== ==\n",
+    "list-table": lambda n: (
+        ".. list-table::\n   :header-rows: 1\n\n   * - A\n     - B\n" + "   * - a\n     - b\n" * (n // 20)
+    ),
+    "csv-table": lambda n: ".. csv-table::\n   :header: A,B\n\n" + "   a,b\n" * (n // 7),
+    "sections": lambda n: "".join(f"A{i}\n----------\n\nb\n\n" for i in range(n // 22)),
+    "unknown": lambda n: "".join(f".. d{i}:: a\n\n   b\n\n" for i in range(n // 22)),
+    "targets": lambda n: "".join(f".. _t{i}: u\n" for i in range(n // 12)),
+    "substitutions": lambda n: "".join(f".. |s{i}| replace:: x\n" for i in range(n // 24)) + "|s1| ",
+    **{
+        unit.strip(): again(unit)
+        for unit in (
+            "``a ",
+            "|a ",
+            "a_ ",
+            "[1]_ ",
+            ":r:`a` ",
+            "_`a ",
+            ".. note:: a\n\n   b\n\n",
+            ".. [1] a\n",
+            ":a: b\n",
+            "a\n  b\n",
+            "-a  b\n",
+            "| a\n",
+            "a::\n\n  b\n\n",
+        )
+    },
+}

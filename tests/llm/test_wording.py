@@ -1,0 +1,174 @@
+"""What an answer without a model quotes, in which order, and that no number is made by putting quotes together."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.grounding.verify import verify
+from agent.llm.wording import (
+    BARE_LEAD,
+    LEAD,
+    NOTHING,
+    OTHER_LANGUAGE,
+    QUOTE_CHARS,
+    SECTIONS,
+    chosen,
+    compose,
+)
+from agent.ports.search import Hit, Lang, Passage, Snippet
+from agent.text.numbers import tokens
+
+
+def section(
+    *said: str | tuple[str, str], headings: tuple[str, ...] = ("Plans",), lang: Lang = "en"
+) -> list[Hit]:
+    """Return hits on the statements of a section, in their order; (kind, words) for one that is no paragraph."""
+    told = [("paragraph", each) if isinstance(each, str) else each for each in said]
+    snippets = tuple(
+        Snippet("kb/a.md", f"**{words}**", line, line, words, kind, headings=headings)
+        for line, (kind, words) in enumerate(told, 1)
+    )
+    passage = Passage("kb/a.md", headings, lang, snippets)
+    return [Hit(snippet, passage, 0.9) for snippet in snippets]
+
+
+# --- what is quoted
+
+
+def test_the_best_is_quoted_however_long() -> None:
+    """More than QUOTE_CHARS are quoted of the best statement only; what is too long is passed over."""
+    long = section("word " * 400)[0]
+    assert chosen([long, *section("Short.")]) == [long]
+    first, middle, last = section("a" * 400, "b" * 400, "c" * 300)
+    assert chosen([first, middle, last]) == [first, last]
+    assert QUOTE_CHARS == 700
+
+
+def test_statements_of_three_sections_are_quoted() -> None:
+    """One of a fourth is not; another of the first three is."""
+    sections = [section(f"Statement {name} one.", f"Statement {name} two.") for name in "abcd"]
+    best = [hits[0] for hits in sections]
+    assert chosen([*best, sections[1][1]]) == [*best[:SECTIONS], sections[1][1]]
+
+
+def test_nothing_is_quoted_twice() -> None:
+    """Of two statements with the same words, in one section or in two, the better one is quoted."""
+    one, again = section("It costs 5 kr.", "it costs **5** kr")
+    (other,) = section("It costs 5 kr!", headings=("Prices",))
+    (another,) = section("It costs 6 kr.", headings=("Fees",))
+    assert chosen([one, again, other, another]) == [one, another]
+
+
+def test_nothing_to_quote_is_said_without_a_number() -> None:
+    """In the language of the question."""
+    assert chosen([]) == []
+    assert [compose([], "en"), compose([], "sv")] == [NOTHING["en"], NOTHING["sv"]]
+    assert not tokens(NOTHING["en"] + NOTHING["sv"])
+
+
+# --- how it is put
+
+
+def test_statements_stand_in_the_order_of_their_page() -> None:
+    """The best section comes first; within a section the page's order counts, not the rank."""
+    one, two, three = section("First.", "Second.", "Third.")
+    (other,) = section("Best.", headings=("Top",))
+    assert compose([other, three, one], "en") == "From “Top”:\nBest.\n\nFrom “Plans”:\nFirst. Third."
+    assert compose([two, other], "en").startswith("From “Plans”:\nSecond.")
+
+
+def test_rows_and_items_have_lines_of_their_own() -> None:
+    """Sentences run on; a sentence after a list is a paragraph of its own, and so is code."""
+    hits = section(
+        "There are two.", ("row", "Basic; Price: 149 kr"), ("item", "Standard."), "Both last.", "Really.",
+        ("code", "run it\nnow"), "Done.",
+    )  # fmt: skip
+    assert compose(hits, "en") == (
+        "From “Plans”:\nThere are two.\n- Basic; Price: 149 kr\n- Standard.\n\nBoth last. Really."
+        "\n\nrun it\nnow\n\nDone."
+    )
+
+
+def test_a_statement_without_plain_words_is_quoted_as_it_stands() -> None:
+    """A retriever need not tell what its snippets say."""
+    snippet = Snippet("kb/a.md", "It is *5 kr*.", 1, 1)
+    assert compose([Hit(snippet, Passage("kb/a.md", (), "en", (snippet,)), 0.9)], "sv").endswith(
+        "It is *5 kr*."
+    )
+
+
+@pytest.mark.parametrize(
+    ("headings", "lead"),
+    [
+        (("Page", "Prices", "Plans"), "From “Prices › Plans”:"),
+        (("Page", "Plans"), "From “Page › Plans”:"),
+        (("Page", "Prices 2025", "Plans"), "From “Page › Plans”:"),
+        (("Page", "Plan B", "Step two"), "From “Page › Plan B”:"),
+        (("Prices 2025",), BARE_LEAD["en"]),
+        ((), BARE_LEAD["en"]),
+    ],
+)
+def test_the_lead_names_two_headings_without_numbers(headings: tuple[str, ...], lead: str) -> None:
+    """The innermost ones; what is added to quotes holds no number."""
+    assert compose(section("It is free.", headings=headings), "en") == f"{lead}\nIt is free."
+
+
+def test_what_is_in_another_language_is_said() -> None:
+    """Before the quotes and in the question's language, when nothing of them is in it."""
+    swedish, english = section("Den är fri.", lang="sv"), section("It is free.", headings=("Fees",))
+    assert (
+        compose(swedish, "en")
+        == f"{OTHER_LANGUAGE['en']}\n\n{LEAD['en'].format(section='Plans')}\nDen är fri."
+    )
+    assert compose(english, "sv").startswith(OTHER_LANGUAGE["sv"])
+    assert compose([*swedish, *english], "en").startswith("From “Plans”:")
+
+
+# --- what must not happen
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (("row", "Open: 10.00-14.00"), "Dagen före stänger vi tidigare."),
+        ("It is at most 14", "Days are counted from delivery."),
+        ("We close on the 18.", "December is the month after."),
+        ("It costs 2", "000 or more is paid for others."),
+        (("code", "limit = 5"), ("code", "kr = 6")),
+        ("It holds 3", ("item", "4 days")),
+        (("item", "4"), ("item", "kr 5")),
+    ],
+)
+def test_no_number_goes_on_in_the_next_statement(
+    before: str | tuple[str, str], after: str | tuple[str, str]
+) -> None:
+    """Whatever follows a number, its answer is verified on the statements that it quotes."""
+    hits = section(before, after)
+    assert verify(compose(hits, "en"), hits).refused == ()
+
+
+WORDS = st.sampled_from(
+    ["5", "14", "2,5", "000", "kr", "Days", "dagar", "%", "-", "–", "and", "och", "of", "Till", "18.", "May", "maj",
+     "12:30", "ends.", "at", "fem", "twenty", "two", "x", "1 000", "EUR", "halv", "hundra", "3-5", "Plan"]
+)  # fmt: skip
+STATEMENTS = st.tuples(
+    st.sampled_from(["paragraph", "item", "row", "code"]),
+    st.lists(WORDS, min_size=1, max_size=4).map(" ".join),
+)
+
+
+@given(st.lists(STATEMENTS, min_size=1, max_size=4))
+def test_quotes_of_anything_stand(said: list[tuple[str, str]]) -> None:
+    """Numbers, units and small words in any order: what is quoted says no number that its snippets do not."""
+    hits = [
+        Hit(
+            Snippet("kb/a.md", hit.snippet.said, at, at, hit.snippet.said, hit.snippet.kind), hit.passage, 0.9
+        )
+        for at, hit in enumerate(section(*said), 1)
+    ]
+    passage = Passage("kb/a.md", ("Plans",), "en", tuple(hit.snippet for hit in hits))
+    quoted = [Hit(hit.snippet, passage, 0.9) for hit in hits]
+    draft = compose(quoted, "en")
+    alone = [verify(compose([each], "en"), [each]).refused for each in quoted]
+    if not any(alone):
+        assert verify(draft, quoted).refused == (), draft

@@ -1,0 +1,18 @@
+"""Tests of retrieval, and how they read a text."""
+
+from agent.ports.search import Passage, Snippet
+from agent.retrieval.effort import Effort
+from agent.retrieval.load import Skipped, Source
+from agent.retrieval.read import passages_of
+
+
+def sections(text: str, file: str = "kb/a.md", effort: Effort | None = None) -> tuple[Passage, ...]:
+    """Return the sections of a file that can be read."""
+    read = passages_of(Source.of(file, text), effort)
+    assert not isinstance(read, Skipped), read.reason
+    return read
+
+
+def statements(text: str, file: str = "kb/a.md", effort: Effort | None = None) -> list[Snippet]:
+    """Return the statements of a file that can be read."""
+    return [snippet for section in sections(text, file, effort) for snippet in section.snippets]

@@ -1,0 +1,147 @@
+"""Which known words a word may stand for: its forms, its parts, its misspellings, its synonyms, what means the same."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from agent.retrieval import alike as module
+from agent.retrieval.alike import MEANING, MEANING_SURE, SYNONYM, Alike
+from agent.retrieval.stems import LANGS, stem
+
+TEXT = (
+    "standard plan price customer delivered subscription students discounts plans paketet rabatter studenter månader "
+    "kundtjänst leveranstiden öppettider utomhuskamera warranty telephone"
+)
+WORDS = TEXT.split()
+
+
+def stems(word: str) -> Sequence[str]:
+    """Return the stems of a word in both languages."""
+    return [f"{lang} {stem(lang, word)}" for lang in LANGS]
+
+
+@pytest.fixture
+def alike() -> Alike:
+    """Some words of both languages."""
+    made = Alike(stems)
+    for word in WORDS:
+        made.add(word)
+    return made
+
+
+def like(alike: Alike, word: str) -> dict[str, float]:
+    """Return what a word is like, by word."""
+    return {alike.words[number]: sure for number, sure in alike.like(word).items()}
+
+
+@pytest.mark.parametrize(
+    ("word", "known"),
+    [
+        ("price", "price"),
+        ("prices", "price"),
+        ("customers", "customer"),
+        ("customer's", "customer"),
+        ("delivering", "delivered"),
+        ("paket", "paketet"),
+        ("rabatt", "rabatter"),
+    ],
+)
+def test_a_word_stands_fully_for_itself_and_its_forms(alike: Alike, word: str, known: str) -> None:
+    """In either language."""
+    assert like(alike, word)[known] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("word", "known"),
+    [
+        ("stanard", "standard"),
+        ("subscripton", "subscription"),
+        ("custommer", "customer"),
+        ("sommarrabatter", "rabatter"),
+        ("utomhuskameran", "utomhuskamera"),
+        ("kamera", "utomhuskamera"),
+        ("leveranstid", "leveranstiden"),
+        ("kundtjänster", "kundtjänst"),
+    ],
+)
+def test_a_part_or_a_misspelling_is_less_sure(alike: Alike, word: str, known: str) -> None:
+    """They share most of their runs of letters."""
+    assert 0.4 < like(alike, word)[known] <= 1.0
+    if word not in ("utomhuskameran", "leveranstid", "kundtjänster"):
+        assert like(alike, word)[known] < 1.0
+
+
+@pytest.mark.parametrize("word", ["mongolia", "qwerty", "x" * 300, "", "zz", "ice", "1234"])
+def test_another_word_is_like_nothing(alike: Alike, word: str) -> None:
+    """Nor is one that only shares a few letters."""
+    assert like(alike, word) == {}
+
+
+def test_synonyms_stand_for_each_other_almost_fully(alike: Alike) -> None:
+    """Whatever forms the question, the file and the documents use; a form of the word itself is surer."""
+    alike.learn({"guarantee": ("warranty",), "tariff": ("prices", "unheard")}, None)
+    assert like(alike, "guarantee")["warranty"] == SYNONYM
+    assert like(alike, "tariffs")["price"] == SYNONYM
+    assert like(alike, "tariff")["price"] == SYNONYM
+    assert like(alike, "prices")["price"] == 1.0
+
+
+class Meanings:
+    """Tells that two words mean nearly the same."""
+
+    def __init__(self, alike: Alike) -> None:
+        self.known = alike
+        self.asked: list[str] = []
+
+    def near(self, word: str, least: float) -> Sequence[tuple[int, float]]:
+        """Return the one pair there is."""
+        self.asked.append(word)
+        number = self.known.number("telephone")
+        assert number is not None
+        return [(number, 0.8)] if word in ("mobile", "telephone") and least == MEANING else []
+
+
+def test_what_means_nearly_the_same_is_like_it(alike: Alike) -> None:
+    """As surely as the meanings are near, and never surer than the word itself."""
+    alike.learn({}, Meanings(alike))
+    assert like(alike, "mobile") == {"telephone": 0.8 * MEANING_SURE}
+    assert like(alike, "telephone")["telephone"] == 1.0
+
+
+def test_what_a_word_is_like_is_kept_until_more_is_learned(
+    alike: Alike, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A bounded number of words."""
+    monkeypatch.setattr(module, "_KEPT", 2)
+    meanings = Meanings(alike)
+    alike.learn({}, meanings)
+    for word in ("mobile", "mobile", "price", "mobile", "plan", "price"):
+        alike.like(word)
+    assert meanings.asked == ["mobile", "price", "plan", "price"]
+    alike.learn({"mobile": ("plan",)}, None)
+    assert set(like(alike, "mobile")) == {"plan", "plans"}
+
+
+def test_a_copy_learns_by_itself(alike: Alike) -> None:
+    """Words are shared; what else tells of likeness is not."""
+    alike.learn({"fee": ("price",)}, None)
+    other = alike.copy()
+    other.learn({"fee": ("plan",)}, None)
+    assert set(like(alike, "fee")) == {"price"}
+    assert set(like(other, "fee")) == {"plan", "plans"}
+
+
+def test_common_runs_of_letters_are_not_looked_up(alike: Alike, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What stands in very many words tells little and costs much."""
+    assert "standard" in like(alike, "stanard")
+    monkeypatch.setattr(module, "_COMMON", 0)
+    alike.learn({}, None)
+    assert like(alike, "stanard") == {}
+    assert like(alike, "prices") == {"price": 1.0}
+
+
+def test_each_word_has_one_number(alike: Alike) -> None:
+    """Also when it is added again; an unknown one has none."""
+    assert alike.add("price") == alike.number("price") == WORDS.index("price")
+    assert alike.number("unheard") is None
+    assert alike.words == WORDS

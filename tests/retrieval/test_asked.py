@@ -1,0 +1,74 @@
+"""What a question asks: its subject, and the kind of thing that would answer it."""
+
+from time import thread_time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.ports.search import Lang
+from agent.retrieval.asked import WORDS_MAX, Kind, asked, holds
+
+
+@pytest.mark.parametrize(
+    ("question", "lang", "words", "kind"),
+    [
+        ("What does the Standard plan cost?", "en", ["standard", "plan", "cost"], "money"),
+        ("how much is premium", "en", ["premium"], "number"),
+        ("How long is the return period?", "en", ["return", "period"], "time"),
+        ("When do you open", "en", ["open"], "time"),
+        ("How many sensors can I have?", "en", ["sensors"], "number"),
+        ("Which year was it founded", "en", ["year", "founded"], "time"),
+        ("Where is the shop?", "en", ["shop"], None),
+        ("Vad kostar paketen?", "sv", ["kostar", "paketen"], "money"),
+        ("Hur länge gäller garantin?", "sv", ["garantin"], "time"),
+        ("När öppnar ni på lördag?", "sv", ["öppnar", "lördag"], "time"),
+        ("hur många sensorer", "sv", ["sensorer"], "number"),
+        ("Var ligger butiken", "sv", ["butiken"], None),
+        ("price price PRICE", "en", ["price"], "money"),
+        ("", "en", [], None),
+    ],
+)
+def test_a_question_is_read(question: str, lang: Lang, words: list[str], kind: Kind | None) -> None:
+    """Its words once each, folded, in order; question words say what kind of thing is wanted."""
+    read = asked(question, lang)
+    assert list(read.words) == words
+    assert read.kind == kind
+
+
+@pytest.mark.parametrize(
+    ("said", "kinds"),
+    [
+        ("It costs 299 kr.", {"number", "money"}),
+        ("It costs $5.", {"number", "money"}),
+        ("Within 30 days.", {"number", "time"}),
+        ("Within thirty days.", {"number", "time"}),
+        ("tolv månader", {"number", "time"}),
+        ("Opens at 08:00.", {"number", "time"}),
+        ("Founded in 1998.", {"number", "time"}),
+        ("Up to 12 sensors.", {"number"}),
+        ("One of the first days.", set()),
+        ("It costs kronor and takes days.", set()),
+        ("Nothing of that.", set()),
+        ("", set()),
+    ],
+)
+def test_a_statement_holds_kinds_of_things(said: str, kinds: set[Kind]) -> None:
+    """Money and time are numbers too; their words alone are neither."""
+    assert holds(said) == kinds
+
+
+@given(st.text(max_size=100), st.sampled_from(["en", "sv"]))
+def test_any_text_can_be_asked(question: str, lang: Lang) -> None:
+    """What it takes is bounded."""
+    read = asked(question * 30, lang)
+    assert len(read.words) == len(set(read.words)) <= WORDS_MAX
+    assert isinstance(holds(question), frozenset)
+
+
+def test_a_huge_question_is_read_in_part() -> None:
+    """Its beginning says what it is about."""
+    began = thread_time()
+    read = asked("zebra " + " ".join(f"word{n}" for n in range(200_000)), "en")
+    assert thread_time() - began < 0.2
+    assert (read.words[0], len(read.words)) == ("zebra", WORDS_MAX)

@@ -1,0 +1,246 @@
+"""Vectors of a knowledge base: made once for each section, and done without where a served model fails."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+import structlog
+import trio
+import trio.testing
+from structlog.testing import capture_logs
+
+from agent.config import READ_AGAIN_FIRST, READ_AGAIN_MOST
+from agent.errors import EmbeddingFailed, GivenUp
+from agent.ports.embed import Role, Vectors
+from agent.ports.work import RunSync
+from agent.retrieval.effort import Effort
+from agent.retrieval.folder import Folder, Update
+from agent.retrieval.live import LiveKnowledge
+from agent.retrieval.load import Source
+from agent.retrieval.matrix import Sections, Words
+from agent.retrieval.meaning import Meaning, text_of
+from agent.retrieval.search import KnowledgeBase
+
+from . import sections
+from .test_live import Hints
+
+ANIMALS = {"zebra": 0, "pony": 0, "okapi": 1, "giraffe": 1, "gnu": 2}
+"""Words that mean the same have one direction."""
+
+
+class Served:
+    """A served model (implements `agent.ports.embed.Embedder`, and what encodes in a thread).
+
+    Attributes:
+        asked: every text and its role, in order.
+        fails: what each further call ends with.
+    """
+
+    name, dimension, langs = "served:animals", 4, None
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, Role]] = []
+        self.fails: EmbeddingFailed | None = None
+
+    def encode(
+        self, texts: Sequence[str], role: Role = "passage", given_up: Callable[[], bool] = lambda: False
+    ) -> Vectors:
+        """Return one row a text."""
+        given_up()
+        self.asked += [(text, role) for text in texts if text]
+        if self.fails is not None and any(texts):
+            raise self.fails
+        rows = np.zeros((len(texts), 4), np.float32)
+        for row, text in zip(rows, texts, strict=True):
+            for animal, direction in ANIMALS.items():
+                row[direction] += animal in text.lower()
+        rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
+        return rows
+
+    async def embed(self, texts: Sequence[str], role: Role = "passage") -> Vectors:
+        """Return one row a text."""
+        return self.encode(texts, role)
+
+
+@pytest.fixture
+def served() -> Served:
+    """A served model."""
+    return Served()
+
+
+@pytest.fixture
+def meaning(served: Served) -> Meaning:
+    """The vectors of a served model, without those of words."""
+    return Meaning(served, served.encode, None, Sections, Words)
+
+
+@pytest.fixture
+def kb(tmp_path: Path) -> Path:
+    """A folder with two files."""
+    (tmp_path / "a.md").write_text("# A\n\nA zebra lives here.\n\n# B\n\nAn okapi lives there.\n")
+    (tmp_path / "b.md").write_text("A gnu.")
+    return tmp_path
+
+
+@contextmanager
+def warned() -> Iterator[list[str]]:
+    """Collect the events of what is warned of."""
+    events: list[str] = []
+    with capture_logs() as entries:
+        yield events
+    events += [entry["event"] for entry in entries if entry["log_level"] == "warning"]
+    structlog.reset_defaults()
+
+
+def must(update: Update | None) -> KnowledgeBase:
+    """Return the snapshot of an update that there is."""
+    assert update is not None
+    return update.knowledge
+
+
+async def best(knowledge: KnowledgeBase, question: str) -> str:
+    """Return the best statement for a question, however sure, "" where nothing matches."""
+    hits = knowledge.find(question, "en", 1, 0, await knowledge.vector(question, "en"))
+    return hits[0].snippet.said if hits else ""
+
+
+async def test_what_means_the_same_is_found(kb: Path, meaning: Meaning, served: Served) -> None:
+    """Though no word of it is in the documents; a section is embedded with its headings."""
+    knowledge = must(Folder(kb, meaning=meaning).update())
+    assert knowledge.embedded
+    assert await best(knowledge, "a pony?") == "A zebra lives here."
+    assert await best(knowledge, "giraffe") == "An okapi lives there."
+    assert served.asked == [
+        ("A\nA zebra lives here.", "passage"),
+        ("B\nAn okapi lives there.", "passage"),
+        ("\nA gnu.", "passage"),
+        ("a pony?", "question"),
+        ("giraffe", "question"),
+    ]
+
+
+def test_the_text_of_a_section_is_what_it_says_below_its_headings() -> None:
+    """In plain words."""
+    (section,) = sections("# A\n\n## *B*\n\nIt **is**.\n\n- so\n")
+    assert text_of(section) == "A > B\nIt is.\nso"
+
+
+@pytest.mark.parametrize("small", [0, 500])
+async def test_rows_of_unchanged_sections_are_not_embedded_again(
+    kb: Path, meaning: Meaning, served: Served, small: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether the index is built from the last one or anew; each section keeps its own row."""
+    monkeypatch.setattr("agent.retrieval.folder._SMALL", small)
+    monkeypatch.setattr("agent.retrieval.folder._GONE_SHARE", 1000)
+    reader = Folder(kb, meaning=meaning)
+    first = must(reader.update())
+    served.asked.clear()
+    (kb / "b.md").write_text("A gnu and a zebra.")
+    (kb / "c.md").write_text("Nothing.")
+    second = must(reader.update())
+    assert served.asked == [("\nA gnu and a zebra.", "passage"), ("\nNothing.", "passage")]
+    (kb / "a.md").unlink()
+    third = must(reader.update())
+    assert len(served.asked) == 2
+    assert [await best(each, "giraffe") for each in (first, second)] == ["An okapi lives there."] * 2
+    assert await best(third, "pony") == "A gnu and a zebra."
+
+
+@pytest.mark.usefixtures("autojump_clock")
+async def test_a_question_that_gets_no_vector_is_looked_for_by_its_words(
+    kb: Path, meaning: Meaning, served: Served
+) -> None:
+    """Which is said once, until there are vectors again."""
+    knowledge = must(Folder(kb, meaning=meaning).update())
+    served.fails = EmbeddingFailed("busy", "later")
+    with warned() as events:
+        for _ in range(3):
+            assert await knowledge.search("zebra lives", "en", 5) == knowledge.find("zebra lives", "en", 5)
+        assert await meaning.question("pony", "en") is None
+        served.fails = None
+        assert await meaning.question("pony", "en") is not None
+        served.fails = EmbeddingFailed("busy", "later")
+        assert await meaning.question("pony", "en") is None
+    assert len(events) == 2
+
+
+async def test_sections_without_vectors_are_found_by_their_words(
+    kb: Path, meaning: Meaning, served: Served
+) -> None:
+    """A snapshot there is, and it is worth another look, which is quiet until there are vectors."""
+    served.fails = EmbeddingFailed("unreachable", "away")
+    reader = Folder(kb, meaning=meaning)
+    with warned() as events:
+        words = must(reader.update())
+        assert not words.embedded
+        assert reader.again
+        assert reader.update() is None
+    assert len(events) == 1
+    assert [hit.snippet.said for hit in await words.search("where does the zebra live", "en", 1)] == [
+        "A zebra lives here."
+    ]
+    (kb / "b.md").write_text("A gnat.")
+    assert not must(reader.update()).embedded
+    served.fails = None
+    knowledge = must(reader.update())
+    assert knowledge.embedded
+    assert not reader.again
+    assert reader.update() is None
+    assert await best(knowledge, "giraffe") == "An okapi lives there."
+
+
+async def test_a_live_knowledge_base_gets_its_vectors_when_the_model_is_back(
+    kb: Path, meaning: Meaning, served: Served, inline: RunSync, autojump_clock: trio.testing.MockClock
+) -> None:
+    """It begins without them, and loses them for the time that a changed file cannot be embedded."""
+    served.fails = EmbeddingFailed("unreachable", "away")
+    live = await LiveKnowledge.open(kb, inline, meaning=meaning)
+    hints = Hints()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(live.keep, hints)
+        await trio.sleep(3 * READ_AGAIN_MOST)
+        assert not live.now.embedded
+        served.fails = None
+        await trio.sleep(READ_AGAIN_MOST + 1)
+        assert live.now.embedded
+        served.fails = EmbeddingFailed("busy", "later")
+        (kb / "b.md").write_text("A quagga.")
+        await hints.tell()
+        assert not live.now.embedded
+        assert live.now.find("quagga", "en", 1, 0)
+        served.fails = None
+        await trio.sleep(READ_AGAIN_FIRST + 1)
+        assert live.now.embedded
+        nursery.cancel_scope.cancel()
+
+
+def test_embedding_is_given_up_like_reading(kb: Path, meaning: Meaning, served: Served) -> None:
+    """The encoder asks, and what was read is read again."""
+    effort = Effort()
+    reader = Folder(kb, lambda snippet: effort.give_up() if "gnu" in snippet.text else None, meaning)
+    with pytest.raises(GivenUp):
+        reader.update((), effort)
+    assert served.asked == []
+    assert must(reader.update()).embedded
+
+
+@pytest.mark.parametrize("text", ["# Only\n\n## headings\n", ""])
+async def test_a_knowledge_base_without_sections_has_no_vectors_to_look_at(
+    tmp_path: Path, meaning: Meaning, text: str
+) -> None:
+    """It finds nothing, and breaks nothing."""
+    (tmp_path / "a.md").write_text(text)
+    knowledge = must(Folder(tmp_path, meaning=meaning).update())
+    assert await knowledge.search("zebra", "en", 5) == ()
+    assert await KnowledgeBase.build([], meaning=meaning).search("zebra", "en", 5) == ()
+
+
+async def test_the_vectors_of_a_static_model_are_those_of_words_too(static: Meaning) -> None:
+    """A word that stands in no document is known by its meaning."""
+    sources = [Source.of("kb/a.md", "# Cars\n\nThe automobile is red.\n\n# Food\n\nThe soup is hot.")]
+    with_meaning, without = KnowledgeBase.build(sources, meaning=static), KnowledgeBase.build(sources)
+    assert (await best(with_meaning, "car colour")) == "The automobile is red."
+    assert (await best(with_meaning, "vehicle")) == "The automobile is red."
+    assert without.find("vehicle", "en", 1, 0) == ()

@@ -1,0 +1,139 @@
+"""What speaks for a section and its statements: coverage by rarity, headings and leads, kinds, marks."""
+
+import pytest
+
+from agent.retrieval.asked import Asked, asked
+from agent.retrieval.index import Index
+from agent.retrieval.signals import Question, Single, Whole
+
+from . import sections
+
+TEXT = """# Prices
+
+## Zebra
+
+The zebra costs 299 kr.
+
+The zebra is striped. What does it cost?
+
+Sizes:
+
+- small
+- of 3 metres
+
+```
+zebra = 5
+```
+
+## Okapi
+
+The okapi is free.
+"""
+
+
+@pytest.fixture(scope="module")
+def index() -> Index:
+    """Two sections."""
+    return Index(sections(TEXT))
+
+
+def look(index: Index, question: str, number: int = 0) -> tuple[Whole, list[Single]]:
+    """Return the signals of one section."""
+    section = index.sections[number]
+    assert section is not None
+    return Question(asked(question, "en"), index).look(section)
+
+
+def test_what_says_all_of_it_covers_it(index: Index) -> None:
+    """By its own words, or together with those above it."""
+    whole, singles = look(index, "striped zebra")
+    assert whole.coverage == whole.best == pytest.approx(1)
+    assert [round(each.own, 2) for each in singles][1] == 1
+    assert singles[1].all == pytest.approx(1)
+    assert 0 < singles[0].own < 1
+    assert singles[3].own == 0 < singles[3].all
+
+
+def test_what_is_above_counts_for_what_is_below(index: Index) -> None:
+    """Headings for every statement, a lead for those that hang under it."""
+    _, singles = look(index, "zebra sizes")
+    said = [snippet.said for section in index.sections if section for snippet in section.passage.snippets]
+    small, free = said.index("small"), said.index("The zebra costs 299 kr.")
+    assert singles[small].own == 0
+    assert singles[small].all == pytest.approx(1)
+    assert singles[free].all < 1
+
+
+def test_statements_can_cover_together_what_none_does_alone(index: Index) -> None:
+    """Then the section covers more than the best of its statements."""
+    whole, singles = look(index, "striped small metres")
+    assert whole.coverage == pytest.approx(1)
+    assert whole.best < 1
+    assert whole.best == max(each.all for each in singles)
+
+
+def test_a_rare_word_tells_more_than_a_common_one(index: Index) -> None:
+    """The heading that all sections have says little."""
+    rare, common = (look(index, "striped prices", number)[0].coverage for number in (0, 1))
+    assert rare == pytest.approx(1)
+    assert 0 < common < 0.5
+
+
+def test_a_word_that_nothing_stands_for_is_missing(index: Index) -> None:
+    """It covers nothing, and the question is unknown by as much as it tells."""
+    known, partly, none = (
+        Question(asked(question, "en"), index) for question in ("zebra", "zebra volcano", "volcano")
+    )
+    assert known.unknown == 0
+    assert 0.5 < partly.unknown < 1
+    assert none.unknown == pytest.approx(1)
+    assert look(index, "zebra volcano")[0].coverage == pytest.approx(1 - partly.unknown)
+
+
+def test_a_word_that_is_like_another_counts_by_how_much() -> None:
+    """A misspelling covers less than the word."""
+    index = Index(sections("# A\n\nThe subscription is here.\n\n# B\n\nNothing."))
+    exact, near = (look(index, question)[0].coverage for question in ("subscription", "subscripton"))
+    assert exact == pytest.approx(1)
+    assert 0.5 < near < 1
+
+
+@pytest.mark.parametrize(
+    ("question", "kinds"),
+    [
+        ("what does the zebra cost", {"The zebra costs 299 kr.": 1.0, "of 3 metres": 0.3}),
+        ("how many zebras", {"The zebra costs 299 kr.": 1.0, "of 3 metres": 1.0}),
+        ("how long does a zebra live", {}),
+        ("where is the zebra", {}),
+    ],
+)
+def test_what_holds_the_kind_of_thing_asked_for(index: Index, question: str, kinds: dict[str, float]) -> None:
+    """A bare number is money in part; where no kind is asked for, none is held."""
+    whole, singles = look(index, question)
+    section = index.sections[0]
+    assert section is not None
+    held = {
+        snippet.said: single.kind
+        for snippet, single in zip(section.passage.snippets, singles, strict=True)
+        if single.kind
+    }
+    assert held == kinds
+    assert whole.kind == max(kinds.values(), default=0)
+
+
+def test_marks_are_told(index: Index) -> None:
+    """Of what leads to something, asks, or is code."""
+    _, singles = look(index, "zebra")
+    assert [(each.leads, each.asks, each.code) for each in singles] == [
+        (0, 0, 0), (0, 0, 0), (0, 1, 0), (1, 0, 0), (0, 0, 0), (0, 0, 0), (0, 0, 1),
+    ]  # fmt: skip
+
+
+def test_a_question_without_words_covers_nothing(index: Index) -> None:
+    """And breaks nothing."""
+    question = Question(Asked((), None), index)
+    section = index.sections[0]
+    assert section is not None
+    whole, singles = question.look(section)
+    assert (whole.coverage, whole.best, question.unknown) == (0, 0, 0)
+    assert {each.all for each in singles} == {0}
