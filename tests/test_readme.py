@@ -16,7 +16,7 @@ def test_every_arrow_of_the_diagram_is_a_row_of_the_table() -> None:
     """The short diagram leaves rows out, and invents none."""
     rows = {(row.source.value, (row.target or row.source).value, row.trigger.value) for row in TABLE.rows}
     arrows = re.findall(r"^    (\w+) --> (\w+): (\w+)$", TEXT, re.MULTILINE)
-    assert len(arrows) > 15
+    assert len(arrows) > 12
     assert set(arrows) <= rows
 
 
@@ -41,7 +41,7 @@ def test_every_file_it_points_to_is_there() -> None:
 @pytest.mark.parametrize(
     "command",
     [
-        "python3 -m venv .venv && .venv/bin/pip install -q . && .venv/bin/agent serve",
+        "python3 -m venv .venv && .venv/bin/pip install -q '.[vectors]' && .venv/bin/agent serve",
         "python3 -m venv .venv && .venv/bin/pip install -q -e '.[test]' && .venv/bin/pytest",
     ],
 )

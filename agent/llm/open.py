@@ -1,4 +1,10 @@
-"""Names the model that the settings ask for."""
+"""Names the model that the settings ask for.
+
+To add one: write a class with `stream(prompt, evidence)`, an async generator of `Delta` (see `agent.ports.model`), that
+raises `ModelFailed` for what it cannot do, and name it here, the one place that may import its library late. A draft is
+never shown as it is, so a model needs no care of its own about numbers. tests/llm/ shows what is expected of one; httpx
+and what is built on it work under Trio as they are.
+"""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -11,6 +11,8 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
+from .misspelt import neighbours, parts
+
 GRAM = 3
 DICE = 0.55
 """Least share of runs of three letters that two words have in common, of both together, to be alike ..."""
@@ -21,6 +23,10 @@ PART_SURE, FORM_SURE, SYNONYM = 0.8, 0.95, 0.9
 MEANING = 0.4
 """Least cosine of two word vectors that counts."""
 MEANING_SURE = 0.9
+SURE = 0.85
+"""How surely a word must be stood for, so that nothing else is guessed, and ..."""
+GUESSED = 0.8
+"""... how surely what is guessed stands for it."""
 _KEPT = 4096  # words whose likenesses are kept
 _COMMON = 4000  # words that a run of letters may stand in and still be looked up
 
@@ -103,10 +109,21 @@ class Alike:
         own = self._numbers.get(word)
         if own is not None:
             found[own] = 1.0
+        if max(found.values(), default=0.0) < SURE:
+            self._guess(word, found)
         self._kept[word] = found
         if len(self._kept) > _KEPT:
             self._kept.popitem(last=False)
         return found
+
+    def _guess(self, word: str, found: dict[int, float]) -> None:
+        """Add what a word that is not known may be misspelt from, else put together from."""
+        meant = [number for each in neighbours(word) if (number := self._numbers.get(each)) is not None]
+        if not meant:
+            stems = {stem for part in parts(word) for stem in self._stem(part)}
+            meant = [number for stem in stems for number in self._by_stem.get(stem, ())]
+        for number in meant:
+            found[number] = max(found.get(number, 0.0), GUESSED)
 
     def _synonyms_of(self, word: str) -> Sequence[str]:
         """Return what the operator says a word stands for, in whatever form it is said."""

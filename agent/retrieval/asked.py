@@ -60,6 +60,9 @@ _TIME_UNITS: Final = {
 _CURRENCY_WORDS: Final = {*CURRENCIES, *(code.lower() for code in CODES)}
 _SIGN: Final = re.compile("[" + re.escape("".join(SIGNS)) + "]")
 _TOKEN: Final = re.compile(r"[^\W\d_]+|\d+")
+_COUNTING: Final = frozenset(
+    ("cardinal", "quantity", "fraction", "factor", "symbol")
+)  # sorts of number words
 _CLOCK: Final = re.compile(r"\b\d{1,2}[:.]\d{2}\b|\b\d{1,2} ?(?:am|pm)\b|\b(?:19|20)\d{2}\b")
 
 
@@ -111,15 +114,6 @@ def holds(said: str) -> frozenset[Kind]:
 
 @lru_cache(maxsize=50_000)
 def _counts(word: str) -> bool:
-    """Return whether a word is a number of its own; the article "one" is not."""
+    """Return whether a word is a number of its own; an article, a place in a row and "some" are none."""
     read = classify(word) if len(word) > 2 else None
-    return read is not None and word not in (
-        "one",
-        "ett",
-        "first",
-        "second",
-        "third",
-        "första",
-        "andra",
-        "tredje",
-    )
+    return read is not None and read.sort in _COUNTING

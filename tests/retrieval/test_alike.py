@@ -133,11 +133,24 @@ def test_a_copy_learns_by_itself(alike: Alike) -> None:
 
 def test_common_runs_of_letters_are_not_looked_up(alike: Alike, monkeypatch: pytest.MonkeyPatch) -> None:
     """What stands in very many words tells little and costs much."""
-    assert "standard" in like(alike, "stanard")
+    assert "standard" in like(alike, "standardise")
     monkeypatch.setattr(module, "_COMMON", 0)
+    monkeypatch.setattr(module, "parts", lambda word: ())
     alike.learn({}, None)
-    assert like(alike, "stanard") == {}
+    assert like(alike, "standardise") == {}
     assert like(alike, "prices") == {"price": 1.0}
+
+
+@pytest.mark.parametrize("word", ["pirce", "prise", "pryce"])
+def test_a_letter_that_is_wrong_is_seen_through(alike: Alike, word: str) -> None:
+    """One letter wrong, or two swapped."""
+    assert like(alike, word)["price"] >= module.GUESSED
+
+
+def test_an_unknown_compound_stands_for_its_parts(alike: Alike) -> None:
+    """With a joining s, too; a word that is known, or misspelt, is not taken apart."""
+    assert like(alike, "standardspriset").get("standard", 0) >= module.GUESSED
+    assert like(alike, "price") == {"price": 1.0}
 
 
 def test_each_word_has_one_number(alike: Alike) -> None:

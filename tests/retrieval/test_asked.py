@@ -47,6 +47,8 @@ def test_a_question_is_read(question: str, lang: Lang, words: list[str], kind: K
         ("Opens at 08:00.", {"number", "time"}),
         ("Founded in 1998.", {"number", "time"}),
         ("Up to 12 sensors.", {"number"}),
+        ("It costs many kronor, some say.", set()),
+        ("The first one is free of charge.", set()),
         ("One of the first days.", set()),
         ("It costs kronor and takes days.", set()),
         ("Nothing of that.", set()),
