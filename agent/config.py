@@ -81,6 +81,10 @@ EVIDENCE_CHARACTERS = (
 )
 
 # --- vectors
+EMBED_AT_ONCE = (
+    32  # sections that a model of sentences embeds in one look at the knowledge base: about a second
+)
+EMBED_BREAK = 0.05  # seconds between two such looks
 EMBED_TEXT_MAX = 8_000  # characters of one text that are embedded
 EMBED_WORDS_KEPT = 50_000  # words whose tokens are remembered, some 250 bytes each
 SERVED_BATCH = 32  # texts in one request to a served model

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from agent.config import EMBED_AT_ONCE
 from agent.ports.search import Passage, Snippet
 
 from .effort import Effort
@@ -82,6 +83,11 @@ class Folder:
         left_out = (file.again for file in self._files.values())
         return self._by_words or any(each.passing for each in self._trouble) or any(left_out)
 
+    @property
+    def unfinished(self) -> bool:
+        """Whether the last look left sections to be embedded, which the next one goes on with."""
+        return self._meaning is not None and self._meaning.unfinished
+
     def anew(self) -> "Folder":
         """Return another reader, which begins from what this one knew of the files, and shares no index with it."""
         other = Folder(self._path, self._prepare, self._meaning)
@@ -114,7 +120,9 @@ class Folder:
             gone = {before[path].name for path in changed if path in before}
             new = [file for path, file in after.items() if path in changed]
             index = self._build(after, new, gone, effort)
-        knowledge = knowledge_of(index, synonyms, self._meaning, effort, trouble + _all_skipped(after))
+        knowledge = knowledge_of(
+            index, synonyms, self._meaning, effort, trouble + _all_skipped(after), EMBED_AT_ONCE
+        )
         self._files, self._index, self._synonyms, self._trouble = after, index, synonyms, trouble
         self._by_words = self._meaning is not None and not knowledge.embedded
         if not fresh and self._by_words:

@@ -4,7 +4,7 @@ Strategy: a snapshot is never changed. When the folder may have changed, a worke
 next snapshot (`folder`); then one assignment on the event loop makes it the present one. A turn takes the present
 snapshot when it begins and keeps it. What is left out has one line in the log; when nothing usable is left, or the
 folder is gone, the last snapshot stays. What could not be read this time is tried again, soon at first, until it is
-read or is gone.
+read or is gone. A model of sentences embeds what is new in many short looks, so that a change is not kept waiting.
 
 A reader that is cancelled is given up: its thread ends at its next look (`effort`), what it had read so far is lost,
 and the next reader begins from what was known before it.
@@ -18,7 +18,7 @@ from typing import TypeVar
 import structlog
 import trio
 
-from agent.config import GIVE_UP_TIMEOUT, READ_AGAIN_FIRST, READ_AGAIN_MOST
+from agent.config import EMBED_BREAK, GIVE_UP_TIMEOUT, READ_AGAIN_FIRST, READ_AGAIN_MOST
 from agent.errors import UsageError
 from agent.ports.work import RunSync
 
@@ -89,7 +89,7 @@ class LiveKnowledge:
             await self._unread.wait()
             wait = READ_AGAIN_FIRST
             while self._unread.is_set():
-                await trio.sleep(wait)
+                await trio.sleep(EMBED_BREAK if self._reader.unfinished else wait)
                 wait = min(2 * wait, READ_AGAIN_MOST)
                 await self._look(())
 

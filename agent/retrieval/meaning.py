@@ -1,8 +1,9 @@
 """The vectors of a knowledge base's sections and words, and of questions, from one embedder.
 
 Strategy: sections are embedded with their headings in the reader's thread, when an index is built; those of files that
-did not change keep their rows. A question's vector takes a static embedder 0.1 ms, which is not worth a thread. Where a
-served model fails, questions are searched for by their words alone, which is said once.
+did not change keep their rows. A model of sentences takes minutes for a large knowledge base: until all are there,
+questions are searched for by their words. A question's vector takes a static embedder 0.1 ms, which is not worth a
+thread. Where a served model fails, questions are searched for by their words alone, which is said once.
 """
 
 from collections.abc import Callable, Sequence
@@ -37,7 +38,7 @@ class Meaning:
     and likeness look things up in, which is where numpy is. at_once: embeds questions on the event loop instead, which
     only means of word vectors are quick enough for.
 
-    of_sentences: whether a model of sentences makes them.
+    of_sentences: whether a model of sentences makes them. unfinished: whether it has more to do than it did last time.
     """
 
     def __init__(
@@ -50,6 +51,7 @@ class Meaning:
         at_once: Encoder | None = None,
     ) -> None:
         self.of_sentences = at_once is None
+        self.unfinished = False
         self._embedder = embedder
         self._encode = encode
         self._at_once = at_once
@@ -59,23 +61,32 @@ class Meaning:
         self._rows: WeakKeyDictionary[Passage, Vectors] = WeakKeyDictionary()
         self._told: str | None = None  # why there are none, while that is so
 
-    def sections(self, index: Index, given_up: Callable[[], bool]) -> SectionVectors | None:
-        """Return the vectors of an index's sections; None when a served model gives none.
+    def sections(
+        self, index: Index, given_up: Callable[[], bool], most: int | None = None
+    ) -> SectionVectors | None:
+        """Return the vectors of an index's sections; None when a served model gives none, or not all are there yet.
 
-        Blocks; raises `agent.errors.GivenUp` when told to.
+        most: how many a model of sentences makes, so that nobody waits for it long; what it made is kept for the next
+        call, and `unfinished` tells that there is more. Blocks; raises `agent.errors.GivenUp` when told to.
         """
         living = [section for section in index.sections if section is not None]
         new = [section.passage for section in living if section.passage not in self._rows]
+        self.unfinished = self.of_sentences and most is not None and len(new) > most
+        if self.unfinished:
+            new = new[:most]
         texts = [text_of(each) for each in new]
         try:
             found = self._encode([*texts, ""], "passage", given_up)  # "" for the sections that are gone
         except EmbeddingFailed as error:
+            self.unfinished = False
             self._say(error)
             return None
         if texts:
             self._told = None
         for passage, row in zip(new, found[:-1], strict=True):
             self._rows[passage] = row
+        if self.unfinished:
+            return None
         nothing = found[-1]
         rows = [nothing if section is None else self._rows[section.passage] for section in index.sections]
         return self._matrix(rows, [0 if section is None else section.file for section in index.sections])

@@ -148,9 +148,11 @@ def knowledge_of(
     meaning: Meaning | None,
     effort: Effort,
     skipped: Sequence[Skipped] = (),
+    most: int | None = None,
 ) -> KnowledgeBase:
-    """Return a snapshot over an index, without vectors where a served model gives none.
+    """Return a snapshot over an index, without vectors where a served model gives none, or not all are made yet.
 
+    most: sections that a model of sentences embeds; None is all of them.
     Blocks; raises `agent.errors.GivenUp` when `effort` was given up. What the index knows of likeness is changed, so
     `synonyms` must be those of every snapshot over it.
     """
@@ -159,7 +161,7 @@ def knowledge_of(
         effort.look()
         return False
 
-    sections = None if meaning is None else meaning.sections(index, given_up)
+    sections = None if meaning is None else meaning.sections(index, given_up, most)
     vectors = None if meaning is None or sections is None else _Vectors(sections, meaning)
     index.alike.learn(synonyms.of, None if meaning is None else meaning.words(index.alike.words))
     return KnowledgeBase(index, skipped, vectors)

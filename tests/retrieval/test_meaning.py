@@ -11,7 +11,7 @@ import trio
 import trio.testing
 from structlog.testing import capture_logs
 
-from agent.config import READ_AGAIN_FIRST, READ_AGAIN_MOST
+from agent.config import EMBED_BREAK, READ_AGAIN_FIRST, READ_AGAIN_MOST
 from agent.errors import EmbeddingFailed, GivenUp
 from agent.ports.embed import Role, Vectors
 from agent.ports.work import RunSync
@@ -22,6 +22,7 @@ from agent.retrieval.load import Source
 from agent.retrieval.matrix import Sections, Words
 from agent.retrieval.meaning import Meaning, text_of
 from agent.retrieval.search import KnowledgeBase
+from agent.testing.network import inline
 
 from . import sections
 from .test_live import Hints
@@ -146,6 +147,32 @@ async def test_rows_of_unchanged_sections_are_not_embedded_again(
     assert len(served.asked) == 2
     assert [await best(each, "giraffe") for each in (first, second)] == ["An okapi lives there."] * 2
     assert await best(third, "pony") == "A gnu and a zebra."
+
+
+async def test_a_slow_model_keeps_no_change_waiting(
+    kb: Path,
+    meaning: Meaning,
+    served: Served,
+    monkeypatch: pytest.MonkeyPatch,
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """It embeds a few sections a look; until all are there questions find by words, and a change comes between."""
+    monkeypatch.setattr("agent.retrieval.folder.EMBED_AT_ONCE", 2)
+    for number in range(5):
+        (kb / f"{number}.md").write_text(f"A llama, the {number}th of its kind.")
+    hints = Hints()
+    live = await LiveKnowledge.open(kb, inline, meaning=meaning)
+    assert (live.now.embedded, len(served.asked)) == (False, 2)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(live.keep, hints)
+        (kb / "b.md").write_text("A gnu and a zebra.")
+        await hints.tell(kb / "b.md")
+        assert await best(live.now, "zebra gnu") == "A gnu and a zebra."
+        await trio.sleep(READ_AGAIN_FIRST + 5 * EMBED_BREAK)
+        assert live.now.embedded
+        assert len(set(served.asked)) == len(served.asked)
+        assert await best(live.now, "pony") in ("A zebra lives here.", "A gnu and a zebra.")
+        nursery.cancel_scope.cancel()
 
 
 @pytest.mark.usefixtures("autojump_clock")
