@@ -19,8 +19,6 @@ import trio
 
 from .actions.open import open_executor
 from .actions.runner import Runner
-from .answering.brain import GroundedBrain
-from .answering.present import PresentBrain
 from .config import (
     ACTION_TIMEOUT,
     CLOSE_TIMEOUT,
@@ -30,11 +28,9 @@ from .config import (
     VISITORS,
     Settings,
 )
-from .embedding.open import open_meaning
 from .errors import UsageError
 from .fsm import mermaid
-from .grounding.verify import read_ahead
-from .llm.open import open_model
+from .knowledge import Knowledge
 from .ports.action import Executor
 from .ports.brain import Brain
 from .ports.clock import Clock
@@ -43,7 +39,6 @@ from .ports.model import ChatModel
 from .ports.observe import Observer
 from .ports.work import RunSync
 from .protocol import asyncapi
-from .retrieval.live import LiveKnowledge
 from .retrieval.search import KnowledgeBase
 from .retrieval.watch import Watch, watching
 from .server.addresses import Addresses
@@ -160,7 +155,7 @@ class App:
         self._adapters = adapters or Adapters()
         self._gate = Gate()
         self._edge: Edge | None = None
-        self._live: LiveKnowledge | None = None
+        self._knowledge = None if self._adapters.brain is not None else self._know()
         self._drain = trio.Event()
         self._all = trio.CancelScope()
         self._streams: set[trio.CancelScope] = set()  # of connections that other tasks serve
@@ -170,8 +165,10 @@ class App:
     ) -> None:
         """Serve until drained or stopped. Started, with itself, once it accepts connections.
 
-        listen: False serves no socket, only what `serve_stream` is given.
-        Raises UsageError when the data folder, the knowledge base, a model or the port cannot be used. Cancelled
+        The documents are read from then on, and questions wait for that (`ready`).
+        listen: False serves no socket, only what `serve_stream` is given, and reads them first.
+        Raises UsageError when the data folder, the knowledge base, a model or the port cannot be used; of documents
+        that cannot be read, in an ExceptionGroup. Cancelled
         (or `stop`), every session and turn ends at once; a running action is recorded within RECORD_TIMEOUT, and
         the ledger closes within LEDGER_CLOSE_TIMEOUT. What a deadline leaves undone is said in the log.
         """
@@ -179,14 +176,29 @@ class App:
             await self._run(ledger, listen, task_status)
 
     async def _run(self, ledger: Ledger, listen: bool, task_status: "trio.TaskStatus[App]") -> None:
-        make_parts = await self._open(ledger)
+        make_parts = self._open(ledger)
+        if not listen:  # nobody can see how far it is
+            await self._read()
         listeners = await self._bind() if listen else []
+        try:
+            await self._run_with(make_parts, listeners, listen, task_status)
+        finally:
+            for each in listeners:
+                each.socket.close()
+
+    async def _run_with(
+        self,
+        make_parts: Callable[[trio.Nursery], Parts],
+        listeners: list[trio.SocketListener],
+        listen: bool,
+        task_status: "trio.TaskStatus[App]",
+    ) -> None:
         with self._all:
             async with trio.open_nursery() as actions:
                 parts = make_parts(actions)
                 async with trio.open_nursery() as timers:
                     timers.start_soon(self.registry.keep_time)
-                    timers.start_soon(self._keep_knowledge)
+                    timers.start_soon(self._keep_knowledge, listen)
                     if self._adapters.watch_loop is not None:
                         timers.start_soon(self._adapters.watch_loop, self.metrics)
                     await self._serve(parts, listeners, task_status)
@@ -198,6 +210,34 @@ class App:
                 if late.cancelled_caught:
                     self._say_what_is_open("actions given up")
                 actions.cancel_scope.cancel()
+
+    def _know(self) -> Knowledge:
+        chosen = self._adapters
+        # The system watches the folder in a thread of its own.
+        watch = chosen.watch or (None if chosen.run_sync else watching)
+        run_sync = chosen.run_sync or Threads()
+        return Knowledge(self.settings, chosen.knowledge, chosen.model, run_sync, watch)
+
+    async def ready(self) -> None:
+        """Wait until the documents are read, so that nobody waits for them."""
+        if self._knowledge is not None:
+            await self._knowledge.wait_read()
+
+    @property
+    def unread(self) -> str:
+        """What is still to be read, as a sentence; "" when nothing is."""
+        return self._knowledge.unread if self._knowledge is not None else ""
+
+    async def _read(self) -> None:
+        if self._knowledge is not None:
+            await self._knowledge.read()
+
+    async def _keep_knowledge(self, listen: bool) -> None:
+        """Read the documents, unless that was done before anybody listened, and take over what changes."""
+        if listen:
+            await self._read()
+        if self._knowledge is not None:
+            await self._knowledge.keep()
 
     async def serve_stream(self, stream: trio.abc.Stream, peer: str | None = None) -> None:
         """Serve one connection over any stream while `run` runs; returns when it has ended and is closed.
@@ -286,44 +326,21 @@ class App:
         run_sync, clock = chosen.run_sync or Threads(1), chosen.clock or WallClock()
         return opened_ledger(self.settings, run_sync, clock, self.metrics, self._note_ledger)
 
-    async def _open(self, ledger: Ledger) -> Callable[[trio.Nursery], Parts]:
+    def _open(self, ledger: Ledger) -> Callable[[trio.Nursery], Parts]:
         """Open every other adapter; return what makes the sessions' parts once there is a nursery for actions."""
         chosen, settings = self._adapters, self.settings
         clock = chosen.clock or WallClock()
         executor = chosen.executor or open_executor(settings)
-        brain = chosen.brain or await self._brain()
+        if self._knowledge is not None:
+            self._knowledge.check()
+        brain = chosen.brain or (self._knowledge.brain if self._knowledge else None)
+        assert brain is not None
 
         def parts(actions: trio.Nursery) -> Parts:
             self.runner = Runner(actions, ledger, executor, clock, self.metrics)
             return Parts(settings, brain, self.runner, self.registry, clock, self.metrics, chosen.new_id)
 
         return parts
-
-    async def _brain(self) -> Brain:
-        chosen, settings = self._adapters, self.settings
-        knowledge = chosen.knowledge
-        if knowledge is None:
-            ahead = partial(read_ahead, binding=settings.binding)
-            run_sync = chosen.run_sync or Threads()
-            meaning = await open_meaning(settings.vectors, settings.vectors_url, run_sync)
-            self._live = await LiveKnowledge.open(settings.kb, run_sync, ahead, meaning)
-            knowledge = self._live.now
-        for skipped in knowledge.skipped:
-            _log.warning("file left out of the knowledge base", file=skipped.file, why=skipped.reason)
-        texts = tuple(snippet.text for passage in knowledge.passages for snippet in passage.snippets)
-        model = chosen.model or open_model(settings, texts)
-
-        def brain() -> Brain:
-            present = self._live.now if self._live else knowledge
-            return GroundedBrain(present, model, settings)
-
-        return PresentBrain(brain) if self._live else brain()
-
-    async def _keep_knowledge(self) -> None:
-        """Take over what changes in the folder of the knowledge base."""
-        watch = self._adapters.watch or (None if self._adapters.run_sync else watching)
-        if self._live and watch:
-            await self._live.keep(watch)
 
     def _make_edge(self, parts: Parts) -> Edge:
         async def handler(connection: Connection) -> None:
@@ -334,7 +351,7 @@ class App:
             asyncapi.document(),
             mermaid(TABLE),
             self.metrics.text,
-            lambda: self._gate.unready,
+            lambda: self._gate.unready or self.unread,
             admission.shows_token,
         )
         return Edge(

@@ -114,6 +114,9 @@ def _signals_ignored() -> Iterator[None]:
             signal.signal(number, handler)
 
 
+_SHOW_AFTER, _SHOW_EVERY = 1.0, 0.2  # seconds of reading, until it is shown, and between two times
+
+
 class _Life:
     """One server of this process: from its start to its end, and what is said of both."""
 
@@ -133,12 +136,29 @@ class _Life:
 
     async def run(self, scope: trio.CancelScope) -> None:
         """Run the server until it has drained, and say where it is once it listens."""
-        async with trio.open_nursery() as nursery:
-            await nursery.start(self._server.run)
-            set_aside()
-            self._started()
+        async with trio.open_nursery() as around:
+            async with trio.open_nursery() as nursery:
+                await nursery.start(self._server.run)
+                self._started()
+                around.start_soon(self._say_when_ready)
+            around.cancel_scope.cancel()
         self._end = "stopped" if self._stopped else "drained"
         scope.cancel()
+
+    async def _say_when_ready(self) -> None:
+        """Show how far the reading is, where somebody looks at a terminal; then leave all of it out of collections."""
+        shown = sys.stderr.isatty()
+        with trio.move_on_after(_SHOW_AFTER):
+            await self._server.ready()
+        while self._server.unread:
+            if shown:
+                sys.stderr.write(f"\r{self._server.unread} ")
+                sys.stderr.flush()
+            with trio.move_on_after(_SHOW_EVERY):
+                await self._server.ready()
+        if shown:
+            sys.stderr.write("\r\x1b[K")
+        set_aside()
 
     async def heed(self, signals: AsyncIterable[int], scope: trio.CancelScope) -> None:
         """The first signal drains, the second ends it now; one that comes before the server listens ends it too."""

@@ -32,6 +32,10 @@ Prepare = Callable[[Snippet], object]
 """Reads a snippet ahead, where blocking is allowed."""
 
 
+Progress = Callable[[int, int], object]
+"""Is told how many files have been read, and how many there are; in the reader's thread."""
+
+
 @dataclass(frozen=True, slots=True)
 class _File:
     """What is known of one file, or of a folder that could not be listed.
@@ -94,15 +98,18 @@ class Folder:
         other._files, other._synonyms, other._trouble = self._files, self._synonyms, self._trouble
         return other
 
-    def update(self, touched: Touched = (), effort: Effort | None = None) -> Update | None:
+    def update(
+        self, touched: Touched = (), effort: Effort | None = None, progress: Progress | None = None
+    ) -> Update | None:
         """Look at every file; return a new snapshot, or None when nothing that counts has changed.
 
         touched: absolute paths to read even if they look the same (a second write within one tick of the clock).
+        progress: is told how far it is.
         Raises `agent.errors.UsageError` when the folder is not there or nothing in it can be used, and
         `agent.retrieval.effort.GivenUp` when `effort` was given up; what was known stays known.
         """
         effort = effort or Effort()
-        before, after = self._files, self._scan(frozenset(touched), effort)
+        before, after = self._files, self._scan(frozenset(touched), effort, progress)
         other = {path for path, file in after.items() if before.get(path) is not file}
         other |= before.keys() - after.keys()
         changed = {path for path in other if _said(before.get(path)) != _said(after.get(path))}
@@ -141,11 +148,14 @@ class Folder:
             return self._synonyms, tuple([replace(each, reason=each.reason + _KEPT) for each in trouble])
         return synonyms, trouble
 
-    def _scan(self, touched: Collection[str], effort: Effort) -> dict[str, _File]:
+    def _scan(self, touched: Collection[str], effort: Effort, progress: Progress | None) -> dict[str, _File]:
         """Return the files as they are now, those that look the same, or cannot be read now, as they were known."""
         found: dict[str, _File] = {}
-        for path in files(self._path):
+        paths = list(files(self._path))
+        for done, path in enumerate(paths):
             effort.look()
+            if progress is not None:
+                progress(done, len(paths))
             if isinstance(path, Skipped):
                 found.update(self._unlisted(path))
                 continue

@@ -23,7 +23,7 @@ from agent.errors import UsageError
 from agent.ports.work import RunSync
 
 from .effort import Effort
-from .folder import Folder, Prepare, Update
+from .folder import Folder, Prepare, Progress, Update
 from .meaning import Meaning
 from .search import KnowledgeBase
 from .tables import read_tables
@@ -58,10 +58,12 @@ class LiveKnowledge:
         run_sync: RunSync,
         prepare: Prepare | None = None,
         meaning: Meaning | None = None,
+        progress: Progress | None = None,
     ) -> "LiveKnowledge":
         """Read and index the documents below `folder`, off the event loop.
 
         prepare: is given each snippet that is read, now and later, in the reader's thread. meaning: makes vectors.
+        progress: is told there how far the first reading is.
         Raises `agent.errors.UsageError`, one line that names the folder, when there is no document in it.
         Cancelled, the reader is given up (see `_given`).
         """
@@ -69,7 +71,7 @@ class LiveKnowledge:
 
         def first(effort: Effort) -> Update | None:
             read_tables()
-            return reader.update((), effort)
+            return reader.update((), effort, progress)
 
         update = await _given(run_sync, first)
         assert update is not None, "there was nothing before"

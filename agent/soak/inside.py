@@ -152,6 +152,7 @@ async def _serve(
         app.metrics = stopwatch
         async with trio.open_nursery() as nursery:
             await nursery.start(app.run)
+            await app.ready()
             task_status.started((app, tasks()))
     over.set()
 

@@ -27,7 +27,11 @@ class Dated:
 async def test_a_turn_keeps_the_brain_it_began_with(autojump_clock: trio.testing.MockClock) -> None:
     """What is present later is for later turns."""
     present, said, events = ["old"], list[str](), list[TurnEvent]()
-    brain = PresentBrain(lambda: Dated(present[-1], said))
+
+    async def now() -> Dated:
+        return Dated(present[-1], said)
+
+    brain = PresentBrain(now)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(brain.answer, Question("1", "?", None, 0), events.append)
         await trio.sleep(0.5)

@@ -1,0 +1,109 @@
+"""What a server answers from: its documents, which are read while it listens already, and the brain over them.
+
+Strategy: what can be found wrong without reading them is found before the port opens. A question that comes while they
+are read waits for that, and can be cancelled meanwhile. Each turn answers from the snapshot that is present when it
+begins.
+"""
+
+from functools import partial
+
+import structlog
+import trio
+
+from .answering.brain import GroundedBrain
+from .answering.present import PresentBrain
+from .config import Settings
+from .embedding.open import choose, open_meaning
+from .errors import UsageError
+from .grounding.verify import read_ahead
+from .llm.open import open_model
+from .ports.brain import Brain
+from .ports.model import ChatModel
+from .ports.work import RunSync
+from .retrieval.live import LiveKnowledge
+from .retrieval.search import KnowledgeBase
+from .retrieval.watch import Watch
+
+_log = structlog.get_logger("agent.app")
+
+
+class Knowledge:
+    """The documents of one server, as they are now.
+
+    present: a snapshot that is never reloaded, in place of the folder in `settings`. model: in place of the setting's.
+    watch: tells of changes; None looks for none.
+
+    brain: answers from them, once they are read.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        present: KnowledgeBase | None,
+        model: ChatModel | None,
+        run_sync: RunSync,
+        watch: Watch | None,
+    ) -> None:
+        self.brain: Brain = PresentBrain(self._now)
+        self._settings = settings
+        self._present = present
+        self._model = model
+        self._run_sync = run_sync
+        self._watch = watch
+        self._live: LiveKnowledge | None = None
+        self._read = trio.Event()
+        self._files = (0, 0)  # that were read so far, and that there are
+
+    @property
+    def unread(self) -> str:
+        """What is still to be read, as a sentence; "" when nothing is."""
+        if self._read.is_set():
+            return ""
+        done, total = self._files
+        so_far = f": {done:,} of {total:,} files" if total else ""
+        return f"The documents are being read{so_far}."
+
+    def check(self) -> None:
+        """Raise UsageError for what can be told before anything is read. Blocks while a script is read."""
+        choose(self._settings.vectors, self._settings.vectors_url)
+        if self._model is None:
+            open_model(self._settings)
+        if self._present is None and not self._settings.kb.is_dir():
+            raise UsageError(
+                f"the knowledge base {self._settings.kb} does not exist; point to a folder of documents with --kb"
+            )
+
+    async def read(self) -> None:
+        """Read everything. Raises UsageError when nothing can be read; cancelled, the reader is given up."""
+        settings = self._settings
+        if self._present is None:
+            ahead = partial(read_ahead, binding=settings.binding)
+            meaning = await open_meaning(settings.vectors, settings.vectors_url, self._run_sync)
+            self._live = await LiveKnowledge.open(settings.kb, self._run_sync, ahead, meaning, self._note)
+            self._present = self._live.now
+        for skipped in self._present.skipped:
+            _log.warning("file left out of the knowledge base", file=skipped.file, why=skipped.reason)
+        if self._model is None:
+            texts = tuple(snippet.text for passage in self._present.passages for snippet in passage.snippets)
+            self._model = open_model(settings, texts)
+        self._read.set()
+
+    async def wait_read(self) -> None:
+        """Wait until everything is read."""
+        await self._read.wait()
+
+    async def keep(self) -> None:
+        """Take over what changes in the folder, until cancelled."""
+        if self._live is not None and self._watch is not None:
+            await self._live.keep(self._watch)
+
+    async def _now(self) -> Brain:
+        await self._read.wait()
+        present = self._live.now if self._live is not None else self._present
+        assert present is not None
+        assert self._model is not None
+        return GroundedBrain(present, self._model, self._settings)
+
+    def _note(self, done: int, total: int) -> None:
+        """Be told by the reader's thread how far it is."""
+        self._files = (done, total)
