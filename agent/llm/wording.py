@@ -19,9 +19,9 @@ SECTIONS = 3
 """Sections that are quoted from."""
 
 _HEADINGS = 2  # of a section, the innermost ones, that the lead names
-_ENDS = (".", "!", "?", "…", ":", '"', "”", ")")  # after which the next statement goes on in the same line
+# After these the next statement goes on in the same line; no number goes on behind one.
+_ENDS = (".", "!", "?", "…", ":", '"', "”", ")")
 _ITEMS = ("row", "item")  # statements that stand on a line of their own
-_NEAR = 80  # characters on either side of a join in which a number could go on
 _WORD = re.compile(r"\w+")
 
 LEAD: Mapping[Lang, str] = {"en": "From “{section}”:", "sv": "Ur ”{section}”:"}
@@ -95,17 +95,6 @@ def _said(passage: Passage, quoted: Sequence[Hit]) -> str:
             text = f"{text}\n- {said}" if text else f"- {said}"
         else:
             runs_on = before not in _ITEMS and "code" not in (kind, before) and text.endswith(_ENDS)
-            runs_on = runs_on and _apart(text, said)
             text += f" {said}" if text and runs_on else f"\n\n{said}" if text else said
         before = kind
     return text
-
-
-def _apart(left: str, right: str) -> bool:
-    """Tell whether two texts say the same numbers with a space between them as each does alone."""
-    left, right = left[-_NEAR:], right[:_NEAR]
-    return _numbers(left) + _numbers(right) == _numbers(f"{left} {right}")
-
-
-def _numbers(text: str) -> list[tuple[str, str]]:
-    return [(token.kind, token.value) for token in tokens(text)]

@@ -69,13 +69,16 @@ class Speaking(Confirming):
             return
         self._hear(turn, event)
 
-    def _hear(self, turn: _Turn, event: Told) -> None:
+    def _hear(self, turn: _Turn, event: Told) -> bool:
+        """Take what a Brain said; False when it spoke out of order, and nothing more of it counts."""
         told = event.event
         if not self._react(_TOLD[type(told)], told):
             self._effects.append(Distrust(turn.number))
-        elif isinstance(told, Verified | Refused):
+            return False
+        if isinstance(told, Verified | Refused):
             turn.complete = isinstance(told, Refused) or told.last
             turn.proposals = list(zip(event.ids, told.proposals, strict=True))
+        return True
 
     def _faulted(self, event: Faulted) -> None:
         turn = self._turn
@@ -163,7 +166,8 @@ class Speaking(Confirming):
         """Take up what the Brain said meanwhile."""
         turn = self._turn
         while turn and turn is self._turn and turn.unsaid and not turn.speaking:
-            self._hear(turn, turn.unsaid.popleft())
+            if not self._hear(turn, turn.unsaid.popleft()):
+                return
 
 
 def _citations(said: list[VerifiedText]) -> tuple[Citation, ...]:

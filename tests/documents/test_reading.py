@@ -18,8 +18,8 @@ from .hostile import CASES, RST_CASES, of
 from .office import a_docx, a_pdf
 
 TEXTS = sorted(SUFFIXES - {".pdf", ".docx", ".htm", ".markdown"})
-SMALL, LARGE = 30_000, 120_000
-PER_MB = 60.0  # seconds of CPU, the slowest of what nobody would write; ordinary text takes about 0.3
+SMALL, LARGE = 15_000, 60_000
+PER_MB = 200.0  # seconds of CPU, the slowest of what nobody would write, with room for a busy machine
 
 
 def cpu(data: bytes, suffix: str) -> float:

@@ -79,8 +79,13 @@ def test_a_table_at_an_odd_place_is_read_too() -> None:
 )
 def test_an_entry_that_does_not_fit_the_file_is_refused(entry: Mapping[str, Any], says: str) -> None:
     """Sizes and places are checked before a number is read."""
-    with pytest.raises(UsageError, match=says):
+    said = ""
+    try:
         read(written({"a": entry}, bytes(8)))
+    except (UsageError, ValueError) as error:
+        said = f"{type(error).__name__}: {error}"
+    assert said.startswith("UsageError: ")
+    assert says in said
 
 
 @given(st.binary(max_size=200) | st.binary(max_size=60).map(lambda tail: written({}, b"")[:-1] + tail))

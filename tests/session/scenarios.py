@@ -629,6 +629,21 @@ def a_brain_out_of_order_is_not_heard(make: Make) -> None:
 
 
 @scenario
+def a_brain_out_of_order_is_not_heard_later_either(make: Make) -> None:
+    d = into(make(), "verifying")
+    d.verified(last=False)
+    assert (d.state, d.did()) == ("streaming", ["Speak"])
+    for _ in range(2):
+        d.told(Redraft())
+        d.drafted()
+        d.verified()
+    assert d.spoken() == []
+    assert (d.state, d.did()) == ("buffering", ["Distrust"])
+    assert d.faulted() == [("error", "internal", "m")]
+    assert (d.state, d.did()) == ("streaming", ["Speak"])
+
+
+@scenario
 def a_dead_turn_is_not_heard(make: Make) -> None:
     d = into(make(), "verifying")
     old = d.turn
