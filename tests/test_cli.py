@@ -389,6 +389,25 @@ def test_ask_prints_the_answer(monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
     assert dialled == [("localhost:1", "t")]
 
 
+def test_ask_joins_its_words(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """A question needs no quotes; without any word it is none."""
+    asked: list[str] = []
+
+    async def ask(client: Any, question: str, *_: Any) -> int:
+        asked.append(question)
+        return 0
+
+    dialled = connecting(monkeypatch, [])
+    monkeypatch.setattr(chat, "ask", ask)
+    assert cli.main(["ask", "what", "does", "it", "cost", "--url", "localhost:1"]) == 0
+    assert cli.main(["ask", "what does it", "cost?"]) == 0
+    assert asked == ["what does it cost", "what does it cost?"]
+    dialled.clear()
+    assert cli.main(["ask"]) == cli.main(["ask", " "]) == 2
+    assert capsys.readouterr().err.count("there is no question") == 2
+    assert dialled == []
+
+
 @pytest.mark.parametrize("command", [["ask", "Really?"], ["chat"]])
 def test_no_server_is_one_line_and_status_1(
     command: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -405,7 +424,8 @@ def test_ask_tells_why_the_server_closed(
     """A wrong token is a close code; it is told in words."""
     connecting(monkeypatch, [])
     assert cli.main(["ask", "Really?"]) == 1
-    assert capsys.readouterr().err == "agent: the connection was closed: not authorised (4401)\n"
+    expected = "the connection was closed: not authorised (4401); give the server's token with --token or AGENT_TOKEN"
+    assert capsys.readouterr().err == f"agent: {expected}\n"
 
 
 def test_chat_ends_with_the_connection(
@@ -421,7 +441,7 @@ def test_chat_ends_with_the_connection(
     monkeypatch.setattr(chat, "stdin_lines", nobody)
     monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
     assert cli.main(["chat", "localhost:1"]) == 1
-    assert capsys.readouterr().out == chat.HELP + "\n! the connection was closed: not authorised (4401)\n"
+    assert capsys.readouterr().out == f"{chat.HELP}\n! {chat.closing(4401)}\n"
 
 
 def test_diagrams_are_written_and_checked(capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,7 +10,8 @@ from ..app import Threads, WallClock
 from ..config import MEMORY, USER_DATA, Settings
 from ..errors import UsageError
 from ..ports.ledger import Row
-from ..storage.open import opened_ledger
+from ..storage.open import ledger_folder, opened_ledger
+from ..storage.trust import FILE
 from ..text.terminal import printable_line
 from .output import OK, write, write_line
 
@@ -34,6 +35,13 @@ async def actions(
         raise UsageError("a ledger in memory ends with its server: name the folder with --data DIR")
     if limit < 1:
         raise UsageError("limit must be at least 1")
+    folder = ledger_folder(data)
+    if not (folder / FILE).is_file():
+        if data != USER_DATA:
+            raise UsageError(
+                f"there is no ledger in {folder}: name the folder that a server keeps, its --data DIR"
+            )
+        return OK  # no server of this user has confirmed anything yet
     async with opened_ledger(Settings(data=data), Threads(1), WallClock()) as ledger:
         for row in await ledger.rows(limit):
             if as_json:

@@ -8,8 +8,7 @@ from typing import Annotated, Literal
 import trio
 from cyclopts import Parameter
 
-from ..errors import WireClosed
-from ..protocol.asyncapi import CLOSE_CODES
+from ..errors import UsageError, WireClosed
 from ..testing import chat as terminal
 from ..testing.client import DEFAULT_URL, CannotConnect, connect
 from .output import FAILED, complain, write
@@ -37,21 +36,25 @@ async def chat(url: Url = DEFAULT_URL, *, token: Secret = None) -> int:
 
 
 async def ask(
-    question: str, *, url: Url = DEFAULT_URL, token: Secret = None, lang: Literal["en", "sv"] | None = None
+    *question: str,
+    url: Url = DEFAULT_URL,
+    token: Secret = None,
+    lang: Literal["en", "sv"] | None = None,
 ) -> int:
-    """Ask one question and print the answer and its sources.
+    """Ask one question, in quotes or as plain words, and print the answer and its sources.
 
     Exit status: 0 answered, 3 refused, 1 no answer.
 
-    Example: agent ask "What does the standard plan cost?"
+    Example: agent ask what does the standard plan cost
     """
+    text = " ".join(question).strip()
+    if not text:
+        raise UsageError('there is no question: agent ask "What does it cost?"')
     try:
         async with connect(url, token) as client:
-            return await terminal.ask(client, question, write, complain, lang)
+            return await terminal.ask(client, text, write, complain, lang)
     except CannotConnect as error:
         complain(str(error))
     except WireClosed as closed:
-        complain(
-            f"the connection was closed: {CLOSE_CODES.get(closed.code, 'connection lost')} ({closed.code})"
-        )
+        complain(terminal.closing(closed.code))
     return FAILED

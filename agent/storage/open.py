@@ -41,11 +41,11 @@ async def opened_ledger(
         )
     from .sqlite import SqliteLedger
 
-    async with SqliteLedger(_folder(settings.data), run_sync, clock, observer, told) as ledger:
+    async with SqliteLedger(ledger_folder(settings.data), run_sync, clock, observer, told) as ledger:
         yield ledger
 
 
-def _folder(data: str) -> Path:
+def ledger_folder(data: str) -> Path:
     """Return a folder as written in agent.toml or the environment, where no shell has read the `~`."""
     return user_data_folder() if data == USER_DATA else Path(data).expanduser()
 

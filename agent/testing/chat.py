@@ -22,7 +22,7 @@ HELP = """\
 Type a question. While it is answered: /cancel or Ctrl-C stops it, another question interrupts it.
 /confirm [N] runs a suggested action, /reject [N] declines it, /quit or Ctrl-C twice leaves."""
 TWICE = 2.0  # seconds within which a second Ctrl-C leaves
-OFFERED_WITHIN = 1.0  # seconds after an answer in which a piped confirm waits for its suggestion
+LULL = 0.5  # seconds without a frame after which no suggestion follows an answer: a server sends them right behind it
 
 REFUSALS = {
     "no_sources": "refused: the knowledge base has nothing on this",
@@ -35,6 +35,7 @@ CLOSED = {
     "rejected": "declined",
 }
 ANSWERED, FAILED, REFUSED = 0, 1, 3  # exit statuses
+UNAUTHORISED = 4401  # closes a WebSocket without its token
 
 Write = Callable[[str], None]
 
@@ -56,7 +57,7 @@ class Chat:
         self._open: set[str] = set()  # messages and actions without an end yet
         self._quiet = trio.Event()  # set while no message is open
         self._quiet.set()
-        self._offered = trio.Event()  # set by a suggestion, until the next message
+        self._heard = trio.Event()  # set by the next frame
         self._midline = False
         self._suggested: list[str] = []  # every suggestion of this chat; N is its place, from 1
         self._live: list[str] = []
@@ -73,8 +74,7 @@ class Chat:
                     self._show(await self._client.next_frame())
             except WireClosed as closed:
                 status = FAILED
-                words = CLOSE_CODES.get(closed.code, "connection lost")
-                self._line(f"! the connection was closed: {words} ({closed.code})")
+                self._line(f"! {closing(closed.code)}")
             self._scope.cancel()
 
         async def heed() -> None:
@@ -96,6 +96,8 @@ class Chat:
                     async for line in lines:
                         await self._typed(line.strip())
                     await self._quiet.wait()
+                    if not self._interactive:
+                        await self._lull()
                     self._scope.cancel()
                 except WireClosed:
                     await trio.sleep_forever()  # show_all says so and ends it
@@ -112,9 +114,8 @@ class Chat:
         elif command == "/cancel":
             await self._client.cancel()
         elif command in ("/confirm", "/reject"):
-            if not self._interactive and not self._live:
-                with trio.move_on_after(OFFERED_WITHIN):
-                    await self._offered.wait()
+            if not self._interactive:
+                await self._lull()
             suggestion = self._chosen(rest)
             if suggestion is not None:
                 self._begin(suggestion)
@@ -128,7 +129,15 @@ class Chat:
         """Note a message or an action that the server owes an end."""
         self._open.add(id)
         self._quiet = trio.Event()
-        self._offered = trio.Event()
+
+    async def _lull(self) -> None:
+        """Wait until the server has said it all: nothing tells how many suggestions an answer leads to."""
+        heard = True
+        while heard:
+            self._heard = trio.Event()
+            with trio.move_on_after(LULL) as waiting:
+                await self._heard.wait()
+            heard = not waiting.cancelled_caught
 
     def _chosen(self, number: str) -> str | None:
         """Return the suggestion a person means: the N-th, or without N the newest that is live."""
@@ -140,6 +149,7 @@ class Chat:
         return None
 
     def _show(self, frame: Frame) -> None:
+        self._heard.set()
         show = _SHOW.get(frame["type"])
         if show:
             show(self, frame)
@@ -160,7 +170,6 @@ class Chat:
     def _suggestion(self, frame: Frame) -> None:
         self._suggested.append(frame["suggestionId"])
         self._live.append(frame["suggestionId"])
-        self._offered.set()
         number = len(self._suggested)
         left = max(0, round(frame.get("expiresAt", 0) / 1000 - self._now()))
         countdown = f"; {left} s left" if "expiresAt" in frame else ""
@@ -236,6 +245,12 @@ async def ask(client: Client, question: str, write: Write, complain: Write, lang
         elif kind == "stream_end" and frame["reason"] == "cancelled":
             complain("the server stopped the answer\n")
             return FAILED
+
+
+def closing(code: int) -> str:
+    """Return in words that the server closed the connection, and what to do where that is known."""
+    advice = "; give the server's token with --token or AGENT_TOKEN" if code == UNAUTHORISED else ""
+    return f"the connection was closed: {CLOSE_CODES.get(code, 'connection lost')} ({code}){advice}"
 
 
 def after(response: Frame) -> list[str]:

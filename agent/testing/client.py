@@ -29,6 +29,7 @@ from ..protocol.asyncapi import SUBPROTOCOL
 
 DEFAULT_URL = "ws://127.0.0.1:8787/ws"
 CONNECT_TIMEOUT = 10.0  # seconds for TCP, TLS and the handshake together
+START = "start a server with agent serve, or say where it is with a URL such as ws://host:8787/ws"
 QUEUE = 1024  # frames read ahead, so that pings are answered while nobody takes frames
 
 Frame: TypeAlias = dict[str, Any]
@@ -123,9 +124,9 @@ async def connect(
             if secure:
                 stream = trio.SSLStream(stream, ssl.create_default_context(), server_hostname=host)
     except trio.TooSlowError:
-        raise CannotConnect(f"cannot connect to {url}: no answer in {CONNECT_TIMEOUT:g} s") from None
+        raise CannotConnect(f"cannot connect to {url}: no answer in {CONNECT_TIMEOUT:g} s; {START}") from None
     except OSError as error:
-        raise CannotConnect(f"cannot connect to {url}: {_reason(error)}") from None
+        raise CannotConnect(f"cannot connect to {url}: {_reason(error)}; {START}") from None
     name = f"[{host}]" if ":" in host else host
     async with over(stream, f"{name}:{port}", path, token, token_as) as client:
         yield client

@@ -51,3 +51,26 @@ def test_what_cannot_be_listed_is_said_in_one_line(
     """Exit status 2."""
     assert cli.main(["actions", *arguments]) == 2
     assert words in capsys.readouterr().err
+
+
+def test_a_folder_without_a_ledger_is_an_error_and_stays_as_it_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A misspelt folder is not made: an empty list would say that nothing was ever confirmed."""
+    for folder in (tmp_path / "nope", tmp_path):
+        assert cli.main(["actions", "--data", str(folder)]) == 2
+        out, err = capsys.readouterr()
+        assert (out, err.count("\n")) == ("", 1)
+        assert f"there is no ledger in {folder}" in err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_user_without_a_ledger_has_no_actions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Before the first server ran there is nothing to list, and nothing is made."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    assert cli.main(["actions"]) == 0
+    assert capsys.readouterr() == ("", "")
+    assert list(tmp_path.iterdir()) == []

@@ -65,7 +65,7 @@ def safe(capsys: Out, *, says: str) -> str:
         (["serve", "--kb", NAME], 2, "forged: point to a folder"),
         (["serve", "--model", f"script:{NAME}"], 2, "forged"),
         ([BAD], 2, "OWNED"),
-        (["actions", "--data", f"{NAME}/nowhere"], 0, ""),
+        (["actions", "--data", f"{NAME}/nowhere"], 2, "there is no ledger in"),
     ],
 )
 def test_files_names_and_arguments_cannot_steer(

@@ -238,7 +238,9 @@ async def test_a_line_after_the_connection_closed_does_no_harm(nursery: trio.Nur
     assert terminal.screen.count("closed") == 1
 
 
-async def test_piped_lines_wait_for_the_answer_before_them(nursery: trio.Nursery) -> None:
+async def test_piped_lines_wait_for_the_answer_before_them(
+    nursery: trio.Nursery, autojump_clock: trio.testing.MockClock
+) -> None:
     """Without a person nobody means to interrupt; the end of input waits for the last answer."""
     terminal = Terminal(nursery, interactive=False)
     await terminal.types("one", "two")
@@ -249,6 +251,7 @@ async def test_piped_lines_wait_for_the_answer_before_them(nursery: trio.Nursery
     await terminal.sees(REFUSED)
     assert (terminal.wire.sent, terminal.status) == (["one", "two"], None)
     await terminal.sees({"type": "error", "code": "busy", "message": "Later.", "id": "2"})
+    await trio.sleep(2)
     assert terminal.status == 0
 
 
@@ -260,12 +263,49 @@ async def test_a_piped_confirm_waits_for_its_suggestion_and_its_outcome(
     await terminal.types("one", "/confirm", "/quit")
     terminal.wire.says(CITED)
     terminal.wire.says({"type": "action_suggestion", "suggestionId": "s1", "action": "a", "payload": {}})
-    await trio.testing.wait_all_tasks_blocked()
+    await trio.sleep(2)
     assert (terminal.wire.sent, terminal.status) == (["one", ("confirm", "s1")], None)
     await terminal.sees(
         {"type": "action_executed", "suggestionId": "s1", "result": {"success": True, "data": {}}}
     )
     assert terminal.status == 0
+
+
+async def test_a_pipe_that_ends_still_shows_every_suggestion(
+    nursery: trio.Nursery, autojump_clock: trio.testing.MockClock
+) -> None:
+    """Each comes a moment after what came before it; a confirm counts from all of them."""
+    terminal = Terminal(nursery, interactive=False)
+    await terminal.types("call me, text me and open a ticket", "/confirm 3")
+    await terminal.ends_input()
+    await terminal.sees(CITED)
+    for number in (1, 2, 3):
+        await trio.sleep(0.3)
+        await terminal.sees(SUGGESTED | {"suggestionId": f"s{number}"})
+    assert all(f"? [{number}] send_sms" in terminal.screen for number in (1, 2, 3))
+    await trio.sleep(2)
+    assert (terminal.wire.sent[-1], terminal.status) == (("confirm", "s3"), None)
+    await terminal.sees({"type": "action_executed", "suggestionId": "s3", "result": {"success": True}})
+    await trio.sleep(2)
+    assert terminal.status == 0
+
+
+async def test_a_pipe_that_ends_on_its_last_question_shows_what_it_led_to(
+    nursery: trio.Nursery, autojump_clock: trio.testing.MockClock
+) -> None:
+    """Leaving with the answer would lose the suggestions behind it; a person who leaves is not kept."""
+    piped, typed = Terminal(nursery, interactive=False), Terminal(nursery)
+    for terminal in (piped, typed):
+        await terminal.types("call me")
+        await terminal.ends_input()
+        await terminal.sees(CITED)
+    assert (piped.status, typed.status) == (None, 0)
+    await trio.sleep(0.3)
+    await piped.sees(SUGGESTED)
+    await trio.sleep(0.3)
+    assert "? [2] send_sms" in await piped.sees(SUGGESTED | {"suggestionId": "s2"})
+    await trio.sleep(2)
+    assert piped.status == 0
 
 
 async def test_a_piped_confirm_of_nothing_waits_for_a_moment_only(

@@ -12,7 +12,7 @@ import trio.testing
 from trio_websocket import ConnectionClosed, WebSocketConnection, WebSocketRequest, wrap_server_stream
 
 from agent.errors import UsageError, WireClosed
-from agent.testing.client import CannotConnect, Client, connect, over
+from agent.testing.client import START, CannotConnect, Client, connect, over
 
 Handler = Callable[[WebSocketConnection], Awaitable[None]]
 
@@ -342,7 +342,7 @@ async def test_url_that_is_none_is_a_usage_error(url: str) -> None:
 async def test_no_connection_is_one_line(
     error: OSError | None, words: str, monkeypatch: pytest.MonkeyPatch, autojump_clock: trio.testing.MockClock
 ) -> None:
-    """The URL and the system's reason, and nothing else."""
+    """The URL, the system's reason and what to do, and nothing else."""
 
     async def dial(host: str, port: int) -> trio.abc.Stream:
         if error is None:
@@ -354,4 +354,5 @@ async def test_no_connection_is_one_line(
     with pytest.raises(CannotConnect) as caught:
         async with connect("ws://agent.test:1"):
             raise AssertionError("there is no session")
-    assert str(caught.value) == f"cannot connect to ws://agent.test:1: {words}"
+    assert str(caught.value) == f"cannot connect to ws://agent.test:1: {words}; {START}"
+    assert "agent serve" in START
