@@ -1,6 +1,7 @@
 """What is answered over plain HTTP: the chat page, the probes, the figures and the descriptions of the wire.
 
-Everything is read or made before the server starts and answered from memory: no thread, no file, no template.
+Everything is read or made before the server starts and answered from memory: no thread, no file, no template. The
+page's files carry an ETag of their content, so that a browser that asks again gets 304 and no body.
 
 Each route says itself whether it needs the token. A check of the path beforehand would have to read it exactly as the
 router does, which decodes percent escapes.
@@ -8,6 +9,7 @@ router does, which decodes percent escapes.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from importlib.resources import files
 
 from starlette.applications import Starlette
@@ -27,6 +29,7 @@ _ASSETS = {
     "style.css": "text/css; charset=utf-8",
     "icon.svg": "image/svg+xml",
 }
+TAG_DIGITS = 32  # hexadecimal digits of an ETag: 128 bits of SHA-256
 _PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 _NO_UPGRADE = "This is the WebSocket: connect to it as ws://, or open the chat page at /.\n"
 # The page loads nothing from elsewhere, runs no inline script, and cannot be framed.
@@ -91,7 +94,20 @@ def make_app(contents: Contents, observer: Observer) -> ASGIApp:
 
 def _static(path: str, name: str) -> Route:
     content = files(__package__).joinpath("static", name).read_bytes()
-    return _fixed(path, lambda: Response(content, headers={"content-type": _ASSETS[name]}))
+    tag = f'"{sha256(content).hexdigest()[:TAG_DIGITS]}"'
+
+    async def endpoint(request: Request) -> Response:
+        if _holds(request.headers.getlist("if-none-match"), tag):
+            return Response(status_code=304, headers={"etag": tag})
+        return Response(content, headers={"content-type": _ASSETS[name], "etag": tag})
+
+    return Route(path, endpoint, methods=["GET", "HEAD"])
+
+
+def _holds(lists: Sequence[str], tag: str) -> bool:
+    """Whether the values of If-None-Match name a tag; a proxy may have made it weak (RFC 9110, 13.1.2)."""
+    named = [each.strip().removeprefix("W/") for value in lists for each in value.split(",")]
+    return tag in named or "*" in named
 
 
 def _fixed(path: str, answer: Callable[[], Response]) -> Route:

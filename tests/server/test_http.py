@@ -77,6 +77,22 @@ async def test_every_route_answers_get_and_head(path: str, kind: str, part: byte
     assert head_headers["content-length"] == str(len(body))
 
 
+@pytest.mark.parametrize("path", ["/", "/static/app.js", "/static/style.css", "/favicon.ico"])
+async def test_a_file_that_a_browser_holds_is_not_sent_again(path: str) -> None:
+    """Its ETag, as it is, weak or in a list, is answered 304 without a body; any other gets the file."""
+    _, first, _ = await get(path)
+    tag = first["etag"]
+    for held in (tag, f"W/{tag}", f'"other", {tag}', "*"):
+        status, headers, body = await get(path, headers=f"If-None-Match: {held}\r\n")
+        assert (status, body, headers["etag"]) == (304, b"", tag)
+        assert {name: headers[name] for name in SECURITY} == dict(SECURITY)
+    status, headers, body = await get(path, headers='If-None-Match: "other"\r\n')
+    assert (status, headers["etag"]) == (200, tag)
+    assert body
+    tags = {(await get(each))[1]["etag"] for each in ("/", "/static/app.js", "/static/style.css")}
+    assert len(tags) == 3
+
+
 async def test_readiness_follows_the_server() -> None:
     """503 with the reason while there is one."""
     assert (await get("/readyz"))[0] == 200
