@@ -1,12 +1,11 @@
 """`agent demo`: five scenes that show what the server promises, in memory and without a network.
 
-Strategy: the real server over memory streams, with a small knowledge base in a temporary folder and a scripted
-model, so that it does and says the same everywhere. Each scene checks what it shows; a promise that does not hold
-ends the demo with exit status 1.
+Strategy: the real server over memory streams, with the knowledge base that ships with it, so that whoever reads a
+citation can open its file, and a scripted model without vectors, so that it does and says the same everywhere. Each
+scene checks what it shows; a promise that does not hold ends the demo with exit status 1.
 """
 
 import sys
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,36 +15,12 @@ import trio.testing
 from .. import log
 from ..app import Adapters, App
 from ..config import Settings
-from ..errors import AgentError
+from ..errors import AgentError, UsageError
 from ..llm.script import Entry, ScriptModel
 from ..ports.work import RunSync
 from ..text.terminal import printable
 from .chat import after, outcome
 from .client import Client, Frame, over
-
-KNOWLEDGE = {
-    "pricing.md": """\
-# Plans and prices
-
-| Plan | Price per month |
-| --- | --- |
-| Basic | 149 kr |
-| Standard | 299 kr |
-| Premium | 599 kr |
-""",
-    "returns.md": """\
-# Returns
-
-You can return an unopened product within 14 days of delivery.
-A return costs 49 kr, which is taken from the refund.
-The refund is paid within 5 business days.
-""",
-    "contact.md": """\
-# Contact
-
-Customer service answers the phone on weekdays between 09:00 and 17:00.
-""",
-}
 
 PRICE = "What does the standard plan cost per month?"
 RETURNS = "How long is the return period, and what does a return cost?"
@@ -57,10 +32,10 @@ SCRIPT = (
     Entry(match=PREMIUM, text="The Premium plan costs 649 kr per month."),
     Entry(
         match=RETURNS,
-        text="You can return an unopened product within 14 days of delivery. A return costs 49 kr, which is "
-        "taken from the refund. The refund is paid within 5 business days.",
+        text="The return period is 30 days from the day you received the parcel. Return shipping costs 59 kr and "
+        "is deducted from the refund. Faulty devices are returned free of charge.",
     ),
-    Entry(match=CALL, text="Customer service answers on weekdays between 09:00 and 17:00."),
+    Entry(match=CALL, text="Customer service opens at 08:00 and closes at 18:00, Monday to Friday."),
 )
 
 PACE_MS = 60.0
@@ -91,24 +66,31 @@ async def play(write: Write, run_sync: RunSync | None = None) -> int:
 
     run_sync: how blocking work is done; tests on virtual time give an inline call.
     """
-    with tempfile.TemporaryDirectory(prefix="agent-demo-") as folder:
-        _lay(Path(folder))
-        server = App(
-            Settings(kb=Path(folder), pace_ms=PACE_MS),
-            Adapters(model=ScriptModel(SCRIPT), run_sync=run_sync),
-        )
-        near, far = trio.testing.memory_stream_pair()
-        async with trio.open_nursery() as nursery:
-            await nursery.start(server.run, False)
-            nursery.start_soon(server.serve_stream, far)
-            status = await _watch(near, server, write)
-            server.stop()
+    server = App(
+        Settings(kb=shipped(), pace_ms=PACE_MS, vectors="off"),
+        Adapters(model=ScriptModel(SCRIPT), run_sync=run_sync),
+    )
+    near, far = trio.testing.memory_stream_pair()
+    async with trio.open_nursery() as nursery:
+        await nursery.start(server.run, False)
+        nursery.start_soon(server.serve_stream, far)
+        status = await _watch(near, server, write)
+        server.stop()
     return status
 
 
-def _lay(folder: Path) -> None:
-    for name, text in KNOWLEDGE.items():
-        (folder / name).write_text(text, encoding="utf-8")
+def shipped() -> Path:
+    """Return the folder of the knowledge base that ships with the program: in its wheel, or beside its source.
+
+    Raises `agent.errors.UsageError` when it is in neither.
+    """
+    package = Path(__file__).parents[1]
+    for folder in (package / "kb", package.parent / "kb"):
+        if (folder / "pricing.md").is_file():
+            return folder
+    raise UsageError(
+        "the demo's knowledge base is missing from this installation: install agent-server again"
+    )
 
 
 async def _watch(stream: trio.abc.Stream, server: App, write: Write) -> int:

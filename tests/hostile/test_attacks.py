@@ -24,13 +24,36 @@ from agent.retrieval.search import KnowledgeBase
 from agent.server.websocket import Connection
 from agent.session.outbox import Chunk, Outbox
 from agent.testing.client import Client
-from agent.testing.demo import CALL, KNOWLEDGE, PRICE
+from agent.testing.demo import CALL, PRICE
 from agent.testing.network import Network, network
 from agent.testing.steps import steps
 
 from .attacks import ATTACKS
 from .enemy import MemoryEnemy
 
+KNOWLEDGE = {
+    "pricing.md": """\
+# Plans and prices
+
+| Plan | Price per month |
+| --- | --- |
+| Basic | 149 kr |
+| Standard | 299 kr |
+| Premium | 599 kr |
+""",
+    "returns.md": """\
+# Returns
+
+You can return an unopened product within 14 days of delivery.
+A return costs 49 kr, which is taken from the refund.
+The refund is paid within 5 business days.
+""",
+    "contact.md": """\
+# Contact
+
+Customer service answers the phone on weekdays between 09:00 and 17:00.
+""",
+}
 STORY = "Once upon a time there was a plan that everybody liked. " * 400
 SCRIPT = (
     Entry(match="for ever", hang=True),

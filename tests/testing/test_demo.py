@@ -1,16 +1,20 @@
 """The demo plays its five scenes with the real server, and says so when a promise does not hold."""
 
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import TypeVar
 
 import pytest
 import trio.testing
 
 from agent import log
+from agent.errors import UsageError
 from agent.llm.script import Entry
 from agent.testing import demo
 
 T = TypeVar("T")
+KB = Path(__file__).parents[2] / "kb"
 
 
 async def inline(function: Callable[[], T]) -> T:
@@ -45,6 +49,36 @@ async def test_the_five_scenes_go_as_promised(autojump_clock: trio.testing.MockC
     ):
         assert words in shown
     assert "649" not in shown.replace("the model drafts 649 kr", "")
+
+
+async def test_every_line_that_it_cites_stands_in_the_shipped_knowledge_base(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """Whoever opens the file reads the same line there, with that number."""
+    _, shown = await played()
+    cited = re.findall(r"^ {5}kb/(\S+?):(\d+)(?:-(\d+))?(?: \(.*\))?\n((?: {7}.*\n)+)", shown, re.MULTILINE)
+    assert len(cited) >= 3
+    assert shown.count("     kb/") == len(cited)
+    for name, first, last, snippet in cited:
+        lines = (KB / name).read_text(encoding="utf-8").splitlines()
+        assert {line.strip() for line in snippet.splitlines()} <= set(lines)
+        assert set(lines[int(first) - 1 : int(last or first)]) <= {
+            line.strip() for line in snippet.splitlines()
+        }
+
+
+def test_an_installation_without_the_knowledge_base_says_so(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """In a wheel it stands inside the package, from source beside it; elsewhere there is no demo."""
+    assert demo.shipped() == KB
+    package = tmp_path / "agent"
+    monkeypatch.setattr(demo, "__file__", str(package / "testing" / "demo.py"))
+    with pytest.raises(UsageError, match="install agent-server again"):
+        demo.shipped()
+    (package / "kb").mkdir(parents=True)
+    (package / "kb" / "pricing.md").touch()
+    assert demo.shipped() == package / "kb"
 
 
 async def test_a_promise_that_does_not_hold_ends_it(
