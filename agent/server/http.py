@@ -25,6 +25,11 @@ from .admission import NEEDS_TOKEN
 _ASSETS = {
     "index.html": "text/html; charset=utf-8",
     "app.js": "text/javascript; charset=utf-8",
+    "answer.js": "text/javascript; charset=utf-8",
+    "details.js": "text/javascript; charset=utf-8",
+    "list.js": "text/javascript; charset=utf-8",
+    "language.js": "text/javascript; charset=utf-8",
+    "kept.js": "text/javascript; charset=utf-8",
     "words.js": "text/javascript; charset=utf-8",
     "style.css": "text/css; charset=utf-8",
     "icon.svg": "image/svg+xml",

@@ -1,6 +1,10 @@
-// The chat page: one WebSocket, one list of messages. The session's state is derived from the frames that pass, never
-// asked for. Whatever comes over the wire is put into the page as text.
+// The chat page: one WebSocket, one list of messages (list.js). The session's state is derived from the frames that
+// pass, never asked for. Whatever comes over the wire is put into the page as text.
 
+import { element } from "/static/answer.js";
+import { Kept } from "/static/kept.js";
+import { language, words } from "/static/language.js";
+import { clear, finish, follow, followAgain, restore, settle, show } from "/static/list.js";
 import { WORDS } from "/static/words.js";
 
 const BACKOFF = [500, 1000, 2000, 4000, 8000, 15000]; // ms before the next attempt; then always the last
@@ -9,9 +13,7 @@ const UNSPOKEN = [4408, 1013]; // nothing was asked in time, or while others wai
 const COME_BACK = /come back in (\d{1,3}) s$/; // in the reason of a close frame that sends its clients away
 
 const byId = (id) => document.getElementById(id);
-const log = byId("log");
 const question = byId("question");
-const language = byId("language");
 
 let socket = null;
 let attempts = 0;
@@ -22,13 +24,9 @@ let confirmSeconds = 30;
 let counter = 0;
 const turns = new Map(); // message id -> what is shown of it, until it has ended
 const cards = new Map(); // suggestion id -> what is shown of it
+const kept = new Kept(sessionStorage);
 
 // --- words
-
-function words() {
-  const wanted = language.value || (navigator.language.startsWith("sv") ? "sv" : "en");
-  return WORDS[wanted];
-}
 
 function speak() {
   document.documentElement.lang = words() === WORDS.sv ? "sv" : "en";
@@ -39,13 +37,6 @@ function speak() {
   showState();
 }
 
-function element(tag, className, text) {
-  const made = document.createElement(tag);
-  if (className) made.className = className;
-  if (text !== undefined) made.textContent = text;
-  return made;
-}
-
 // --- the state of the session, from what was sent and what came
 
 function state() {
@@ -53,7 +44,7 @@ function state() {
   if (!socket || socket.readyState !== WebSocket.OPEN) return retryAt ? "disconnected" : "connecting";
   const open = [...turns.values()];
   const running = [...cards.values()].filter((card) => card.status === "confirmed");
-  if (open.some((turn) => turn.text)) return "streaming";
+  if (open.some((turn) => turn.entry.text)) return "streaming";
   if (open.some((turn) => !turn.queued)) return "buffering";
   if (running.length) return "executing";
   if (open.length) return "buffering";
@@ -70,46 +61,25 @@ function showState() {
   shown.dataset.state = now;
   byId("stop").disabled = !["buffering", "streaming", "awaiting_confirmation", "executing"].includes(now);
   byId("send").disabled = ["disconnected", "connecting", "asleep"].includes(now);
+  const open = turns.size > 0 || [...cards.values()].some((card) => card.status !== "ended");
+  byId("clear").disabled = open || !kept.entries.length;
 }
 
 // --- the list
 
-let following = true; // until the person scrolls up
-
-function add(item) {
-  byId("hint").hidden = true;
-  log.append(item);
-  follow();
-  return item;
-}
-
-function follow() {
-  const scroller = document.scrollingElement;
-  if (following) scroller.scrollTop = scroller.scrollHeight;
-}
-
-document.addEventListener("scroll", () => {
-  const scroller = document.scrollingElement;
-  following = scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < 80;
-});
-
-function note(text, kind) {
-  add(element("li", `note ${kind}`, text));
+function note(text) {
+  show.note(kept.add({ kind: "note", text }));
   byId("said").textContent = text;
 }
 
 function ask(text) {
   const id = `m${++counter}`;
-  following = true;
+  followAgain();
   const message = { type: "message", id, text };
   if (language.value) message.lang = language.value;
-  add(element("li", "mine", text));
-  const item = element("li", "answer");
-  const body = element("p", "text");
-  item.append(body);
-  add(item);
+  show.mine(kept.add({ kind: "mine", text }));
   const queued = state() === "executing";
-  turns.set(id, { item, body, text: "", queued });
+  turns.set(id, { ...show.answer(kept.add({ kind: "answer", text: "" })), queued });
   send(message);
 }
 
@@ -126,11 +96,13 @@ function endTurn(id, text) {
   const turn = turns.get(id);
   if (!turn) return;
   turns.delete(id);
-  turn.item.classList.add("ended");
+  turn.entry.ended = true;
   if (text) {
-    turn.item.append(element("p", "remark", text));
+    turn.entry.remark = text;
     byId("said").textContent = text;
   }
+  finish(turn);
+  kept.save();
   follow();
 }
 
@@ -145,9 +117,8 @@ const frames = {
   stream(frame) {
     const turn = turns.get(frame.id);
     if (!turn) return;
-    turn.text += frame.delta;
-    turn.body.textContent = turn.text;
-    follow();
+    turn.entry.text += frame.delta;
+    turn.drawing.add(frame.delta);
   },
 
   stream_end(frame) {
@@ -157,23 +128,15 @@ const frames = {
   response(frame) {
     const turn = turns.get(frame.id);
     if (!turn) return;
-    turn.body.textContent = frame.text;
-    if (frame.blocked) {
-      turn.item.classList.add("blocked");
-      turn.item.append(element("p", "remark", words().blocked[frame.blocked.code] || frame.blocked.message));
-    } else if (frame.confidence) {
-      turn.item.append(element("p", "confidence", words().confidence[frame.confidence]));
-    }
-    if (frame.citations.length) turn.item.append(sources(frame.citations));
+    const { text, blocked, confidence, citations } = frame;
+    Object.assign(turn.entry, { text, blocked, confidence, citations });
     endTurn(frame.id);
     byId("said").textContent = frame.text;
     follow();
   },
 
   action_suggestion(frame) {
-    const card = makeCard(frame);
-    cards.set(frame.suggestionId, card);
-    add(card.item);
+    cards.set(frame.suggestionId, makeCard(frame));
   },
 
   action_executed(frame) {
@@ -182,10 +145,8 @@ const frames = {
     const result = frame.result;
     const kind = ["ignored", "expired", "cancelled", "unknown"].find((key) => result[key]) || (result.success ? "done" : "failed");
     if (kind === "ignored" && card.status !== "live") return; // the first confirm's own result is what counts
-    endCard(card, words().result[kind], kind === "done" ? "good" : "bad");
-    if (result.error) card.item.append(element("p", "detail", result.error));
-    if (result.data && Object.keys(result.data).length) card.item.append(pairs(result.data));
-    follow();
+    const noted = kind === "done" && result.data?.recorded === true;
+    endCard(card, noted ? words().recorded : words().result[kind], kind === "done" ? "good" : "bad", result);
   },
 
   action_closed(frame) {
@@ -199,36 +160,15 @@ const frames = {
     const card = cards.get(frame.suggestionId);
     if (card) endCard(card, text, "bad");
     else if (turns.has(frame.id) && frame.code !== "internal") endTurn(frame.id, text); // a broken turn still answers
-    else note(text, "problem");
+    else note(text);
   },
 };
-
-function sources(citations) {
-  const box = element("div", "sources");
-  box.append(element("h3", "", words().sources));
-  for (const each of citations) {
-    const one = element("details");
-    const place = each.lines ? `${each.file}, ${words().lines(...each.lines)}` : each.file;
-    const shown = each.heading ? `${each.heading}\n\n${each.snippet}` : each.snippet;
-    one.append(element("summary", "", place), element("pre", "", shown));
-    box.append(one);
-  }
-  return box;
-}
-
-function pairs(data) {
-  const list = element("dl");
-  for (const [name, value] of Object.entries(data)) {
-    list.append(element("dt", "", name), element("dd", "", typeof value === "string" ? value : JSON.stringify(value)));
-  }
-  return list;
-}
 
 // --- suggestions
 
 function makeCard(frame) {
-  const item = element("li", "card");
-  item.append(element("h3", "", words().action[frame.action] || frame.action), pairs(frame.payload));
+  const entry = kept.add({ kind: "card", action: frame.action, payload: frame.payload });
+  const item = show.card(entry);
   const buttons = element("div", "buttons");
   const confirm = element("button", "confirm", words().confirm);
   const decline = element("button", "", words().decline);
@@ -240,9 +180,11 @@ function makeCard(frame) {
   const remaining = frame.expiresAt === undefined ? NaN : frame.expiresAt - Date.now();
   const believable = remaining > 0 && remaining <= confirmSeconds * 1000;
   const expiresAt = Date.now() + (believable ? remaining : confirmSeconds * 1000);
-  const card = { item, buttons, left, expiresAt, status: "live" };
+  const card = { item, entry, buttons, left, expiresAt, status: "live" };
   confirm.addEventListener("click", () => {
     card.status = "confirmed";
+    entry.confirmed = true;
+    kept.save();
     buttons.replaceChildren(element("span", "left", words().waiting));
     send({ type: "confirm_action", suggestionId: frame.suggestionId });
     question.focus();
@@ -252,6 +194,7 @@ function makeCard(frame) {
     question.focus();
   });
   tick(card);
+  follow();
   return card;
 }
 
@@ -261,11 +204,12 @@ function tick(card) {
   if (seconds === 0) for (const each of card.buttons.querySelectorAll("button")) each.disabled = true;
 }
 
-function endCard(card, text, kind) {
+function endCard(card, text, look, { error, data } = {}) {
   card.status = "ended";
   card.buttons.remove();
-  card.item.classList.add("ended");
-  card.item.append(element("p", `outcome ${kind}`, text));
+  card.entry.outcome = { text, look, error, data };
+  settle(card.item, card.entry.outcome);
+  kept.save();
   follow();
   byId("said").textContent = text;
 }
@@ -308,7 +252,7 @@ function disconnected(event) {
     showState();
     return;
   }
-  if (words().close[event.code]) note(words().close[event.code], "problem");
+  if (words().close[event.code]) note(words().close[event.code]);
   const told = COME_BACK.exec(event.reason);
   const usual = BACKOFF[Math.min(attempts++, BACKOFF.length - 1)] * (0.75 + Math.random() / 2);
   const wait = told ? (Number(told[1]) + Math.random()) * 1000 : usual;
@@ -354,6 +298,16 @@ byId("stop").addEventListener("click", () => {
   question.focus();
 });
 
+byId("clear").addEventListener("click", () => {
+  kept.clear();
+  cards.clear();
+  clear();
+  showState();
+  question.focus();
+});
+
+addEventListener("pagehide", () => kept.save()); // with what has come of an answer so far
+
 byId("locked").addEventListener("cancel", (event) => event.preventDefault());
 
 byId("unlock").addEventListener("submit", (event) => {
@@ -385,4 +339,5 @@ setInterval(() => {
 
 language.value = localStorage.getItem("language") || "";
 speak();
+restore(kept);
 connect();

@@ -1,0 +1,10 @@
+// Which of the two languages the page speaks: the chosen one, or else the browser's.
+
+import { WORDS } from "/static/words.js";
+
+export const language = document.getElementById("language");
+
+export function words() {
+  const wanted = language.value || (navigator.language.startsWith("sv") ? "sv" : "en");
+  return WORDS[wanted];
+}

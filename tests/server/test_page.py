@@ -1,0 +1,286 @@
+"""The page's own code, run: an answer as blocks, a streamed one as a whole one, results in words, what is kept."""
+
+import json
+import re
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import pytest
+import quickjs
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.actions.triggers import proposals
+from agent.server.http import _ASSETS
+
+STATIC = files("agent.server").joinpath("static")
+SOURCES = {name: STATIC.joinpath(name).read_text(encoding="utf-8") for name in sorted(_ASSETS)}
+MODULE = re.compile(r"^import .*;\n|^export ", re.MULTILINE)
+
+DOM = """
+Object.hasOwn ??= (of, name) => Object.prototype.hasOwnProperty.call(of, name); // this engine is of 2021
+Array.prototype.at ??= function (at) { return this[at < 0 ? this.length + at : at]; };
+let made = 0;
+class Node {
+  classList = { add() {} };
+  addEventListener() {}
+  constructor(tagName) { this.tagName = tagName.toUpperCase(); this.children = []; this.own = ""; made++; }
+  set textContent(text) { this.own = text; }
+  append(...nodes) { for (const each of nodes) { each.parent = this; this.children.push(each); } }
+  get childElementCount() { return this.children.length; }
+  get lastElementChild() { return this.children[this.children.length - 1]; }
+  replaceChildren() { this.children = []; }
+  remove() { this.parent.children.splice(this.parent.children.indexOf(this), 1); }
+  get tree() { return [this.tagName, this.value ?? "", this.own, ...this.children.map((each) => each.tree)]; }
+}
+const byIds = {};
+const document = {
+  createElement: (tag) => new Node(tag),
+  getElementById: (id) => (byIds[id] ??= new Node(id)),
+  addEventListener() {},
+  scrollingElement: {},
+};
+const navigator = { language: "en" };
+const frames = [];
+const requestAnimationFrame = (draw) => frames.push(draw);
+"""
+HARNESS = """
+function streamed(pieces, each) {
+  const box = new Node("div");
+  const drawing = new Drawing(box, () => {});
+  for (const piece of pieces) {
+    drawing.add(piece);
+    if (each) while (frames.length) frames.shift()();
+  }
+  drawing.whole(pieces.join(""));
+  while (frames.length) frames.shift()();
+  return box.tree;
+}
+function cost(pieces) { made = 0; streamed(pieces, true); return made; }
+"""
+
+
+@cache
+def page() -> quickjs.Context:
+    """Every module but the one that connects, in a document of a few lines."""
+    context = quickjs.Context()
+    names = ("answer.js", "details.js", "kept.js", "words.js", "language.js", "list.js")
+    context.eval(DOM + "".join(MODULE.sub("", SOURCES[name]) for name in names) + HARNESS)
+    return context
+
+
+def js(call: str, *arguments: Any) -> Any:
+    """Call a function of the page with JSON values and return its result as one."""
+    given = ", ".join(json.dumps(each) for each in arguments)
+    return json.loads(page().eval(f"JSON.stringify({call}({given}))"))
+
+
+QUOTED = """\
+From “Plans and prices › Plans”:
+- Basic; Price per month: 149 kr; Users: 2
+- Standard; Price per month: 299 kr; Users: 5
+
+Every plan includes the app.
+Ask us: we answer.
+
+From “Discounts”:
+- Students: 20 % off; seniors: 15 %
+- Recommend a friend."""
+
+
+def test_a_quoting_answer_is_paragraphs_tables_and_lists() -> None:
+    """Rows with the same columns are a table; other items stay a list, whatever colons they hold."""
+    assert js("blocks", QUOTED) == [
+        {"kind": "lead", "text": "From “Plans and prices › Plans”:"},
+        {
+            "kind": "table",
+            "head": ["", "Price per month", "Users"],
+            "rows": [["Basic", "149 kr", "2"], ["Standard", "299 kr", "5"]],
+        },
+        {"kind": "paragraph", "text": "Every plan includes the app.\nAsk us: we answer."},
+        {"kind": "lead", "text": "From “Discounts”:"},
+        {"kind": "list", "items": ["Students: 20 % off; seniors: 15 %", "Recommend a friend."]},
+    ]
+
+
+def test_what_a_model_writes_is_drawn_too() -> None:
+    """Numbered steps keep their numbers, and a table of pipes is one; pipes without a rule stay as they are."""
+    assert js("blocks", "2. Plug it in.\n4) Scan.\n\n| A | B |\n| --- | --- |\n| 1 | 2 |\n\n| a | b |") == [
+        {"kind": "numbers", "items": ["Plug it in.", "Scan."], "values": [2, 4]},
+        {"kind": "table", "head": ["A", "B"], "rows": [["1", "2"]]},
+        {"kind": "paragraph", "text": "| a | b |"},
+    ]
+    assert js("blocks", "It costs:") == [{"kind": "paragraph", "text": "It costs:"}]
+    assert js("blocks", "<b>x</b>") == [{"kind": "paragraph", "text": "<b>x</b>"}]
+
+
+LINES = st.sampled_from(
+    [
+        "From “A”:",
+        "- a; B: 1; C: 2",
+        "- b; B: 3; C: 4",
+        "- c",
+        "1. one",
+        "plain 7",
+        "",
+        " ",
+        "| a | b |",
+        "|-|-|",
+        "-5",
+    ]
+)
+TEXTS = st.lists(LINES, max_size=12).map("\n".join)
+
+
+def leaves(value: Any) -> list[str]:
+    """Return every word and number in what `blocks` returns, in any order."""
+    if isinstance(value, dict):
+        return [word for key, each in value.items() if key != "kind" for word in leaves(each)]
+    if isinstance(value, list):
+        return [word for each in value for word in leaves(each)]
+    return re.findall(r"\w+", str(value))
+
+
+@given(TEXTS)
+def test_no_word_of_an_answer_is_lost_and_none_is_added(text: str) -> None:
+    """Only marks go; the column that rows share is said once, in the table's head."""
+    assert set(leaves(js("blocks", text))) == set(re.findall(r"\w+", text))
+
+
+@given(TEXTS, st.integers(1, 9), st.booleans())
+def test_a_streamed_answer_ends_as_the_whole_one(text: str, size: int, each: bool) -> None:
+    """Wherever its pieces are cut, and whether it was drawn after each of them or not at all until its end."""
+    pieces = [text[at : at + size] for at in range(0, len(text), size)]
+    assert js("streamed", pieces, each) == js("streamed", [text], False)
+
+
+def test_streaming_a_long_answer_costs_about_what_its_parts_cost() -> None:
+    """What stands before the last blank line is not drawn again with each word."""
+    short, long = (js("cost", ["A few words. ", "And more.\n\n"] * many) for many in (20, 200))
+    assert long < 12 * short
+
+
+def test_a_result_is_words_in_both_languages() -> None:
+    """No braces, no quotes, no names as programs write them; what is nested says its own, down to a bound."""
+    data = {
+        "ticket_id": 7,
+        "orderRef": "A1",
+        "ok": True,
+        "phone": "070",
+        "at": None,
+        "to": [{"status": "new"}, "b"],
+    }
+    for name, expected in {
+        "en": "Ticket id: 7; Order ref: A1; Ok: yes; Phone: 070; At: nothing; To: Status: new, b",
+        "sv": "Ticket id: 7; Order ref: A1; Ok: ja; Telefon: 070; At: inget; To: Status: new, b",
+    }.items():
+        assert page().eval(f"said({json.dumps(data)}, WORDS.{name})") == expected
+    deep: Any = "x"
+    for _ in range(50):
+        deep = {"a": deep}
+    assert page().eval(f"said({json.dumps(deep)}, WORDS.en)") == "A: A: A: …"
+    assert page().eval('label("constructor", WORDS.en)') == "Constructor"
+    assert page().eval('outcome({recorded: true, action: "a", payload: {}}, WORDS.en).length') == 0
+
+
+def test_every_field_of_a_suggestion_has_its_name() -> None:
+    """In both languages; another kind of action falls back to the field's own name in words."""
+    asked = proposals("Call me on 070-174 06 05, send an SMS to 070-174 06 05: hello and open a ticket.")
+    fields = {name for each in asked for name in each.payload}
+    assert fields == {"phone", "text", "subject"}
+    for name in ("en", "sv"):
+        assert fields <= set(json.loads(page().eval(f"JSON.stringify(Object.keys(WORDS.{name}.field))")))
+
+
+def test_what_is_kept_has_bounds() -> None:
+    """The newest entries stay; a storage that refuses, or holds something else, is none."""
+    page().eval(
+        "var kept = {}, storage = {getItem: (k) => kept[k] ?? null, setItem: (k, v) => { kept[k] = v; },"
+        " removeItem: (k) => { delete kept[k]; }};"
+        "var first = new Kept(storage);"
+        "for (let at = 0; at < 150; at++) first.add({kind: 'mine', text: String(at)});"
+    )
+    found = json.loads(page().eval("JSON.stringify(new Kept(storage).earlier())"))
+    assert [each["text"] for each in found] == [str(number) for number in range(50, 150)]
+    assert page().eval("first.entries.length") == 100
+    page().eval("for (let at = 0; at < 30; at++) first.add({kind: 'mine', text: 'x'.repeat(10000)});")
+    assert page().eval("kept.conversation.length") <= 201_000
+    assert page().eval("new Kept(storage).earlier().length") == 19
+    page().eval("first.clear()")
+    assert page().eval("new Kept(storage).earlier().length") == 0
+    for broken in ("{", "5", '{"a": 1}'):
+        assert (
+            page().eval(f"kept.conversation = {json.dumps(broken)}; new Kept(storage).earlier().length") == 0
+        )
+    page().eval("storage.setItem = () => { throw new Error('full'); }; first.add({kind: 'mine', text: 'a'});")
+
+
+def test_a_reloaded_page_shows_what_was_kept() -> None:
+    """What was open then went with its connection, and says so; what cannot be read is left out whole."""
+    citation = {"file": "kb/a.md", "lines": [3, 3], "snippet": "It costs 5 kr."}
+    entries: list[Any] = [
+        {"kind": "mine", "text": "cost?"},
+        {"kind": "answer", "text": "5 kr.", "ended": True, "confidence": "high", "citations": [citation]},
+        {"kind": "answer", "text": "It"},
+        {"kind": "card", "action": "send_sms", "payload": {"phone": "070"}},
+        {"kind": "card", "action": "send_sms", "payload": {}, "confirmed": True},
+        {
+            "kind": "card",
+            "action": "a",
+            "payload": {},
+            "outcome": {"text": "Done.", "look": "good", "data": {"n": 1}},
+        },
+        {"kind": "note", "text": "The server is restarting."},
+        {"kind": "of a later page"},
+        None,
+        {"kind": "answer"},
+    ]
+    page().eval(
+        f"var held = {json.dumps(json.dumps(entries))};"
+        "var again = new Kept({getItem: () => held, setItem() {}}); clear(); restore(again);"
+    )
+    items = [
+        " ".join(map(str, flat(each))) for each in json.loads(page().eval("JSON.stringify(log.tree)"))[3:]
+    ]
+    assert items[0].endswith("cost?")
+    for part in ("5 kr.", "High confidence", "kb/a.md, line 3", "It costs 5 kr.", "Copy"):
+        assert part in items[1]
+    assert "lost before this was answered" in items[2]
+    assert "Send an SMS DL DT Phone DD 070 P Cancelled; nothing was done." in items[3]
+    assert "whether this was carried out is not known" in items[4]
+    assert "P Done. DL DT N DD 1" in items[5]
+    assert items[6].endswith("The server is restarting.")
+    assert len(items) == page().eval("again.entries.length") == 7
+    page().eval("held = again.entries[1] && JSON.stringify(again.entries); clear(); restore(again);")
+    assert page().eval("JSON.stringify(log.tree)").count("lost before this was answered") == 1
+
+
+def flat(tree: Any) -> list[str]:
+    """Return what stands in a tree of elements, without what is empty."""
+    return (
+        [word for each in tree for word in flat(each)] if isinstance(tree, list) else [tree] if tree else []
+    )
+
+
+def test_nothing_of_an_answer_is_read_as_html() -> None:
+    """There is no way into the page but text nodes, and nothing that was written in it runs."""
+    way = re.compile(
+        r"innerHTML|outerHTML|insertAdjacent|document\.write|DOMParser|\beval\b|new Function|srcdoc"
+    )
+    assert [name for name, source in SOURCES.items() if way.search(source)] == []
+
+
+def test_every_module_that_the_page_imports_is_served() -> None:
+    """And every file beside them is."""
+    imported = {name for source in SOURCES.values() for name in re.findall(r'"/static/([\w.]+)"', source)}
+    assert imported | {"index.html"} == set(_ASSETS)
+    assert {each.name for each in STATIC.iterdir()} == set(_ASSETS)
+
+
+@pytest.mark.parametrize(
+    "part", ['<section role="log"', '<ol id="log" role="list"></ol>', '<form id="ask" data-label']
+)
+def test_a_screen_reader_finds_a_list_in_a_log(part: str) -> None:
+    """A list that is itself the log would leave its items without one."""
+    assert part in SOURCES["index.html"]
