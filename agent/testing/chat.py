@@ -10,6 +10,7 @@ import os
 import threading
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from typing import Any
 
 import trio
 
@@ -35,6 +36,7 @@ CLOSED = {
     "rejected": "declined",
 }
 ANSWERED, FAILED, REFUSED = 0, 1, 3  # exit statuses
+DEEPEST = 4  # levels of an action's result that are shown
 UNAUTHORISED = 4401  # closes a WebSocket without its token
 
 Write = Callable[[str], None]
@@ -273,8 +275,10 @@ def after(response: Frame) -> list[str]:
 def outcome(result: Frame) -> str:
     """Return an action's result in words."""
     if result.get("success"):
-        data = ", ".join(printable_line(f"{name}: {value}") for name, value in result.get("data", {}).items())
-        return f"done ({data})" if data else "done"
+        data = result.get("data", {})
+        if data.get("recorded") is True:
+            return "done: it was noted only, as this server carries nothing out"
+        return f"done ({_said(data)})" if data else "done"
     if result.get("ignored"):
         return "ignored: it was confirmed before and runs only once"
     if result.get("expired"):
@@ -284,6 +288,19 @@ def outcome(result: Frame) -> str:
     if result.get("unknown"):
         return f"begun, but its outcome is not known: {printable_line(str(result.get('error', '')))}"
     return f"failed: {printable_line(str(result.get('error', '')))}"
+
+
+def _said(value: Any, depth: int = 0) -> str:
+    """Return a value of a result in words; a list or an object within it down to DEEPEST levels."""
+    if value is None or isinstance(value, bool):
+        return {None: "nothing", True: "yes", False: "no"}[value]
+    if not isinstance(value, dict | list):
+        return printable_line(str(value))
+    if depth >= DEEPEST:
+        return "…"
+    if isinstance(value, list):
+        return ", ".join(_said(each, depth + 1) for each in value)
+    return ", ".join(f"{printable_line(name)}: {_said(each, depth + 1)}" for name, each in value.items())
 
 
 async def stdin_lines(descriptor: int = 0) -> AsyncGenerator[str, None]:

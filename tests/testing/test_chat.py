@@ -371,6 +371,14 @@ async def test_ask_without_an_answer_has_a_status_of_its_own(
         ({"success": True}, "done"),
         ({"success": True, "data": {"to": "070", "n": 1}}, "done (to: 070, n: 1)"),
         ({"success": True, "data": {"a\x1b[2J": "b\nc"}}, "done (a\N{REPLACEMENT CHARACTER}[2J: b c)"),
+        (
+            {"success": True, "data": {"ok": True, "at": None, "to": [{"a": {"b": {"c": 1}}}, 2]}},
+            "done (ok: yes, at: nothing, to: a: b: …, 2)",
+        ),
+        (
+            {"success": True, "data": {"recorded": True, "action": "a", "payload": {"phone": "070"}}},
+            "done: it was noted only, as this server carries nothing out",
+        ),
         ({"success": False, "error": "no\x1b[2J"}, "failed: no\N{REPLACEMENT CHARACTER}[2J"),
         ({"success": False, "unknown": True, "error": "x"}, "begun, but its outcome is not known: x"),
         ({"cancelled": True}, "cancelled before it had any effect"),
