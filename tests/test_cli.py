@@ -116,6 +116,13 @@ def test_action_delay_is_before_and_after(given: str, expected: tuple[float, flo
     assert served("--action-delay-ms", given).action_delay_ms == expected
 
 
+def test_the_file_may_name_the_knowledge_base(tmp_path: Path) -> None:
+    """Though a command is called kb too."""
+    (tmp_path / "docs").mkdir()
+    Path("agent.toml").write_text('kb = "docs"\n')
+    assert served().kb == Path("docs")
+
+
 def test_action_delay_of_the_file_may_be_a_list() -> None:
     """TOML has numbers and lists of its own."""
     Path("agent.toml").write_text("action_delay_ms = [10, 20]\n")
@@ -141,6 +148,9 @@ def test_action_delay_of_the_file_may_be_a_list() -> None:
         ([], {}, "prot = 1", "prot"),
         ([], {}, 'port = "x"', "port"),
         ([], {}, "port =", "agent.toml cannot be read"),
+        ([], {}, "kb = 5", "there is no knowledge base in"),
+        ([], {}, "[kb]\nfolder = 1", "kb"),
+        ([], {}, "[serve]\nport = 1", "serve"),
         (["--kb", "nowhere"], {}, "", "--kb DIR"),
     ],
 )

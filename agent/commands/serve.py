@@ -42,7 +42,8 @@ class _File(Toml):
 
     def _load_config(self, path: Path) -> dict[str, Any]:
         try:
-            return tomllib.loads(path.read_text(encoding="utf-8"))
+            # below the command's own name: else cyclopts skips each key that names another one, as kb does
+            return {"serve": tomllib.loads(path.read_text(encoding="utf-8"))}
         except (OSError, ValueError) as error:
             raise CycloptsError(msg=f"{path} cannot be read: {error}") from None
 
@@ -67,7 +68,7 @@ class _Flags(Settings):
 
 command = App(
     name="serve",
-    config=[Env("AGENT_", command=False), _File(CONFIG_FILE, use_commands_as_keys=False)],
+    config=[Env("AGENT_", command=False), _File(CONFIG_FILE)],
 )
 
 
