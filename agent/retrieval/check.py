@@ -16,12 +16,13 @@ from itertools import islice
 from pathlib import Path
 
 from agent.documents import Document
-from agent.ports.search import Lang
+from agent.ports.search import Lang, Passage
 
 from .load import Skipped, Source, read_folder
-from .read import document_of
+from .read import read_whole
 from .sections import language_of
 from .statements import Reader, Statement
+from .summary import EMPTY, Summary, summary
 
 _SAYS_ENOUGH = 2  # words from which a statement says by itself what it is about
 _OVER = ("is larger", "has more", "takes more")  # begin the reasons of a file over a bound
@@ -40,7 +41,15 @@ class Finding:
     words: str
 
 
-def check(folder: Path) -> tuple[Finding, ...]:
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a look found. read: what was read and what was left out, which is no finding."""
+
+    findings: tuple[Finding, ...]
+    read: Summary
+
+
+def check(folder: Path) -> Report:
     """Return what is to be looked at in a knowledge base, files first, then contradictions.
 
     Raises `agent.errors.UsageError` when `folder` is no folder. Blocks.
@@ -49,21 +58,25 @@ def check(folder: Path) -> tuple[Finding, ...]:
     left_out = list(loaded.skipped)
     empty: list[Finding] = []
     documents: list[Document] = []
+    cut: list[tuple[Passage, ...]] = []
     for source in loaded.sources:
-        read = document_of(source)
+        read = read_whole(source)
         if isinstance(read, Skipped):
             left_out.append(read)
-        elif read.blocks:
-            documents.append(read)
-        else:
-            empty.append(Finding("empty", (source.file,), "has nothing in it that can be cited"))
+            continue
+        document, passages = read
+        documents.append(document)
+        cut.append(passages)
+        if not passages:
+            empty.append(Finding("empty", (source.file,), EMPTY))
     found = [
         Finding(
             "oversized" if skipped.reason.startswith(_OVER) else "unreadable", (skipped.file,), skipped.reason
         )
         for skipped in left_out
     ]
-    return (*found, *empty, *_duplicates(loaded.sources), *contradictions(documents))
+    findings = (*found, *empty, *_duplicates(loaded.sources), *contradictions(documents))
+    return Report(findings, summary(cut, left_out, loaded.others))
 
 
 def _duplicates(sources: Iterable[Source]) -> Iterator[Finding]:

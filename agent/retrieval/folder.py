@@ -8,6 +8,7 @@ looks. Small indexes, and those of which much is gone, are built anew, since onl
 
 import hashlib
 import os
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,6 +22,7 @@ from .load import GONE, Skipped, files, nothing_to_read, read_file
 from .meaning import Meaning
 from .read import passages_of
 from .search import KnowledgeBase, knowledge_of
+from .summary import Summary, summary
 from .synonyms import Synonyms, read_synonyms
 from .watch import Touched
 
@@ -79,6 +81,7 @@ class Folder:
         self._index: Index | None = None
         self._synonyms = Synonyms()
         self._trouble: tuple[Skipped, ...] = ()  # with the file of synonyms
+        self._others: Counter[str] = Counter()  # files of kinds that are not read, by suffix
         self._by_words = False  # the last snapshot lacks the vectors that it should have
 
     @property
@@ -91,6 +94,11 @@ class Folder:
     def unfinished(self) -> bool:
         """Whether the last look left sections to be embedded, which the next one goes on with."""
         return self._meaning is not None and self._meaning.unfinished
+
+    def summary(self) -> Summary:
+        """Return what the last update read, and what it left out."""
+        cut = [file.passages for file in self._files.values() if file.passages or not file.skipped]
+        return summary(cut, self._trouble + _all_skipped(self._files), self._others)
 
     def anew(self) -> "Folder":
         """Return another reader, which begins from what this one knew of the files, and shares no index with it."""
@@ -151,7 +159,8 @@ class Folder:
     def _scan(self, touched: Collection[str], effort: Effort, progress: Progress | None) -> dict[str, _File]:
         """Return the files as they are now, those that look the same, or cannot be read now, as they were known."""
         found: dict[str, _File] = {}
-        paths = list(files(self._path))
+        others: Counter[str] = Counter()
+        paths = list(files(self._path, others))
         for done, path in enumerate(paths):
             effort.look()
             if progress is not None:
@@ -163,6 +172,7 @@ class Folder:
             file = self._look_at(path, path in touched, known, effort)
             if file is not None:
                 found[path] = file
+        self._others = others
         return found
 
     def _unlisted(self, skipped: Skipped) -> Iterator[tuple[str, _File]]:

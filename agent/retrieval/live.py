@@ -26,6 +26,7 @@ from .effort import Effort
 from .folder import Folder, Prepare, Progress, Update
 from .meaning import Meaning
 from .search import KnowledgeBase
+from .summary import Summary
 from .tables import read_tables
 from .watch import Touched, Watch
 
@@ -69,12 +70,13 @@ class LiveKnowledge:
         """
         reader = Folder(folder, prepare, meaning)
 
-        def first(effort: Effort) -> Update | None:
+        def first(effort: Effort) -> tuple[Update | None, Summary]:
             read_tables()
-            return reader.update((), effort, progress)
+            return reader.update((), effort, progress), reader.summary()
 
-        update = await _given(run_sync, first)
+        update, summary = await _given(run_sync, first)
         assert update is not None, "there was nothing before"
+        _log.info("knowledge base", what="; ".join(summary.lines()))
         return cls(folder, run_sync, update.knowledge, reader)
 
     async def keep(self, watch: Watch) -> None:

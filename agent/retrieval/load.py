@@ -10,7 +10,8 @@ with the reason, so that one bad file never keeps the server from starting. What
 import errno
 import os
 import stat
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from agent.errors import UsageError
 SETTINGS = frozenset(("synonyms.txt",))
 """Files of the operator's at the top of the folder, which are no documents."""
 
+_SUFFIX = 12  # characters of the longest that is told
 _KINDS = "*.md, *.html, *.txt or other"
 
 GONE = frozenset((errno.ENOENT, errno.ENOTDIR))
@@ -54,10 +56,14 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """What a folder held: files in the order of their paths, and what was left out."""
+    """What a folder held: files in the order of their paths, and what was left out.
+
+    others: how many files of each suffix are of a kind that is not read.
+    """
 
     sources: tuple[Source, ...]
     skipped: tuple[Skipped, ...]
+    others: Mapping[str, int] = field(default_factory=dict)
 
 
 def load(folder: Path, limit: int = FILE_BYTES) -> Loaded:
@@ -87,19 +93,21 @@ def read_folder(folder: Path, limit: int = FILE_BYTES) -> Loaded:
     """
     sources: list[Source] = []
     skipped: list[Skipped] = []
-    for found in files(folder):
+    others: Counter[str] = Counter()
+    for found in files(folder, others):
         read = found if isinstance(found, Skipped) else read_file(folder, found, limit)
         if isinstance(read, Source):
             sources.append(read)
         elif read is not None:
             skipped.append(read)
-    return Loaded(tuple(sources), tuple(skipped))
+    return Loaded(tuple(sources), tuple(skipped), others)
 
 
-def files(folder: Path) -> Iterator[str | Skipped]:
+def files(folder: Path, others: Counter[str] | None = None) -> Iterator[str | Skipped]:
     """Yield the paths of the documents below a folder, sorted; hidden folders and links to them are not entered.
 
-    Paths begin with `folder`. Then come the folders that could not be listed.
+    Paths begin with `folder`. Then come the folders that could not be listed. others: counts the files of other kinds
+    by suffix, hidden ones and those of the operator's settings aside.
     Raises `agent.errors.UsageError` when `folder` is not there or cannot be listed.
     """
     if not folder.is_dir():
@@ -109,8 +117,12 @@ def files(folder: Path) -> Iterator[str | Skipped]:
     for root, folders, names in os.walk(os.fspath(folder), onerror=failed.append, followlinks=False):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
-            if _suffix(name) in SUFFIXES and not (name in SETTINGS and root == os.fspath(folder)):
+            if name in SETTINGS and root == os.fspath(folder):
+                continue
+            if _suffix(name) in SUFFIXES:
                 yield os.path.join(root, name)
+            elif others is not None and not name.startswith("."):
+                others[_told(_suffix(name))] += 1
     for error in failed:
         if error.filename == os.fspath(folder):
             raise UsageError(
@@ -144,6 +156,11 @@ def read_file(folder: Path, path: str, limit: int = FILE_BYTES) -> Source | Skip
 
 def _suffix(name: str) -> str:
     return os.path.splitext(name)[1].lower()
+
+
+def _told(suffix: str) -> str:
+    """Return a suffix for people; "" for what is none, such as the rest of a sentence after a full stop."""
+    return suffix if len(suffix) <= _SUFFIX and suffix.isascii() and suffix[1:].isalnum() else ""
 
 
 def _words(error: OSError) -> str:

@@ -34,10 +34,18 @@ def passages_of(source: Source, effort: Effort | None = None) -> tuple[Passage, 
 
     Raises `agent.errors.GivenUp` when `effort` was given up.
     """
+    read = read_whole(source, effort)
+    return read if isinstance(read, Skipped) else read[1]
+
+
+def read_whole(
+    source: Source, effort: Effort | None = None
+) -> tuple[Document, tuple[Passage, ...]] | Skipped:
+    """Return a file and its sections, or why it is left out. Raises as `passages_of` does."""
     effort = effort or Effort()
     try:
         with effort.one_file():
             document = document_of(source, effort)
-            return document if isinstance(document, Skipped) else sections(document, effort)
+            return document if isinstance(document, Skipped) else (document, sections(document, effort))
     except TooMuch as bound:
         return Skipped(source.file, str(bound))

@@ -89,7 +89,7 @@ def test_a_forged_line_is_none(capsys: Out) -> None:
     """A line break in a name cannot look like a finding of its own."""
     assert cli.main(["kb", "check"]) == 3
     findings = safe(capsys, says="contradiction").splitlines()
-    assert [each.split(":")[0] for each in findings] == ["unreadable", "contradiction"]
+    assert [each.split(":")[0] for each in findings] == ["unreadable", "contradiction", "read", "left out"]
 
 
 def test_verify_answers_json_that_says_the_same(capsys: Out, tmp_path: Path) -> None:

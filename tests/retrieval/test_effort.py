@@ -149,7 +149,7 @@ def test_a_file_over_a_bound_is_left_out_and_named(tmp_path: Path, monkeypatch: 
     assert update
     (skipped,) = update.left_out
     assert (skipped.file, skipped.reason) == ("kb/long.md", f"has more than {FILE_LINES} lines; split it")
-    assert [(found.kind, found.files, found.words) for found in check(tmp_path)] == [
+    assert [(found.kind, found.files, found.words) for found in check(tmp_path).findings] == [
         ("oversized", ("kb/long.md",), skipped.reason)
     ]
     (tmp_path / "long.md").write_text(table(200))

@@ -260,7 +260,7 @@ def test_a_series_of_updates_is_as_good_as_a_first_look(kb: Path) -> None:
 def test_a_file_that_goes_while_it_is_listed_is_not_there(kb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Between the list of the folder and the look at the file it may be deleted."""
     listed = [str(kb / "a.md"), str(kb / "never.md")]
-    monkeypatch.setattr(module, "files", lambda folder: iter(listed))
+    monkeypatch.setattr(module, "files", lambda folder, others: iter(listed))
     update = Folder(kb).update()
     assert update
     assert (texts(update.knowledge), update.left_out) == ({"A zebra."}, ())

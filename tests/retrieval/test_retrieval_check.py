@@ -187,7 +187,7 @@ def test_files_that_cannot_be_used_are_named(tmp_path: Path, monkeypatch: pytest
     (tmp_path / "b.md").write_text("# A  \r\n\r\nText.")
     (tmp_path / "c.csv").write_text("# A\n\nText.\n")
     (tmp_path / "synonyms.txt").write_text("text word\n")
-    assert [(finding.kind, *finding.files) for finding in check(tmp_path)] == [
+    assert [(finding.kind, *finding.files) for finding in check(tmp_path).findings] == [
         ("oversized", "kb/large.md"),
         ("unreadable", "kb/link.md"),
         ("unreadable", "kb/binary.md"),
@@ -199,9 +199,9 @@ def test_files_that_cannot_be_used_are_named(tmp_path: Path, monkeypatch: pytest
 
 def test_a_folder_without_any_usable_file_is_still_looked_over(tmp_path: Path) -> None:
     """There is nothing to serve, but something to tell; no folder at all is an error."""
-    assert check(tmp_path) == ()
+    assert check(tmp_path).findings == ()
     (tmp_path / "binary.md").write_bytes(b"abc\xff")
-    assert [finding.kind for finding in check(tmp_path)] == ["unreadable"]
+    assert [finding.kind for finding in check(tmp_path).findings] == ["unreadable"]
     with pytest.raises(UsageError, match="does not exist"):
         check(tmp_path / "none")
 
@@ -211,4 +211,4 @@ def test_a_file_without_permission_is_unreadable(tmp_path: Path) -> None:
     """The system's own words are the reason."""
     (tmp_path / "secret.md").write_text("x")
     (tmp_path / "secret.md").chmod(0)
-    assert [finding.words for finding in check(tmp_path)] == ["cannot be read: permission denied"]
+    assert [finding.words for finding in check(tmp_path).findings] == ["cannot be read: permission denied"]
