@@ -3,12 +3,14 @@
 Strategy: two files contradict each other when a statement of one and a statement of the other have the same frame (the
 same content words, the same kinds and units of numbers), one number differs and every other is the same. Two that
 differ in more than one are taken for statements about different cases (two years, two sizes). A statement of few
-words depends on its heading: it is left alone when both headings name something that the statement does not. Files are
-compared within one language only: words cannot be compared across. What the rule does not see: the same thing said in
-other words, and within one file.
+words depends on its heading: it is left alone when both headings name something that the statement does not; so is a
+date of few words, since every page has its own. Of pages that were made from one another (they share many sentences),
+every statement depends on its heading, and on what the page is called. Files are compared within one language only:
+words cannot be compared across. What the rule does not see: the same thing said in other words, and within one file.
 """
 
 import hashlib
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -17,6 +19,7 @@ from pathlib import Path
 
 from agent.documents import Document
 from agent.ports.search import Lang, Passage
+from agent.text.sentences import sentences
 
 from .load import Skipped, Source, read_folder
 from .read import read_whole
@@ -25,6 +28,11 @@ from .statements import Reader, Statement
 from .summary import EMPTY, Summary, summary
 
 _SAYS_ENOUGH = 2  # words from which a statement says by itself what it is about
+_DATE_SAYS_ENOUGH = 4  # such words, where a date is what differs
+_SHARED = 3  # sentences that pages made from one another have in common, at least
+_SHARE = 0.15  # and of the longer one's
+_SENTENCE = 4  # words of the shortest sentence that tells so
+_WORD = re.compile(r"[^\W\d_]+")
 _OVER = ("is larger", "has more", "takes more")  # begin the reasons of a file over a bound
 _COMPARED = 100  # statements of one frame that each further one is compared with
 
@@ -95,42 +103,99 @@ def contradictions(documents: Iterable[Document]) -> Iterator[Finding]:
     """Yield each statement that says another number than one of another file, with that one."""
     readers: dict[Lang, Reader] = {}
     framed: defaultdict[tuple[Lang, frozenset[str], tuple[str, ...]], list[Statement]] = defaultdict(list)
+    pages = Pages()
     for document in documents:
         lang = language_of(document)
-        for said in readers.setdefault(lang, Reader(lang)).read(document):
+        reader = readers.setdefault(lang, Reader(lang))
+        pages.add(document, reader.title(document))
+        for said in reader.read(document):
             framed[lang, said.frame, tuple(kind for kind, _ in said.values)].append(said)
     for alike in framed.values():
-        yield from _disagreeing(alike)
+        yield from _disagreeing(alike, pages)
 
 
-def _disagreeing(alike: Sequence[Statement]) -> Iterator[Finding]:
+class Pages:
+    """Which pages were made from one another. A page is looked at once it is asked about, and then once."""
+
+    def __init__(self) -> None:
+        self._pages: dict[str, tuple[Document, frozenset[str]]] = {}
+        self._sentences: dict[str, frozenset[int]] = {}
+        self._alike: dict[tuple[str, str], bool] = {}
+
+    def add(self, document: Document, title: frozenset[str]) -> None:
+        """Know a page and the stems of its title."""
+        self._pages[document.file] = document, title
+
+    def other_cases(self, one: Statement, other: Statement) -> bool:
+        """Tell whether two statements are each about a thing of its page's own.
+
+        They are where the pages were made from one another, or where nothing but numbers names what they are said of,
+        as the rows of a page's history.
+        """
+        mine, theirs = (each.topic | self._pages[each.file][1] for each in (one, other))
+        told = one.frame | (mine & theirs)
+        if mine <= told or theirs <= told:
+            return False
+        return not (one.named and other.named) or self._made_alike(one.file, other.file)
+
+    def _made_alike(self, one: str, other: str) -> bool:
+        known = self._alike.get((one, other))
+        if known is None:
+            mine, theirs = self._said(one), self._said(other)
+            shared = len(mine & theirs)
+            known = shared >= max(_SHARED, _SHARE * max(len(mine), len(theirs)))
+            self._alike[one, other] = known
+        return known
+
+    def _said(self, file: str) -> frozenset[int]:
+        """Return a mark for each sentence of a page, its numbers aside."""
+        if file not in self._sentences:
+            said = (
+                _WORD.findall(block.text[start:end].casefold())
+                for block in self._pages[file][0].blocks
+                if block.kind != "code"
+                for start, end in sentences(block.text)
+            )
+            self._sentences[file] = frozenset(hash(tuple(words)) for words in said if len(words) >= _SENTENCE)
+        return self._sentences[file]
+
+
+def _disagreeing(alike: Sequence[Statement], pages: Pages) -> Iterator[Finding]:
     """Yield each of some statements of one frame that contradicts an earlier one."""
     earlier: dict[tuple[object, ...], Statement] = {}
     for said in alike:
         for other in islice(earlier.values(), _COMPARED):
-            if said.file != other.file and _same_subject(said, other):
-                differing = _differing(said, other)
-                if differing is not None:
-                    mine, theirs = differing
-                    yield Finding(
-                        "contradiction",
-                        (f"{other.file}:{other.line}", f"{said.file}:{said.line}"),
-                        f"{theirs} or {mine}? “{other.text}” and “{said.text}”",
-                    )
-                    break
+            if said.file == other.file or {said.limits, other.limits} == {"<", ">"}:
+                continue
+            differing = _differing(said, other)
+            if differing is None or not _same_subject(said, other, differing[0]):
+                continue
+            if pages.other_cases(said, other):
+                continue
+            _, mine, theirs = differing
+            yield Finding(
+                "contradiction",
+                (f"{other.file}:{other.line}", f"{said.file}:{said.line}"),
+                f"{theirs} or {mine}? “{other.text}” and “{said.text}”",
+            )
+            break
         earlier.setdefault((said.file, said.values, said.topic), said)
 
 
-def _same_subject(one: Statement, other: Statement) -> bool:
-    """Tell whether two statements of one frame are about one thing, as far as their headings tell."""
-    if one.subjects >= _SAYS_ENOUGH:
+def _same_subject(one: Statement, other: Statement, kind: str) -> bool:
+    """Tell whether two statements of one frame are about one thing, as far as their headings tell.
+
+    kind: of the value that differs.
+    """
+    subjects = min(one.subjects, other.subjects)
+    if subjects >= (_DATE_SAYS_ENOUGH if kind == "date" else _SAYS_ENOUGH):
         return True
     told = one.frame | (one.topic & other.topic)
-    return (one.topic <= told or other.topic <= told) and bool(one.subjects or one.topic & other.topic)
+    return (one.topic <= told or other.topic <= told) and bool(subjects or one.topic & other.topic)
 
 
-def _differing(one: Statement, other: Statement) -> tuple[str, str] | None:
-    """Return the one value that differs, as both say it; None when none does, or more than one."""
+def _differing(one: Statement, other: Statement) -> tuple[str, str, str] | None:
+    """Return the kind of the one value that differs, and what both say; None when none does, or more than one."""
     mine, theirs = list(one.values), list(other.values)
     for value in one.values:
         if value in theirs:
@@ -138,7 +203,7 @@ def _differing(one: Statement, other: Statement) -> tuple[str, str] | None:
             theirs.remove(value)
     if len(mine) != 1 or _agree(*mine[0], theirs[0][1]):
         return None
-    return mine[0][1], theirs[0][1]
+    return mine[0][0], mine[0][1], theirs[0][1]
 
 
 def _agree(kind: str, one: str, other: str) -> bool:

@@ -3,8 +3,9 @@
 Strategy: a statement is a sentence, a list item with the line that leads into it, or one cell of a table with the
 names of its row, its column and its first column. Its frame is the stems of its content words and the kinds and units
 of its numbers; what it says is their values. Numbers that name the row (the first cell) belong to the frame, as do
-identifiers that begin with a letter, versions, and what is set with "=". Words that a currency says already (price,
-cost) are left out, so that a table and a sentence can have one frame.
+identifiers that begin with a letter, versions, parts of a text (section 3), and what is set with "=". Words that a
+currency says already (price, cost) are left out, so that a table and a sentence can have one frame. An example claims
+nothing.
 """
 
 import re
@@ -22,10 +23,20 @@ from .tables import subject_words
 _PART = re.compile(r";\s+(?=[^\W\d_a-zåäö])")
 _NAMES = frozenset({"ordinal", "roman", "symbol", "unread"})
 _BEFORE_A_NAME = re.compile(
-    r"(?:\b(?:versions?|versionen|release|utgåva|utgåvan|v)\.?\s?|=)\Z", re.IGNORECASE
+    r"(?:\b(?:(?:versions?|versionen|release|utgåva|utgåvan|v)\.?:?|copyright|\(c\)|©"
+    r"|sections?|chapters?|parts?|steps?|topics?|pages?|figures?|tables?|appendix|articles?"
+    r"|avsnitt|kapitel|del|steg|punkt|sidan?|figur|tabell|bilaga|artikel)\s?|[=©])\Z",
+    re.IGNORECASE,
 )
+_EXAMPLE = re.compile(r"\b(?:for (?:example|instance)|e\.g\.|till exempel|t\.ex\.|exempelvis)", re.IGNORECASE)
+_LIMITS = {
+    "<": re.compile(
+        r"\b(?:less|fewer|most|max|maximum|below|högst|max|maximalt|mindre|färre)\b", re.IGNORECASE
+    ),
+    ">": re.compile(r"\b(?:more|least|min|minimum|above|minst|mer|fler)\b", re.IGNORECASE),
+}
 _VERSION = re.compile(r"v?\d+(?:\.\d+){2,}", re.IGNORECASE)
-_NEAR = 12  # characters in which what makes a name of a number stands before it
+_NEAR = 16  # characters in which what makes a name of a number stands before it
 _PRICED = {"en": "price prices priced cost costs", "sv": "pris priset priser kosta kostar kostade"}
 _CALENDAR = {
     "en": "monday tuesday wednesday thursday friday saturday sunday weekday weekdays weekend weekends daily day days "
@@ -42,7 +53,9 @@ class Statement:
     """Numbers, and what they are said of.
 
     frame: stems, and numbers that name. topic: stems of the headings above.
-    subjects: how many of the frame's words are more than days and months. values: by kind and unit, sorted.
+    subjects: how many of the frame's words are more than days and months. named: whether what it
+    is said of has a name; not so for a row whose first cell has no word.
+    limits: "<" where it says the most that something may be, ">" the least. values: by kind and unit, sorted.
     text: the sentence or row as written. line: of the file, counted from 1.
     """
 
@@ -52,6 +65,8 @@ class Statement:
     frame: frozenset[str]
     topic: frozenset[str]
     subjects: int
+    named: bool
+    limits: str
     values: tuple[tuple[str, str], ...]
 
 
@@ -82,15 +97,19 @@ class Reader:
         naming = name + " ".join(
             f" #{token.value.replace(' ', '_')}" for token in tokens(block.cells[0], source=True)
         )
+        named = bool(self._stems(_numbers(block.cells[0])[2]))
         for cell, column in zip(block.cells[1:], block.header[1:], strict=True):
-            yield from self._statement(file, block, cell, f"{naming} . {column}", block.text)
+            yield from self._statement(file, block, cell, f"{naming} . {column}", block.text, named)
 
     def _statement(
-        self, file: str, block: Block, text: str, context: str, written: str = ""
+        self, file: str, block: Block, text: str, context: str, written: str = "", named: bool = True
     ) -> Iterator[Statement]:
-        """Yield the statement of a text, if it has a number in it; `written`: how it is shown to people."""
+        """Yield the statement of a text, if it has a number in it; `written`: how it is shown to people.
+
+        named: as in `Statement`.
+        """
         values, names, rest = _numbers(text)
-        if not values:
+        if not values or _EXAMPLE.search(text):
             return
         frame = self._stems(f"{rest} {_numbers(context)[2]}") | names | set(re.findall(r"#\S+", context))
         topic = self._stems(" ".join(block.path))
@@ -102,9 +121,16 @@ class Reader:
             written or text,
             frozenset(frame),
             topic,
-            len(frame - self._calendar),
+            len(frame - self._calendar) if named else 0,
+            named,
+            "".join(sign for sign, words in _LIMITS.items() if words.search(text)),
             values,
         )
+
+    def title(self, document: Document) -> frozenset[str]:
+        """Return the stems of what a document is called: its title, or else the name of its file."""
+        name = document.file.rpartition("/")[2].partition(".")[0]
+        return self._stems(document.title or re.sub(r"[\W_]+", " ", name))
 
     def _stems(self, text: str) -> frozenset[str]:
         """Return the stems of the words of a text that carry a subject."""

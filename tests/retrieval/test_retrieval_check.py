@@ -1,7 +1,7 @@
 """What a look over a knowledge base finds: files first, then numbers that do not agree."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -9,9 +9,11 @@ import pytest
 from agent.config import FILE_BYTES
 from agent.documents import Document
 from agent.errors import UsageError
+from agent.retrieval import check as module
 from agent.retrieval.check import Finding, check, contradictions
 from agent.retrieval.load import Source
 from agent.retrieval.read import document_of
+from agent.text.sentences import sentences
 
 
 def document(file: str, text: str) -> Document:
@@ -73,6 +75,13 @@ TABLE = """# {0}
         ),
         ("## Standard\n\n- Price: 299 kr", "## Standard\n\n- Price: 399 kr", "399 SEK or 299 SEK"),
         ("Founded in Solna on 3 May 2012.", "Founded in Solna on 4 May 2012.", "2012-05-04 or 2012-05-03"),
+        ("A summary has at most 400 signs.", "A summary has at most 500 signs.", "500 or 400"),
+        ("A summary has at most 400 signs.", "A summary has 500 signs.", "500 or 400"),
+        (
+            "# Us\n\nThe shop in Solna opened its doors on 3 May 2012.",
+            "# News\n\nThe shop in Solna opened its doors on 4 May 2012.",
+            "2012-05-04 or 2012-05-03",
+        ),
     ],
 )
 def test_one_statement_with_two_values_is_found(one: str, other: str, expected: str) -> None:
@@ -127,11 +136,76 @@ def test_one_statement_with_two_values_is_found(one: str, other: str, expected: 
             "| Age | Ticket |\n| --- | --- |\n| Children | 14 kr |",
         ),
         ("Adults:\n\n- ticket costs 30 kr", "Children:\n\n- ticket costs 14 kr"),
+        ("# Vendors\n\nEffective date: 1 January 2021", "# Salaries\n\nEffective date: 1 February 2023"),
+        ("For example, a summary must be 400 signs long.", "For example, a summary must be 10 signs long."),
+        ("En sammanfattning är t.ex. 400 tecken lång.", "En sammanfattning är t.ex. 10 tecken lång."),
+        ("A summary has 400 signs or less.", "A summary has 10 signs or more."),
+        ("En sammanfattning har högst 400 tecken.", "En sammanfattning har minst 10 tecken."),
+        ("Tell your manager (Section 1, Topic 1.1).", "Tell your manager (Section 1, Topic 1.2)."),
+        ("Se reglerna om frakt i avsnitt 3.", "Se reglerna om frakt i avsnitt 4."),
+        ("The image has a supported version: 8 or 9.", "The image has a supported version: 7 or 8."),
+        ("Copyright 2021 Zebra and friends.", "Copyright 2023 Zebra and friends."),
     ],
 )
 def test_two_statements_that_may_both_be_true_are_left_alone(one: str, other: str) -> None:
     """Another form of the value, another thing, another case, or two things that only their headings tell apart."""
     assert found(one, other) == []
+
+
+PAGE = """# Upgrading {0}
+
+Before you begin, make a copy of everything that you want to keep.
+
+The button is found under the settings of your project.
+
+Nothing is lost while the copies are made, and nobody has to sign in again.
+
+- A copy waits {1} minutes for the others.
+"""
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        (PAGE.format("zebras", 5), PAGE.format("horses", 7), 0),
+        (PAGE.format("zebras", 5), PAGE.format("zebras", 7), 1),
+        ("# Upgrading zebras\n\nA copy waits 5 minutes for the others.", PAGE.format("horses", 7), 1),
+    ],
+    ids=["another thing's page", "the same thing's page", "no page made from the other"],
+)
+def test_pages_made_from_one_another_are_each_about_a_thing_of_its_own(
+    one: str, other: str, expected: int
+) -> None:
+    """What most of two pages shares comes from a pattern; the number is what was filled in."""
+    assert len(found(one, other)) == expected
+
+
+def test_each_page_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many were made from one another: each with each is asked for, and the work stays linear."""
+    looked: list[str] = []
+
+    def said(text: str) -> Iterator[tuple[int, int]]:
+        looked.append(text)
+        return sentences(text)
+
+    monkeypatch.setattr(module, "sentences", said)
+    assert found(*[PAGE.format(f"{chr(97 + at)}zebra", at + 5) for at in range(20)]) == []
+    assert len(looked) == 20 * 4
+
+
+HISTORY = """# {0}
+
+| Version | Date | Author |
+| --- | --- | --- |
+| 1.0 | {1} | Ann |
+"""
+
+
+def test_a_row_named_by_a_number_belongs_to_its_page() -> None:
+    """Two pages have two histories; two copies of one page have one."""
+    assert found(HISTORY.format("Access", "2023-03-15"), HISTORY.format("Backup", "2022-03-20")) == []
+    same = found(HISTORY.format("Access", "2023-03-15"), HISTORY.format("Access", "2022-03-20"))
+    assert values(same) == ["2023-03-15 or 2022-03-20"]
 
 
 @pytest.mark.parametrize(
