@@ -102,7 +102,7 @@ class Knowledge:
         present = self._live.now if self._live is not None else self._present
         assert present is not None
         assert self._model is not None
-        return GroundedBrain(present, self._model, self._settings)
+        return GroundedBrain(present, self._model, self._settings, present.topics)
 
     def _note(self, done: int, total: int) -> None:
         """Be told by the reader's thread how far it is."""

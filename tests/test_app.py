@@ -41,6 +41,17 @@ async def test_a_question_is_answered_from_the_knowledge_base(autojump_clock: tr
         assert frames[-1]["citations"][0]["file"] == "kb/pricing.md"
 
 
+async def test_a_greeting_is_answered_with_what_the_documents_are_about(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """The same path without a search: an answer that cites nothing."""
+    async with network(QUIET, documents=KB) as net, net.connect() as client:
+        await client.ask("Hello!")
+        said = (await client.frames_until("response"))[-1]
+        assert said["text"].endswith("They are about:\n• Pricing")
+        assert (said["citations"], said["confidence"]) == ([], "low")
+
+
 async def test_a_drain_closes_idle_sessions_at_once(autojump_clock: trio.testing.MockClock) -> None:
     """They are told 1012 and the server ends without waiting."""
     async with network(QUIET, documents=KB) as net, net.connect() as client:

@@ -2,7 +2,7 @@
 
 The evidence is fetched first, and a question without any is refused before a model is asked. A draft is shown to
 nobody; only what `grounding` makes of it, or a refusal, is emitted. The user's words choose the actions to propose
-and the evidence to look for, and are never a source.
+and the evidence to look for, and are never a source. What is no question (a greeting, thanks) has a fixed answer.
 
 How a draft becomes an answer is one of three ways (`ways`): whole, sentence by sentence, or as claims. This module
 is what they have in common: the evidence, the redraft and the refusals.
@@ -17,9 +17,21 @@ from ..actions.triggers import asked, proposals
 from ..config import Settings
 from ..errors import ModelFailed
 from ..grounding import refusals
-from ..ports.brain import Confidence, Proposal, Question, Redraft, Refused, TurnEvent, Verified, VerifiedText
+from ..grounding.courtesies import reply
+from ..ports.brain import (
+    Confidence,
+    Drafted,
+    Proposal,
+    Question,
+    Redraft,
+    Refused,
+    TurnEvent,
+    Verified,
+    VerifiedText,
+)
 from ..ports.model import ChatModel, Prompt
 from ..ports.search import Hit, Lang, Retriever
+from ..text.courtesy import courtesy, without
 from ..text.language import language
 from ..text.numbers import Token
 from .drafting import Drafting
@@ -30,11 +42,18 @@ _log = structlog.get_logger("agent.answering")
 
 HITS = 40  # statements that a model is given at most
 
+Topics = Callable[[Lang], Sequence[str]]
+"""Tells what the documents of a language are about, the largest topic first."""
+
+
+def _no_topics(lang: Lang) -> Sequence[str]:
+    return ()
+
 
 class GroundedBrain:
     """Answers from a knowledge base, and refuses what it cannot show: implements `agent.ports.brain.Brain`.
 
-    It keeps nothing between turns, so one serves every session at once.
+    It keeps nothing between turns, so one serves every session at once. topics: told to who greets it.
     """
 
     def __init__(
@@ -42,8 +61,10 @@ class GroundedBrain:
         retriever: Retriever,
         model: ChatModel,
         settings: Settings,
+        topics: Topics = _no_topics,
     ) -> None:
         self._retriever = retriever
+        self._topics = topics
         self._settings = settings
         self._drafting = Drafting(model, settings.turn_timeout)
         self._confidence: Confidence | None = None if settings.confidence else "low"
@@ -61,15 +82,22 @@ class GroundedBrain:
         shielded for UNWIND_TIMEOUT seconds at most).
         """
         settings = self._settings
-        lang = question.lang or language(question.text) or settings.lang
         asked_for = proposals(question.text)
-        found = await self._retriever.search(asked(question.text), lang, HITS)
+        said = courtesy(question.text)
+        if said is not None:
+            lang = question.lang or said.lang
+            emit(Drafted())
+            emit(Verified(reply(said.what, lang, self._topics(lang)), proposals=asked_for))
+            return
+        text = without(question.text)
+        lang = question.lang or language(question.text) or settings.lang
+        found = await self._retriever.search(asked(text), lang, HITS)
         hits = within(found, settings.evidence_tokens)
         if not hits:
             emit(Refused(refusals.no_sources(lang), asked_for))
             return
         try:
-            result = await self._answer(question.text, lang, hits, emit)
+            result = await self._answer(text, lang, hits, emit)
         except ModelFailed as error:
             _log.warning("model failed", exc_info=error)
             emit(Refused(refusals.model_failed(lang), asked_for))

@@ -31,7 +31,7 @@ class Blocked:
 class VerifiedText:
     """Text that may reach a client: every number in it stands in one of `citations`.
 
-    Constructed by `agent.grounding.verify` and `agent.grounding.refusals` only.
+    Constructed by `verify`, `refusals` and `courtesies` of `agent.grounding` only.
     """
 
     text: str

@@ -6,6 +6,7 @@ every question has a best hit, and only that tells whether it is about the quest
 the question's own language comes first; another language is looked at only when nothing in its own is found.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from math import exp
 from typing import Protocol
@@ -21,6 +22,8 @@ from .read import passages_of
 from .synonyms import Synonyms
 from .tables import read_tables
 from .vectors import SectionVectors
+
+_TOPICS = 20  # that are told, of which some may not be fit to be said
 
 
 class Vectors(Protocol):
@@ -61,6 +64,7 @@ class KnowledgeBase:
         self.skipped = tuple(skipped)
         self._index = index
         self._vectors = vectors
+        self._topics: dict[Lang, tuple[str, ...]] = {}
 
     @classmethod
     def build(
@@ -91,6 +95,17 @@ class KnowledgeBase:
     def snippets(self) -> int:
         """How many statements can be found."""
         return sum(len(passage.snippets) for passage in self.passages)
+
+    def topics(self, lang: Lang) -> tuple[str, ...]:
+        """Return the top headings of what is in a language, those with the most statements first."""
+        found = self._topics.get(lang)
+        if found is None:
+            counted: Counter[str] = Counter()
+            for passage in self.passages:
+                if passage.lang == lang and passage.headings:
+                    counted[passage.headings[0]] += len(passage.snippets)
+            found = self._topics[lang] = tuple([topic for topic, _ in counted.most_common(_TOPICS)])
+        return found
 
     async def search(self, query: str, lang: Lang, limit: int) -> tuple[Hit, ...]:
         """Return the at most `limit` best statements, best first; () when nothing is worth citing.

@@ -11,7 +11,7 @@ from trio.testing import MockClock
 from agent.answering.brain import HITS, GroundedBrain
 from agent.config import DRAFT_MAX, UNWIND_TIMEOUT, Settings
 from agent.errors import ModelFailed
-from agent.ports.brain import Proposal, Question, Refused, TurnEvent, Verified
+from agent.ports.brain import Drafted, Proposal, Question, Refused, TurnEvent, Verified
 from agent.ports.model import Delta, Prompt
 from agent.ports.search import Hit, Lang, Passage, Snippet
 
@@ -511,3 +511,39 @@ async def test_a_cancel_ends_sentences_silently(autojump_clock: MockClock) -> No
         await trio.sleep(60.0)
         assert all(time <= start + at + 0.5 for time, _ in events)
         assert model.open == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "lang", "begins"),
+    [
+        ("Hello!", None, "Hello!"),
+        ("hej", None, "Hej!"),
+        ("hej", "en", "Hello!"),
+        ("thanks", None, "You are welcome."),
+        ("Vad kan du göra?", None, "Jag svarar"),
+    ],
+)
+async def test_what_is_no_question_has_a_fixed_answer(text: str, lang: Lang | None, begins: str) -> None:
+    """Without a search or a model, in the language that is set or that it was said in."""
+    retriever, model = FakeRetriever(), FakeModel(TRUE)
+    asked: list[Lang] = []
+
+    def topics(lang: Lang) -> tuple[str, ...]:
+        asked.append(lang)
+        return ("Plans and prices",)
+
+    events = await told(GroundedBrain(retriever, model, Settings(), topics), ask(text, lang))
+    drafted, said = events
+    assert isinstance(drafted, Drafted)
+    assert isinstance(said, Verified)
+    assert said.text.text.startswith(begins)
+    assert (said.text.citations, said.text.confidence, said.proposals) == ((), "low", ())
+    assert (retriever.asked, model.prompts, len(asked)) == ([], [], 1)
+
+
+async def test_a_greeting_before_a_question_is_no_part_of_it() -> None:
+    """Neither of what is looked for nor of what the model is asked; an action that it asks for is proposed still."""
+    retriever, model = FakeRetriever(), FakeModel(TRUE)
+    await told(brain(model, retriever), ask("Hello, what does Standard cost? Thanks!"))
+    assert model.prompts[0].question == "what does Standard cost?"
+    assert retriever.asked[0][0] == "what does Standard cost?"

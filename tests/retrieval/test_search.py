@@ -163,3 +163,10 @@ def small() -> KnowledgeBase:
     return KnowledgeBase.build(
         [Source.of("kb/a.md", "The plan costs 299 kr."), Source.of("kb/sv/a.md", "Paketet kostar 299 kr.")]
     )
+
+
+def test_topics_are_the_top_headings_of_a_language(kb: KnowledgeBase) -> None:
+    """Those with the most statements first, and the same each time."""
+    assert kb.topics("en")[:2] == ("Frequently asked questions", "Shipping and delivery")
+    assert len(kb.topics("sv")) == 6
+    assert kb.topics("sv") is kb.topics("sv")
