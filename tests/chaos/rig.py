@@ -16,6 +16,8 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.error
+import urllib.request
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -204,6 +206,21 @@ class Rig:
             silent.cancel()
         assert ":" in said, self.stderr.all()
         self.port = int(said.rsplit(":", 1)[1].split("/")[0])
+
+    def wait_until_it_is_ready(self) -> None:
+        """Wait until it has read its documents, which it does after it listens."""
+        deadline = time.monotonic() + PATIENCE
+        while not self._is_ready():
+            assert time.monotonic() < deadline, self.stderr.all()
+            time.sleep(0.02)
+
+    def _is_ready(self) -> bool:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/readyz", timeout=PATIENCE):
+                return True
+        except urllib.error.HTTPError as error:
+            error.close()
+            return False
 
     def command(self, kind: str, mode: str) -> None:
         """Let calls of a kind (sync, write, read) misbehave from now on; "" lets them work again."""

@@ -70,10 +70,11 @@ def trouble(request: pytest.FixtureRequest) -> Trouble:
 
 @pytest.fixture
 def server(tmp_path: Path, shim: Path, trouble: Trouble) -> Iterator[Rig]:
-    """A server that listens, and that trouble is about to come to."""
+    """A server that is ready, and that trouble is about to come to."""
     with rig(tmp_path, shim, trouble.stderr) as made:
         made.start("--mock-delay-ms", "10", "--pace-ms", "5")
         made.wait_until_it_listens()
+        made.wait_until_it_is_ready()
         yield made
 
 
