@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import CodeType, FrameType
 
@@ -156,6 +156,11 @@ class Watchdog:
 
     def look(self) -> Seen | None:
         """Return what the loop's thread does now; None when that has ended."""
+        seen = self._place()
+        return seen and replace(seen, state=_state(self._native))
+
+    def _place(self) -> Seen | None:
+        """Look without a call in which other threads go on; what is seen is taken to run."""
         frame = sys._current_frames().get(self._ident)
         if frame is None:
             return None
@@ -168,7 +173,7 @@ class Watchdog:
             calls.insert(0, (each.f_code, each.f_lineno))
         else:
             task = ""  # no loop runs there
-        return Seen(task, place(calls), _state(self._native))
+        return Seen(task, place(calls), "R")
 
     def _watch(self) -> None:
         last = -1
@@ -190,8 +195,12 @@ class Watchdog:
         """Look, when a round is that old; return the seconds until the next look is due."""
         if age < LAG_WARN:
             return LAG_WARN - age
-        if self._seen[0] != number:
-            self._seen = (number, self.look())
+        if self._seen[0] != number and (seen := self._place()) is not None:
+            self._seen = (
+                number,
+                seen,
+            )  # first: reading the state lets a thread that runs go on and end its round
+            self._seen = (number, replace(seen, state=_state(self._native)))
         if age < LAG_STUCK:
             return LAG_STUCK - age
         if self._stuck != number:

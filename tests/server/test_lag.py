@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -203,6 +204,25 @@ def test_a_loop_that_is_stuck_is_said_before_it_ends(loop: Loop) -> None:
         assert [(each["event"], each["log_level"], each["seconds"]) for each in logs] == [
             ("event loop is stuck", "error", 2.5)
         ]
+
+
+def test_a_round_that_ends_while_its_state_is_read_has_been_seen(
+    loop: Loop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A call that let no other thread in ends as soon as the watchdog waits for a file: it ran."""
+    watchdog = loop.lag.watchdog
+    meanwhile: list[Seen | None] = []
+
+    def state(native: int) -> str:
+        meanwhile.append(watchdog.seen(1))
+        return "S"
+
+    monkeypatch.setattr(lagging, "_state", state)
+    watchdog._judge(1, 0.5)
+    (seen,) = meanwhile
+    assert seen is not None
+    assert (seen.at, seen.state) != ("", "S")
+    assert watchdog.seen(1) == replace(seen, state="S")
 
 
 async def test_watching_leaves_nothing_behind() -> None:
