@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Iterator
 
 import pytest
+import structlog
 from hypothesis import settings
 
 from agent.numeric import THREADS
@@ -25,6 +26,9 @@ os.environ.update(dict.fromkeys(THREADS, "1"))
 # Other examples each time, but where changes are judged; no deadline, since shared machines stall.
 settings.register_profile("suite", max_examples=50, derandomize="CI" in os.environ, deadline=None)
 settings.load_profile("suite")
+
+# A test that fails prints what was logged. Drawn with every local variable, each error that is meant costs 20 ms.
+structlog.dev.ConsoleRenderer.get_active().exception_formatter = structlog.dev.plain_traceback
 
 gc.disable()  # while modules are loaded: nothing of them is garbage, and to look for it takes a second in all
 

@@ -240,14 +240,11 @@ def quiet() -> Iterator[None]:
     structlog.configure(
         processors=[_keep], wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR)
     )
-    thawed = not gc.get_freeze_count()
     gc.collect()
-    gc.freeze()  # what is loaded now is not scanned again, so that the census costs microseconds
+    gc.freeze()  # for good: what is loaded now is not scanned again, so that the census costs microseconds
     try:
         yield
     finally:
-        if thawed:
-            gc.unfreeze()
         structlog.configure(**before)
 
 
