@@ -66,6 +66,20 @@ def test_a_full_collection_looks_only_at_what_has_come_since_the_last(
 
 
 @pytest.mark.usefixtures("_frozen")
+def test_when_much_has_come_it_is_looked_at_and_set_aside_at_once() -> None:
+    """A crowd's objects are not left to grow until a look at them holds everybody up."""
+    heap.set_aside()
+    few: list[list[None]] = [[] for _ in range(heap.MANY // 2)]
+    gc.collect(1)
+    assert id(few[0]) in {id(each) for each in gc.get_objects()}
+    many: list[list[None]] = []
+    while id(few[0]) in {id(each) for each in gc.get_objects()}:
+        many += [[] for _ in range(5000)]  # which the interpreter collects as it sees fit
+        assert len(many) < 4 * heap.MANY
+    assert gc.get_threshold()[2] == heap.FULL_EVERY
+
+
+@pytest.mark.usefixtures("_frozen")
 def test_who_counts_sees_everything() -> None:
     """For the time of a block, and what is there then is set aside after it."""
     heap.set_aside()
