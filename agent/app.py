@@ -5,14 +5,9 @@ inside it the actions', so that they outlive the sessions; then the timers, and 
 from the inside out, each within its deadline, and what a deadline leaves undone is said in the log.
 """
 
-import resource
-import secrets
-import time
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, nullcontext, suppress
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
-from functools import partial
-from typing import TypeVar
 
 import structlog
 import trio
@@ -30,6 +25,7 @@ from .config import (
 )
 from .errors import UsageError
 from .fsm import mermaid
+from .host import Threads, WallClock, new_id, raise_file_limit
 from .knowledge import Knowledge
 from .ports.action import Executor
 from .ports.brain import Brain
@@ -57,69 +53,7 @@ from .session.turn import Parts
 from .storage.open import opened_ledger
 
 _log = structlog.get_logger("agent.app")
-_THREADS = 4
 SPARE_FILES = 256  # beside connections: the ones that are leaving, the index, webhooks, the ledger
-T = TypeVar("T")
-
-
-def _raise_file_limit(wanted: int) -> None:
-    """Let this process open `wanted` files if it may; the server works with fewer, turning clients away sooner."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft < wanted:
-        allowed = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
-        with suppress(ValueError, OSError):
-            resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
-
-
-class WallClock:
-    """The world's time (implements `agent.ports.clock.Clock`)."""
-
-    def now_ms(self) -> int:
-        """Return Unix time in milliseconds."""
-        return time.time_ns() // 1_000_000
-
-
-class Threads:
-    """Blocking work in worker threads, a few at a time (implements `agent.ports.work.RunSync`).
-
-    size: how many threads. One that is left behind keeps its place until its function returns.
-    """
-
-    def __init__(self, size: int = _THREADS) -> None:
-        self._limiter = trio.CapacityLimiter(size)
-
-    async def __call__(self, function: Callable[[], T]) -> T:
-        """Return `function()`. Cancelled, it raises at once; what has begun goes on, which the log says."""
-        began = trio.current_time()
-        running = False
-
-        def call() -> T:
-            nonlocal running
-            running = True
-            try:
-                return function()
-            finally:
-                running = False
-
-        try:
-            return await trio.to_thread.run_sync(call, limiter=self._limiter, abandon_on_cancel=True)
-        except trio.Cancelled:
-            if running:
-                seconds = round(trio.current_time() - began, 1)
-                _log.warning("blocking call left behind", call=_name(function), seconds=seconds)
-            raise
-
-
-def _name(function: Callable[..., object]) -> str:
-    """Return what a function is called in the code, whatever it is wrapped in."""
-    while isinstance(function, partial):
-        function = function.func
-    return str(getattr(function, "__qualname__", type(function).__name__))
-
-
-def new_id() -> str:
-    """Return an unguessable id: 128 random bits as URL-safe text."""
-    return secrets.token_urlsafe(16)
 
 
 @dataclass(frozen=True)
@@ -308,7 +242,7 @@ class App:
         self._gate.trouble = f"Actions cannot be run, because of the ledger: {trouble}." if trouble else ""
 
     async def _bind(self) -> list[trio.SocketListener]:
-        _raise_file_limit(self.settings.max_connections + VISITORS + SPARE_FILES)
+        raise_file_limit(self.settings.max_connections + VISITORS + SPARE_FILES)
         try:
             listeners = await trio.open_tcp_listeners(self.settings.port, host=self.settings.host)
         except OSError as error:

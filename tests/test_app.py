@@ -11,11 +11,12 @@ import pytest
 import trio
 import trio.testing
 
-from agent.app import Adapters, App, Threads, WallClock, new_id
+from agent.app import Adapters, App
 from agent.config import DRAIN_TIMEOUT, Settings
 from agent.errors import UsageError, WireClosed
 from agent.grounding import evidence
 from agent.grounding.binding import kept_rows
+from agent.host import Threads, WallClock, new_id
 from agent.retrieval.load import Source
 from agent.retrieval.watch import Touched
 from agent.testing.client import over

@@ -13,9 +13,10 @@ import structlog
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from agent.app import Adapters, Threads
+from agent.app import Adapters
 from agent.config import ACTION_TIMEOUT, LEDGER_CLOSE_TIMEOUT, LEDGER_RETRY, RECORD_TIMEOUT, Settings
 from agent.errors import WireClosed
+from agent.host import Threads
 from agent.log import configure
 from agent.retrieval.load import Source
 from agent.storage import sqlite

@@ -6,9 +6,9 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from ..app import Threads, WallClock
 from ..config import MEMORY, USER_DATA, Settings
 from ..errors import UsageError
+from ..host import Threads, WallClock
 from ..ports.ledger import Row
 from ..storage.open import ledger_folder, opened_ledger
 from ..storage.trust import FILE

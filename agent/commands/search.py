@@ -8,9 +8,9 @@ import msgspec
 import trio
 from cyclopts import Parameter
 
-from ..app import Threads
 from ..embedding.open import open_meaning
 from ..errors import UsageError
+from ..host import Threads
 from ..ports.search import Hit, Lang
 from ..retrieval.load import load
 from ..retrieval.search import KnowledgeBase

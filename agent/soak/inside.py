@@ -15,8 +15,9 @@ from typing import TypeVar
 
 import trio
 
-from ..app import Adapters, App, Threads, WallClock
+from ..app import Adapters, App
 from ..config import MEMORY, Settings
+from ..host import Threads, WallClock
 from ..ports.ledger import Ledger
 from ..ports.work import RunSync
 from ..server.metrics import Metrics

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import trio
 
-from ..app import Threads, WallClock
 from ..errors import WireClosed
+from ..host import Threads, WallClock
 from .census import Census
 from .crowd import ARRIVALS
 from .figures import Tally

@@ -24,10 +24,10 @@ from typing import Any
 import trio
 
 from agent.answering.brain import GroundedBrain
-from agent.app import Threads
 from agent.config import Settings
 from agent.embedding.open import open_meaning
 from agent.grounding.verify import snippets_of
+from agent.host import Threads
 from agent.llm.mock import MockModel
 from agent.ports.brain import Question, Refused, TurnEvent, Verified, VerifiedText
 from agent.ports.search import Lang, Snippet

@@ -15,7 +15,7 @@ from pathlib import Path
 import trio
 
 from agent import log
-from agent.app import Threads
+from agent.host import Threads
 from agent.retrieval.live import LiveKnowledge
 from agent.retrieval.watch import watching
 

@@ -27,8 +27,8 @@ from typing import Any
 import tantivy
 import trio
 
-from agent.app import Threads
 from agent.embedding.open import open_meaning
+from agent.host import Threads
 from agent.ports.search import Lang, Passage
 from agent.retrieval.load import Source, load
 from agent.retrieval.meaning import Meaning, text_of

@@ -7,8 +7,8 @@ import pytest
 import trio
 
 from agent import cli
-from agent.app import Threads, WallClock
 from agent.config import Settings
+from agent.host import Threads, WallClock
 from agent.storage.open import opened_ledger
 
 

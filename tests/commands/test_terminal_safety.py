@@ -12,10 +12,10 @@ import pytest
 import trio
 
 from agent import cli
-from agent.app import Threads, WallClock
 from agent.commands import talk
 from agent.config import Settings
 from agent.errors import WireClosed
+from agent.host import Threads, WallClock
 from agent.storage.open import opened_ledger
 from agent.testing import chat
 from agent.testing.client import CannotConnect

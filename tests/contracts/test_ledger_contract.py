@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from agent.app import Threads, WallClock
+from agent.host import Threads, WallClock
 from agent.ports.ledger import Ledger, Row
 from agent.storage.memory import MemoryLedger
 from agent.storage.sqlite import SqliteLedger

@@ -12,7 +12,7 @@ from typing import Any
 import trio
 
 from agent.actions.runner import Runner
-from agent.app import Threads, WallClock
+from agent.host import Threads, WallClock
 from agent.ports.action import Call, Outcome
 from agent.ports.ledger import Row, Status
 from agent.storage.sqlite import SqliteLedger

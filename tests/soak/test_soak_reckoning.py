@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.app import WallClock
+from agent.host import WallClock
 from agent.soak.reckoning import Notes, disagreements, read, rows_since, totals
 from agent.storage.sqlite import SqliteLedger
 from agent.storage.trust import FILE

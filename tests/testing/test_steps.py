@@ -9,8 +9,8 @@ import pytest
 import trio
 import trio.testing
 
-from agent.app import Threads
 from agent.config import STEP_CPU
+from agent.host import Threads
 from agent.testing import steps as measuring
 from agent.testing.steps import Step, Steps, steps
 
@@ -64,7 +64,7 @@ async def test_a_place_of_ours_is_told_before_a_library_s() -> None:
     """As in the log: where we wait for trio, not where trio does."""
     with steps() as measured:
         await Threads()(lambda: None)
-    assert [step.at for step in measured.longest if step.at.startswith("agent/app.py:")]
+    assert [step.at for step in measured.longest if step.at.startswith("agent/host.py:")]
 
 
 async def test_others_and_garbage_do_not_count() -> None:
