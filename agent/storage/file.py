@@ -30,6 +30,9 @@ from .trust import FILE, Trust, Untrusted, afresh
 
 T = TypeVar("T")
 
+OPEN_WAIT = (
+    10.0  # seconds for another process's write while the file is opened: several servers start at once
+)
 LOCK_WAIT = 1.0  # seconds for another process's write; less than what the runner gives a claim or a record
 
 
@@ -78,7 +81,7 @@ class LedgerFile:
             if self._data is not None:
                 _make_folder(self._data)
                 _settle_if_alone(self._data, self._clock.now_ms())
-            self._engine = _engine(self._data, LOCK_WAIT)
+            self._engine = _engine(self._data, OPEN_WAIT)
             self._connection = self._engine.connect()
             self._connection.exec_driver_sql("PRAGMA journal_mode=WAL")
             self._connection.exec_driver_sql("PRAGMA synchronous=FULL")
@@ -90,6 +93,7 @@ class LedgerFile:
                 if self._data is not None:
                     left = self._take_place(self._connection, self._data)
                 rows.prune(self._connection, self._clock.now_ms())
+            self._connection.exec_driver_sql(f"PRAGMA busy_timeout={round(LOCK_WAIT * 1000)}")
             for path in left:  # not before it is on disk that their owners have claimed nothing
                 path.unlink(missing_ok=True)
             if self._data is not None:

@@ -1,6 +1,8 @@
 """The ledger in a file: what survives, who may call a claim lost, and what is said when the folder cannot be used."""
 
 import sqlite3
+import threading
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -229,6 +231,25 @@ async def test_two_ledgers_open_at_once_on_a_new_folder(tmp_path: Path) -> None:
             nursery.start_soon(one)
     assert turned_away == []
     assert sorted(won) == [False] * 7 + [True]
+
+
+@pytest.mark.proof
+async def test_a_start_waits_for_who_writes_longer_than_a_claim_does(tmp_path: Path) -> None:
+    """Another server's start that holds the file a little longer than an action may wait turns nobody away."""
+    async with ledger(tmp_path):
+        pass
+    other = sqlite3.connect(tmp_path / FILE, isolation_level=None, check_same_thread=False)
+    other.execute("BEGIN IMMEDIATE")
+    over = threading.Timer(1.5 * file.LOCK_WAIT, other.execute, ["ROLLBACK"])
+    over.start()
+    async with ledger(tmp_path) as opened:
+        over.join()
+        other.execute("BEGIN IMMEDIATE")
+        began = time.monotonic()
+        with pytest.raises(AgentError, match="locked"):
+            await opened.claim("a", "x", NOW)
+        assert time.monotonic() - began < file.OPEN_WAIT / 2
+        other.close()
 
 
 async def test_the_users_folder_is_found_when_it_is_opened(
