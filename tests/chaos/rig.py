@@ -182,7 +182,18 @@ class Rig:
 
     def start(self, *flags: str) -> None:
         """Start the server without waiting for it."""
-        command = [sys.executable, "-m", "agent", "serve", "--port", "0", "--kb", str(self.kb)]
+        command = [
+            sys.executable,
+            "-m",
+            "agent",
+            "serve",
+            "--port",
+            "0",
+            "--vectors",
+            "off",
+            "--kb",
+            str(self.kb),
+        ]
         command += ["--data", str(self.data), "--action-webhook", self.webhook.url, *flags]
         self._process = subprocess.Popen(
             command,

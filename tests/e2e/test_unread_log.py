@@ -62,7 +62,8 @@ class Unread:
 def unread(folder: Path, *flags: str) -> Iterator[Unread]:
     """Run a server whose standard error is a pipe; its lines are JSON."""
     log, write = os.pipe()
-    arguments = ("serve", "--port", "0", "--kb", str(KB), "--data", "memory", "--log-format", "json", *flags)
+    plain = ("--log-format", "json", "--vectors", "off")
+    arguments = ("serve", "--port", "0", "--kb", str(KB), "--data", "memory", *plain, *flags)
     process = subprocess.Popen(
         command(*arguments), cwd=folder, env=environment(), stdout=subprocess.PIPE, stderr=write
     )
@@ -88,7 +89,7 @@ async def fill(server: Unread) -> None:
 
 
 @pytest.mark.proof
-async def test_nobody_waits_for_the_reader_of_the_log(tmp_path: Path) -> None:
+async def test_nobody_waits_for_the_reader_plain(tmp_path: Path) -> None:
     """All are served: those who make the noise, an innocent client with its cancel, a newcomer, and SIGTERM."""
     with unread(tmp_path, "--pace-ms", "0", "--rate-limit", "0") as server, trio.fail_after(4 * PATIENCE):
         async with server.client() as innocent:

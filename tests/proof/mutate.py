@@ -108,6 +108,7 @@ def examine(copy: Path, module: str, *arguments: str) -> tuple[int | None, str]:
     environment = os.environ | {
         "PYTHONPATH": str(copy),
         "PYTHONHASHSEED": "0",
+        "PYTHONDONTWRITEBYTECODE": "",  # whatever the machine's is: each copy would be compiled anew
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
     }
     command = [sys.executable, "-m", module, *arguments]
@@ -140,17 +141,22 @@ def judge(mutant: Mutant, clean: Path, room: Path) -> Verdict:
     return Verdict(mutant, OUTCOMES.get(status, "broken"), said, time.perf_counter() - began)
 
 
-def check_clean(clean: Path, verdicts: Sequence[Verdict]) -> str:
-    """Return what fails on the untouched copy, of all that killed a mutant; "" when nothing does."""
-    nodes = sorted({node for verdict in verdicts for node in verdict.mutant.tests})
+def check_tests(clean: Path, chosen: Sequence[Mutant]) -> str:
+    """Return what fails on the untouched copy, of all tests that shall kill a mutant; "" when nothing does."""
+    return _fails(clean, TESTS, sorted({node for mutant in chosen for node in mutant.tests}))
+
+
+def check_strikes(clean: Path, verdicts: Sequence[Verdict]) -> str:
+    """Return what fails on the untouched copy, of all strikes that killed a mutant; "" when nothing does."""
     struck = [verdict for verdict in verdicts if verdict.mutant.strike and verdict.by.startswith("k=")]
-    points = [word for each in struck for word in (*each.mutant.strike, each.by[2:].split()[0])]
-    for module, arguments in ((TESTS, nodes), (STRIKES, points)):
-        if arguments:
-            status, said = examine(clean, module, *arguments)
-            if status != WELL:
-                return said or f"{module} ended with {status}"
-    return ""
+    return _fails(
+        clean, STRIKES, [word for each in struck for word in (*each.mutant.strike, each.by[2:].split()[0])]
+    )
+
+
+def _fails(clean: Path, module: str, arguments: Sequence[str]) -> str:
+    status, said = examine(clean, module, *arguments) if arguments else (WELL, "")
+    return "" if status == WELL else said or f"{module} ended with {status}"
 
 
 def run(chosen: Sequence[Mutant]) -> tuple[list[Verdict], str]:
@@ -159,9 +165,10 @@ def run(chosen: Sequence[Mutant]) -> tuple[list[Verdict], str]:
         clean = Path(folder) / "clean"
         clean.mkdir()
         copy_tree(clean)
+        unclean = check_tests(clean, chosen)  # first: what it compiles is copied with the tree
         with ThreadPoolExecutor(AT_ONCE) as pool:
             verdicts = list(pool.map(lambda mutant: judge(mutant, clean, Path(folder)), chosen))
-        return verdicts, check_clean(clean, verdicts)
+        return verdicts, unclean or check_strikes(clean, verdicts)
 
 
 def report(verdicts: Sequence[Verdict], unclean: str) -> str:

@@ -108,6 +108,8 @@ def served(folder: Path, *flags: str, **variables: str) -> Iterator[Served]:
         str(ROOT / "kb"),
         "--pace-ms",
         "0",
+        "--vectors",
+        "off",
     ]
     with (folder / "log").open("w") as log:
         process = subprocess.Popen(
