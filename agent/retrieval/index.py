@@ -64,7 +64,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What one arm found: section number -> BM25 score. most: what a section that is full of every term would score."""
+    """What one arm found: section number -> BM25 score, best first. most: of a section that is full of every term."""
 
     scores: Mapping[int, float]
     most: float

@@ -7,12 +7,13 @@ of the best sections, and of a right answer, where questions that the documents 
 `python -m tests.bench.documents` prints what they are worth on each set.
 
 Sections are ranked in two looks: what the index tells orders all candidates, and the first of them are looked at
-closely, statement by statement.
+closely. Only the statements of those that may answer are weighed one by one.
 """
 
 import heapq
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from math import exp
 from typing import NamedTuple, TypeAlias
 
@@ -118,7 +119,8 @@ class _Candidate:
     cosine: float
 
 
-_Looked: TypeAlias = tuple[float, _Candidate, Whole, list[Single]]
+_Looked: TypeAlias = tuple[float, _Candidate, Whole]
+_Answering: TypeAlias = tuple[float, _Candidate, list[Single]]
 
 
 def rank(
@@ -151,19 +153,20 @@ def _ranked(candidates: Sequence[_Candidate], read: Question, weights: Weights) 
     """Return some candidates, of which there is at least one, in order."""
     looked: list[_Looked] = []
     for candidate in heapq.nlargest(CLOSELY, candidates, key=lambda each: each.first):
-        whole, singles = read.look(candidate.section)
+        whole = read.look(candidate.section)
         score = (
             candidate.first
             + weights.coverage * whole.coverage
             + weights.best * whole.best
             + weights.kind * whole.kind
         )
-        looked.append((score, candidate, whole, singles))
+        looked.append((score, candidate, whole))
     looked.sort(key=lambda each: (-each[0], each[1].number))
-    statements = _statements(looked[:ANSWERING], weights)
-    _, first, whole, _ = looked[0]
+    answering = [(score, each, read.statements(each.section)) for score, each, _ in looked[:ANSWERING]]
+    statements = _statements(answering, weights)
+    _, first, whole = looked[0]
     top = statements[0]
-    best = next(singles for _, each, _, singles in looked if each.number == top.section)[top.place]
+    best = next(singles for _, each, singles in answering if each.number == top.section)[top.place]
     told = (
         weights.sure_bias
         + weights.sure_all * best.all
@@ -173,7 +176,7 @@ def _ranked(candidates: Sequence[_Candidate], read: Question, weights: Weights) 
         + weights.sure_grams * first.grams
         + weights.sure_words * len(read.asked.words) / 10
     )
-    return Ranked([each.number for _, each, _, _ in looked], statements, 1 / (1 + exp(-told)))
+    return Ranked([each.number for _, each, _ in looked], statements, 1 / (1 + exp(-told)))
 
 
 def _candidates(
@@ -187,7 +190,7 @@ def _candidates(
     """Return the sections that may answer, with what the index tells of them."""
     grams = index.by_grams(said, _SPAN)
     stems = index.by_stems(said, lang, CANDIDATES)
-    numbers = dict.fromkeys(heapq.nlargest(CANDIDATES, grams.scores, key=grams.scores.__getitem__))
+    numbers = dict.fromkeys(islice(grams.scores, CANDIDATES))
     numbers |= dict.fromkeys(stems.scores)
     numbers |= dict.fromkeys(vectors.nearest(vector, CANDIDATES))
     sections = [(number, index.sections[number]) for number in numbers]
@@ -208,9 +211,9 @@ def _candidates(
     return found
 
 
-def _statements(looked: Sequence[_Looked], weights: Weights) -> list[Statement]:
+def _statements(answering: Sequence[_Answering], weights: Weights) -> list[Statement]:
     """Return the statements of the best sections, best first."""
-    best = looked[0][0]
+    best = answering[0][0]
     found = [
         Statement(
             candidate.number,
@@ -223,7 +226,7 @@ def _statements(looked: Sequence[_Looked], weights: Weights) -> list[Statement]:
             + weights.single_asks * single.asks
             + weights.single_code * single.code,
         )
-        for score, candidate, _, singles in looked
+        for score, candidate, singles in answering
         for place, single in enumerate(singles)
     ]
     found.sort(key=lambda each: -each.score)
@@ -247,4 +250,4 @@ def _by_file(found: Found, index: Index) -> dict[int, float]:
         section = index.sections[number]
         if section is not None:
             by_file.setdefault(section.file, []).append(score)
-    return {file: sum(heapq.nlargest(_FILE_TOP, each)) for file, each in by_file.items()}
+    return {file: sum(each[:_FILE_TOP]) for file, each in by_file.items()}

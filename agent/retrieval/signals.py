@@ -8,6 +8,7 @@ question about something else covers little.
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from itertools import compress
 from operator import mul
 from typing import NamedTuple
 
@@ -19,6 +20,7 @@ _LEADS_BIT = LEADS.bit_length() - 1
 _MARKED = [  # by the marks from LEADS on
     tuple([1.0 if marks << _LEADS_BIT & mark else 0.0 for mark in (LEADS, ASKS, CODE)]) for marks in range(8)
 ]
+_ABOVE = -1  # no object's id
 _MONEY_IN_PART = 0.3  # of a bare number, where money is asked for
 
 
@@ -70,45 +72,66 @@ class Question:
             for number, sure in like.items():
                 self._like.setdefault(number, []).append((place, sure))
 
-    def look(self, section: Section) -> tuple[Whole, list[Single]]:
-        """Return the signals of a section and of its statements. Most hold no word of the question: they cost least."""
-        like, wanted = self._like, self.asked.kind
-        above = [0.0] * len(self._weights)
-        self._stand(section.headings, above)
+    def look(self, section: Section) -> Whole:
+        """Return the signals of a section. Most statements hold no word of the question: they cost nothing."""
+        overs = self._overs(section)
+        above = overs[_ABOVE][0]
         whole = list(above)
-        overs: dict[
-            int, tuple[list[float], float]
-        ] = {}  # by what leads in: it and the headings, and their share
-        for lead in section.leads:
-            if id(lead) not in overs:
-                over = list(above)
-                self._stand(lead, over)
-                overs[id(lead)] = (over, self._share(over))
-                self._stand(lead, whole)
-        held: dict[
-            int, list[int]
-        ] = {}  # by place: the words of a statement that stand for one of the question
-        own = section.own
-        for at in [at for at, word in enumerate(own) if word in like]:
-            held.setdefault(bisect_right(section.ends, at), []).append(own[at])
+        best = 0.0
+        for over, all in overs.values():
+            if over is not above:
+                _raise(whole, over)
+            best = all if all > best else best
+        for place, sure in self._held(section).items():
+            _raise(whole, sure)
+            all = self._share(_higher(sure, overs[id(section.leads[place])][0]))
+            best = all if all > best else best
+        kind = max([_kind(self.asked.kind, marks) for marks in set(section.marks)], default=0.0)
+        return Whole(self._share(whole), best, kind)
+
+    def statements(self, section: Section) -> list[Single]:
+        """Return the signals of a section's statements."""
+        overs, held = self._overs(section), self._held(section)
         found: list[Single] = []
-        best = most = 0.0
         for place, (lead, marks) in enumerate(zip(section.leads, section.marks, strict=True)):
             over, all = overs[id(lead)]
-            alone = 0.0
+            own = 0.0
             if place in held:
-                sure = [0.0] * len(above)
-                self._stand(held[place], sure)
-                alone = self._share(sure)
-                all = self._share(
-                    [one if one > other else other for one, other in zip(sure, over, strict=True)]
-                )
-                self._stand(held[place], whole)
-            kind = _held(wanted, marks)
-            best = all if all > best else best
-            most = kind if kind > most else most
-            found.append(Single(alone, all, kind, *_MARKED[marks >> _LEADS_BIT]))
-        return Whole(self._share(whole), best, most), found
+                own = self._share(held[place])
+                all = self._share(_higher(held[place], over))
+            found.append(Single(own, all, _kind(self.asked.kind, marks), *_MARKED[marks >> _LEADS_BIT]))
+        return found
+
+    def _overs(self, section: Section) -> dict[int, tuple[list[float], float]]:
+        """Return, by what leads in, how surely it and the headings stand for each word, and their share.
+
+        _ABOVE is that of the headings alone, without their share: no statement is.
+        """
+        above = [0.0] * len(self._weights)
+        self._stand(section.headings, above)
+        overs = {_ABOVE: (above, 0.0)}
+        for lead in section.leads:
+            if id(lead) not in overs:
+                over = above
+                if lead:
+                    over = list(above)
+                    self._stand(lead, over)
+                overs[id(lead)] = (over, self._share(over))
+        return overs
+
+    def _held(self, section: Section) -> dict[int, list[float]]:
+        """Return, by place, how surely a statement's own words stand for each word, of those that hold one."""
+        held: dict[int, list[float]] = {}
+        like, own, ends = self._like, section.own, section.ends
+        for at in compress(range(len(own)), map(like.__contains__, own)):
+            place = bisect_right(ends, at)
+            sure = held.get(place)
+            if sure is None:
+                sure = held[place] = [0.0] * len(self._weights)
+            for which, how in like[own[at]]:
+                if how > sure[which]:
+                    sure[which] = how
+        return held
 
     def _stand(self, words: Sequence[int], into: list[float]) -> None:
         """Note in `into`, by place in the question, how surely `words` stand for each of its words."""
@@ -126,7 +149,17 @@ class Question:
         return total
 
 
-def _held(wanted: Kind | None, marks: int) -> float:
+def _higher(one: Sequence[float], other: Sequence[float]) -> list[float]:
+    """Return the higher ones of two rows."""
+    return [mine if mine > its else its for mine, its in zip(one, other, strict=True)]
+
+
+def _raise(into: list[float], to: Sequence[float]) -> None:
+    """Bring each of a row up to that of another."""
+    into[:] = _higher(into, to)
+
+
+def _kind(wanted: Kind | None, marks: int) -> float:
     """Return how far a statement holds the kind of thing that was asked for."""
     if wanted is None:
         return 0.0

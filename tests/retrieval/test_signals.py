@@ -41,7 +41,8 @@ def look(index: Index, question: str, number: int = 0) -> tuple[Whole, list[Sing
     """Return the signals of one section."""
     section = index.sections[number]
     assert section is not None
-    return Question(asked(question, "en"), index).look(section)
+    read = Question(asked(question, "en"), index)
+    return read.look(section), read.statements(section)
 
 
 def test_what_says_all_of_it_covers_it(index: Index) -> None:
@@ -134,6 +135,6 @@ def test_a_question_without_words_covers_nothing(index: Index) -> None:
     question = Question(Asked((), None), index)
     section = index.sections[0]
     assert section is not None
-    whole, singles = question.look(section)
+    whole, singles = question.look(section), question.statements(section)
     assert (whole.coverage, whole.best, question.unknown) == (0, 0, 0)
     assert {each.all for each in singles} == {0}
