@@ -287,6 +287,7 @@ class App:
             self.metrics.text,
             lambda: self._gate.unready or self.unread,
             admission.shows_token,
+            self._knowledge.sections if self._knowledge is not None else lambda _: (),
         )
         return Edge(
             admission=admission,

@@ -72,6 +72,7 @@ HEADING_CHARACTERS = 200  # of a heading that are read; and of all the headings 
 CONTEXT_CHARACTERS = 400  # ... or of the header of its table, or the line that leads into its list
 READ_AGAIN_FIRST = 0.25  # until what could not be read is tried again, twice as long each time ...
 READ_AGAIN_MOST = 30.0  # ... up to this
+SOURCE_CHARACTERS = 24_000  # of a file that are shown at once
 GIVE_UP_TIMEOUT = 0.5  # for a reader that was given up; the server then goes without it
 
 # --- a turn

@@ -5,6 +5,7 @@ are read waits for that, and can be cancelled meanwhile. Each turn answers from 
 begins.
 """
 
+from collections.abc import Sequence
 from functools import partial
 
 import structlog
@@ -19,6 +20,7 @@ from .grounding.verify import read_ahead
 from .llm.open import open_model
 from .ports.brain import Brain
 from .ports.model import ChatModel
+from .ports.search import Passage
 from .ports.work import RunSync
 from .retrieval.live import LiveKnowledge
 from .retrieval.search import KnowledgeBase
@@ -97,10 +99,18 @@ class Knowledge:
         if self._live is not None and self._watch is not None:
             await self._live.keep(self._watch)
 
-    async def _now(self) -> Brain:
-        await self._read.wait()
+    def sections(self, file: str) -> Sequence[Passage] | None:
+        """Return what is held of a file, in its order: () for what is none, None until everything is read."""
+        return self._snapshot().of_file(file) if self._read.is_set() else None
+
+    def _snapshot(self) -> KnowledgeBase:
         present = self._live.now if self._live is not None else self._present
         assert present is not None
+        return present
+
+    async def _now(self) -> Brain:
+        await self._read.wait()
+        present = self._snapshot()
         assert self._model is not None
         return GroundedBrain(present, self._model, self._settings, present.topics)
 

@@ -94,3 +94,20 @@ async def test_documents_that_cannot_be_read_are_said(tmp_path: Path) -> None:
 
     with pytest.raises(UsageError, match="holds no documents"):
         await Knowledge(Settings(kb=tmp_path, vectors="off"), None, None, work, None).read()
+
+
+async def test_a_file_is_shown_as_the_present_snapshot_holds_it(kb: Path) -> None:
+    """Nothing until everything is read; then its sections, and none of what is no file of it."""
+
+    async def work(function: Callable[[], T]) -> T:
+        return function()
+
+    knowledge = Knowledge(Settings(kb=kb, vectors="off"), None, None, work, None)
+    assert knowledge.sections("kb/a.md") is None
+    await knowledge.read()
+    found = knowledge.sections("kb/a.md")
+    assert found is not None
+    assert [each.text for one in found for each in one.snippets] == [
+        "The Standard plan costs 299 kr a month."
+    ]
+    assert (knowledge.sections("kb/../a.md"), knowledge.sections("a.md")) == ((), ())

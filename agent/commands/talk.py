@@ -11,6 +11,7 @@ from cyclopts import Parameter
 from ..errors import UsageError, WireClosed
 from ..testing import chat as terminal
 from ..testing.client import DEFAULT_URL, CannotConnect, connect
+from ..testing.opened import opener
 from .output import FAILED, complain, write
 
 Url = Annotated[str, Parameter(env_var="AGENT_URL", help="The server's page or socket.")]
@@ -29,7 +30,9 @@ async def chat(url: Url = DEFAULT_URL, *, token: Secret = None) -> int:
                 if interactive:
                     write(terminal.HELP + "\n")
                 async with aclosing(terminal.stdin_lines()) as lines:
-                    return await terminal.Chat(client, write, interactive).run(lines, interrupts)
+                    return await terminal.Chat(client, write, opener(url, token), interactive).run(
+                        lines, interrupts
+                    )
     except CannotConnect as error:
         complain(str(error))
         return FAILED

@@ -65,6 +65,7 @@ class KnowledgeBase:
         self._index = index
         self._vectors = vectors
         self._topics: dict[Lang, tuple[str, ...]] = {}
+        self._by_file: dict[str, list[Passage]] = {}
 
     @classmethod
     def build(
@@ -95,6 +96,13 @@ class KnowledgeBase:
     def snippets(self) -> int:
         """How many statements can be found."""
         return sum(len(passage.snippets) for passage in self.passages)
+
+    def of_file(self, file: str) -> Sequence[Passage]:
+        """Return the sections of one file, in its order; () for what is no file of the snapshot."""
+        if not self._by_file:
+            for passage in self.passages:
+                self._by_file.setdefault(passage.file, []).append(passage)
+        return self._by_file.get(file, ())
 
     def topics(self, lang: Lang) -> tuple[str, ...]:
         """Return the top headings of what is in a language, those with the most statements first."""

@@ -1,7 +1,7 @@
-"""What is answered over plain HTTP: the chat page, the probes, the figures and the descriptions of the wire.
+"""What is answered over plain HTTP: the chat page, sources, the probes, the figures, the descriptions of the wire.
 
-Everything is read or made before the server starts and answered from memory: no thread, no file, no template. The
-page's files carry an ETag of their content, so that a browser that asks again gets 304 and no body.
+Everything is read or made before the server starts, or held by the index, and answered from memory: no thread, no file.
+The page's files carry an ETag of their content, so that a browser that asks again gets 304 and no body.
 
 Each route says itself whether it needs the token. A check of the path beforehand would have to read it exactly as the
 router does, which decodes percent escapes.
@@ -9,7 +9,7 @@ router does, which decodes percent escapes.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import sha256
+from functools import partial
 from importlib.resources import files
 
 from starlette.applications import Starlette
@@ -21,12 +21,15 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..ports.observe import Observer
 from .admission import NEEDS_TOKEN
+from .source import PATH, Sections, source
+from .tagged import tag_of, tagged
 
 _ASSETS = {
     "index.html": "text/html; charset=utf-8",
     "app.js": "text/javascript; charset=utf-8",
     "answer.js": "text/javascript; charset=utf-8",
     "details.js": "text/javascript; charset=utf-8",
+    "source.js": "text/javascript; charset=utf-8",
     "list.js": "text/javascript; charset=utf-8",
     "language.js": "text/javascript; charset=utf-8",
     "kept.js": "text/javascript; charset=utf-8",
@@ -34,7 +37,6 @@ _ASSETS = {
     "style.css": "text/css; charset=utf-8",
     "icon.svg": "image/svg+xml",
 }
-TAG_DIGITS = 32  # hexadecimal digits of an ETag: 128 bits of SHA-256
 _PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 _NO_UPGRADE = "This is the WebSocket: connect to it as ws://, or open the chat page at /.\n"
 # The page loads nothing from elsewhere, runs no inline script, and cannot be framed.
@@ -55,6 +57,7 @@ class Contents:
     asyncapi: the wire's description, as JSON bytes. session_diagram: the state diagram, as Mermaid text.
     metrics: returns the Prometheus text. unready: says why new clients are not welcome, "" when they are.
     authorised: whether one of these values of Authorization shows the token, where one is asked for.
+    sections: the sections of a file of the knowledge base.
     """
 
     asyncapi: bytes
@@ -62,6 +65,7 @@ class Contents:
     metrics: Callable[[], bytes]
     unready: Callable[[], str]
     authorised: Callable[[Sequence[bytes]], bool]
+    sections: Sections = lambda _: ()
 
 
 def make_app(contents: Contents, observer: Observer) -> ASGIApp:
@@ -69,50 +73,39 @@ def make_app(contents: Contents, observer: Observer) -> ASGIApp:
 
     observer: counts the requests that showed no token where one is needed.
     """
+    guarded = partial(_guarded, contents.authorised, observer)
     routes = [
         _static("/", "index.html"),
         *(_static(f"/static/{name}", name) for name in _ASSETS),
         _static("/favicon.ico", "icon.svg"),
         _fixed("/healthz", lambda: PlainTextResponse("ok\n")),
         _fixed("/readyz", lambda: _readiness(contents.unready())),
-        _guarded(
-            "/metrics",
-            lambda: Response(contents.metrics(), headers={"content-type": _PROMETHEUS}),
-            contents.authorised,
-            observer,
-        ),
+        guarded("/metrics", lambda _: Response(contents.metrics(), headers={"content-type": _PROMETHEUS})),
+        guarded(PATH, lambda request: source(request, contents.sections)),
         _fixed("/asyncapi.json", lambda: Response(contents.asyncapi, media_type="application/json")),
         _fixed("/session.mmd", lambda: PlainTextResponse(contents.session_diagram)),
         _fixed("/ws", lambda: PlainTextResponse(_NO_UPGRADE, 426, {"upgrade": "websocket"})),
     ]
     app = Starlette(routes=routes, exception_handlers={HTTPException: _plain_words})
 
-    async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
+    async def only_http(scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse what is not plain HTTP (the sniffer lets none through) and put the headers on the rest."""
         if scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008})
         elif scope["type"] == "http":
             await app(scope, receive, _with_headers(send))
 
-    return guarded
+    return only_http
 
 
 def _static(path: str, name: str) -> Route:
     content = files(__package__).joinpath("static", name).read_bytes()
-    tag = f'"{sha256(content).hexdigest()[:TAG_DIGITS]}"'
+    tag, kind = tag_of(content), {"content-type": _ASSETS[name]}
 
     async def endpoint(request: Request) -> Response:
-        if _holds(request.headers.getlist("if-none-match"), tag):
-            return Response(status_code=304, headers={"etag": tag})
-        return Response(content, headers={"content-type": _ASSETS[name], "etag": tag})
+        return tagged(request, content, tag, kind)
 
     return Route(path, endpoint, methods=["GET", "HEAD"])
-
-
-def _holds(lists: Sequence[str], tag: str) -> bool:
-    """Whether the values of If-None-Match name a tag; a proxy may have made it weak (RFC 9110, 13.1.2)."""
-    named = [each.strip().removeprefix("W/") for value in lists for each in value.split(",")]
-    return tag in named or "*" in named
 
 
 def _fixed(path: str, answer: Callable[[], Response]) -> Route:
@@ -123,17 +116,17 @@ def _fixed(path: str, answer: Callable[[], Response]) -> Route:
 
 
 def _guarded(
-    path: str,
-    answer: Callable[[], Response],
     authorised: Callable[[Sequence[bytes]], bool],
     observer: Observer,
+    path: str,
+    answer: Callable[[Request], Response],
 ) -> Route:
     """Return a route that answers only who shows the token."""
 
     async def endpoint(request: Request) -> Response:
         shown = [value.encode("latin-1") for value in request.headers.getlist("authorization")]
         if authorised(shown):
-            return answer()
+            return answer(request)
         observer.count("rejections", "401")
         return PlainTextResponse(f"{NEEDS_TOKEN.words}\n", NEEDS_TOKEN.status, NEEDS_TOKEN.headers)
 

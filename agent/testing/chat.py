@@ -18,10 +18,12 @@ from ..errors import WireClosed
 from ..protocol.asyncapi import CLOSE_CODES
 from ..text.terminal import printable, printable_line
 from .client import Client, Frame
+from .opened import CannotOpen, Opener
 
 HELP = """\
 Type a question. While it is answered: /cancel or Ctrl-C stops it, another question interrupts it.
-/confirm [N] runs a suggested action, /reject [N] declines it, /quit or Ctrl-C twice leaves."""
+/source N opens a source of the last answer, /confirm [N] runs a suggested action, /reject [N] declines it.
+/quit or Ctrl-C twice leaves."""
 TWICE = 2.0  # seconds within which a second Ctrl-C leaves
 LULL = 0.5  # seconds without a frame after which no suggestion follows an answer: a server sends them right behind it
 
@@ -36,6 +38,7 @@ CLOSED = {
     "rejected": "declined",
 }
 ANSWERED, FAILED, REFUSED = 0, 1, 3  # exit statuses
+_DIGITS = 6  # of a number that a person types
 DEEPEST = 4  # levels of an action's result that are shown
 UNAUTHORISED = 4401  # closes a WebSocket without its token
 
@@ -46,13 +49,20 @@ class Chat:
     """One conversation on a terminal.
 
     interactive: a person types, so a new question interrupts; otherwise it waits for the answer before it.
-    now: the wall clock in seconds, against which `expiresAt` is read.
+    now: the wall clock in seconds, against which `expiresAt` is read. opener: opens a citation in its source.
     """
 
     def __init__(
-        self, client: Client, write: Write, interactive: bool = True, now: Callable[[], float] = time.time
+        self,
+        client: Client,
+        write: Write,
+        opener: Opener,
+        interactive: bool = True,
+        now: Callable[[], float] = time.time,
     ) -> None:
         self._client = client
+        self._opener = opener
+        self._cited: list[Frame] = []  # by the last answer that cites anything
         self._write = write
         self._interactive = interactive
         self._now = now
@@ -122,10 +132,23 @@ class Chat:
             if suggestion is not None:
                 self._begin(suggestion)
                 await (self._client.confirm if command == "/confirm" else self._client.reject)(suggestion)
+        elif command == "/source":
+            await self._open_source(rest)
         elif command.startswith("/"):
             self._line(HELP)
         else:
             self._begin(await self._client.ask(line))
+
+    async def _open_source(self, number: str) -> None:
+        """Show a citation of the last answer in its source: the N-th, or without N the first."""
+        place = _place(number.strip() or "1", len(self._cited))
+        if place is None:
+            self._line("There is no such source.")
+            return
+        try:
+            self._line(*await self._opener(self._cited[place]))
+        except CannotOpen as error:
+            self._line(f"! the source cannot be opened: {error}")
 
     def _begin(self, id: str) -> None:
         """Note a message or an action that the server owes an end."""
@@ -145,8 +168,9 @@ class Chat:
         """Return the suggestion a person means: the N-th, or without N the newest that is live."""
         if not number and self._live:
             return self._live[-1]
-        if number.isdecimal() and 1 <= int(number) <= len(self._suggested):
-            return self._suggested[int(number) - 1]
+        place = _place(number, len(self._suggested))
+        if place is not None:
+            return self._suggested[place]
         self._line("There is no such suggestion.")
         return None
 
@@ -166,7 +190,8 @@ class Chat:
             self._ended(frame)
 
     def _response(self, frame: Frame) -> None:
-        self._line(*after(frame))
+        self._cited = frame["citations"] or self._cited
+        self._line(*after(frame, numbered=True))
         self._ended(frame)
 
     def _suggestion(self, frame: Frame) -> None:
@@ -214,6 +239,13 @@ class Chat:
             self._write(line + "\n")
 
 
+def _place(number: str, count: int) -> int | None:
+    """Return the place of the N-th of `count`, from 0; None where there is no such one."""
+    if not number.isdecimal() or len(number) > _DIGITS:
+        return None
+    return int(number) - 1 if 1 <= int(number) <= count else None
+
+
 _SHOW: dict[str, Callable[[Chat, Frame], None]] = {
     "stream": Chat._stream,
     "stream_end": Chat._stream_end,
@@ -255,19 +287,20 @@ def closing(code: int) -> str:
     return f"the connection was closed: {CLOSE_CODES.get(code, 'connection lost')} ({code}){advice}"
 
 
-def after(response: Frame) -> list[str]:
-    """Return the lines that follow a response's text: why it was refused, and its sources."""
+def after(response: Frame, numbered: bool = False) -> list[str]:
+    """Return the lines that follow a response's text: why it was refused, and its sources, numbered from 1 or not."""
     lines = []
     if "blocked" in response:
         code = response["blocked"]["code"]
         lines.append(f"({REFUSALS.get(code, 'refused')})")
     if response["citations"]:
         lines.append("Sources:")
-    for citation in response["citations"]:
+    for number, citation in enumerate(response["citations"], 1):
         first, last = citation.get("lines", (None, None))
         place = "" if first is None else f":{first}" if first == last else f":{first}-{last}"
         heading = f" ({printable_line(citation['heading'])})" if citation.get("heading") else ""
-        lines.append(f"  {printable_line(citation['file'])}{place}{heading}")
+        mark = f"[{number}] " if numbered else ""
+        lines.append(f"  {mark}{printable_line(citation['file'])}{place}{heading}")
         lines += [f"    {line}" for line in printable(citation["snippet"]).splitlines()]
     return lines
 

@@ -117,6 +117,16 @@ async def connect(
     token: sent as a Bearer header, or as browsers must as a second subprotocol.
     Raises `CannotConnect`, and `agent.errors.UsageError` for a URL that is none.
     """
+    stream, host, path = await open_stream(url)
+    async with over(stream, host, path, token, token_as) as client:
+        yield client
+
+
+async def open_stream(url: str) -> tuple[trio.abc.Stream, str, str]:
+    """Connect to the server of `url`; return the stream, what its Host header is, and the path of its socket.
+
+    Raises as `connect` does.
+    """
     host, port, secure, path = _parts(url)
     try:
         with trio.fail_after(CONNECT_TIMEOUT):
@@ -128,8 +138,7 @@ async def connect(
     except OSError as error:
         raise CannotConnect(f"cannot connect to {url}: {_reason(error)}; {START}") from None
     name = f"[{host}]" if ":" in host else host
-    async with over(stream, f"{name}:{port}", path, token, token_as) as client:
-        yield client
+    return stream, f"{name}:{port}", path
 
 
 @asynccontextmanager

@@ -25,9 +25,15 @@ let made = 0;
 class Node {
   classList = { add() {} };
   addEventListener() {}
+  setAttribute(name, value) { (this.named ??= {})[name] = value; }
   constructor(tagName) { this.tagName = tagName.toUpperCase(); this.children = []; this.own = ""; made++; }
   set textContent(text) { this.own = text; }
-  append(...nodes) { for (const each of nodes) { each.parent = this; this.children.push(each); } }
+  append(...nodes) {
+    for (const each of nodes) {
+      if (each instanceof Node) each.parent = this;
+      this.children.push(each instanceof Node ? each : { tree: each, children: [] });
+    }
+  }
   get childElementCount() { return this.children.length; }
   get lastElementChild() { return this.children[this.children.length - 1]; }
   replaceChildren() { this.children = []; }
@@ -65,7 +71,7 @@ function cost(pieces) { made = 0; streamed(pieces, true); return made; }
 def page() -> quickjs.Context:
     """Every module but the one that connects, in a document of a few lines."""
     context = quickjs.Context()
-    names = ("answer.js", "details.js", "kept.js", "words.js", "language.js", "list.js")
+    names = ("answer.js", "details.js", "kept.js", "words.js", "language.js", "source.js", "list.js")
     context.eval(DOM + "".join(MODULE.sub("", SOURCES[name]) for name in names) + HARNESS)
     return context
 
@@ -193,6 +199,53 @@ def test_every_field_of_a_suggestion_has_its_name() -> None:
         assert fields <= set(json.loads(page().eval(f"JSON.stringify(Object.keys(WORDS.{name}.field))")))
 
 
+PART = {
+    "heading": "Prices › Plans",
+    "lines": [
+        {"line": None, "kind": "row", "cited": True, "text": ["| Plan | Price |"]},
+        {"line": 17, "kind": "row", "cited": True, "text": ["| Standard | ", "299 kr", " |"]},
+        {"line": 19, "kind": "paragraph", "cited": True, "text": ["It costs ", "5 kr", "."]},
+        {"line": 19, "kind": "paragraph", "cited": True, "text": ["And ", "<b>7</b>", "."]},
+        {"line": 21, "kind": "paragraph", "cited": False, "text": ["<script>"]},
+    ],
+}
+
+
+def opened(snippet: str) -> tuple[str, list[str]]:
+    """Return what an opened source shows, and of it what is marked as cited."""
+    page().eval(f"var shownIn = sections({{parts: [{json.dumps(PART)}]}}, {json.dumps(snippet)})[0];")
+    page().eval(
+        "var marked = []; (function walk(node) { if (node.named?.['aria-current']) marked.push(node.tree);"
+        " node.children.forEach((each) => each.tree && walk(each)); })(shownIn)"
+    )
+    shown = json.loads(page().eval("JSON.stringify(shownIn.tree)"))
+    return " ".join(flat(shown)), [
+        " ".join(flat(each)) for each in json.loads(page().eval("JSON.stringify(marked)"))
+    ]
+
+
+def test_an_opened_source_marks_what_its_citation_shows() -> None:
+    """Of a long line only the cited part; the numbers in it are marks; a tag stays text."""
+    shown, marked = opened("| Plan | Price |\n| Standard | 299 kr |")
+    assert marked == ["SPAN SPAN | Plan | Price |", "SPAN SPAN | Standard |  MARK 299 kr SPAN  |"]
+    assert "H3 Prices › Plans" in shown
+    assert "SPAN 19 SPAN SPAN SPAN It costs  SPAN 5 kr SPAN .   SPAN SPAN And  SPAN <b>7</b> SPAN ." in shown
+    assert shown.endswith("SPAN 21 SPAN SPAN SPAN <script>")
+    assert opened("And <b>7</b>.")[1] == ["SPAN SPAN And  MARK <b>7</b> SPAN ."]
+
+
+def test_a_source_that_has_changed_since_marks_the_lines_all_the_same() -> None:
+    """Nothing of the citation is found there, so all that was asked for is marked."""
+    assert len(opened("It was 4 kr.")[1]) == 4
+
+
+def test_a_source_is_asked_for_by_an_address_of_its_own() -> None:
+    """Without the token, and with every character that could be read as something else escaped."""
+    assert js("address", "kb/åä?#/a b%.md", [3, 5]) == "/source/kb/%C3%A5%C3%A4%3F%23/a%20b%25.md?lines=3-5"
+    assert js("address", "kb/a.md", [3, 3]) == "/source/kb/a.md?lines=3"
+    assert js("address", "kb/a.md", None) == "/source/kb/a.md"
+
+
 def test_what_is_kept_has_bounds() -> None:
     """The newest entries stay; a storage that refuses, or holds something else, is none."""
     page().eval(
@@ -244,7 +297,7 @@ def test_a_reloaded_page_shows_what_was_kept() -> None:
         " ".join(map(str, flat(each))) for each in json.loads(page().eval("JSON.stringify(log.tree)"))[3:]
     ]
     assert items[0].endswith("cost?")
-    for part in ("5 kr.", "High confidence", "kb/a.md, line 3", "It costs 5 kr.", "Copy"):
+    for part in ("5 kr.", "High confidence", "kb/a.md, line 3", "It costs 5 kr.", "Open", "Copy"):
         assert part in items[1]
     assert "lost before this was answered" in items[2]
     assert "Send an SMS DL DT Phone DD 070 P Cancelled; nothing was done." in items[3]

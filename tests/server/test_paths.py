@@ -14,6 +14,8 @@ import trio.testing
 from starlette.types import Message
 
 from agent.config import Settings
+from agent.retrieval.load import Source
+from agent.retrieval.search import KnowledgeBase
 from agent.server.admission import Admission
 from agent.server.http import Contents, make_app
 from agent.server.hypercorn_edge import HttpServer
@@ -24,10 +26,28 @@ from agent.server.serve import Edge, serve_stream
 TOKEN = "a-token-of-length"
 SHOWN = (b"authorization", f"Bearer {TOKEN}".encode())
 FIGURES = b"agent_figure 1\n"
-ROUTES = ("/", "/healthz", "/readyz", "/metrics", "/asyncapi.json", "/session.mmd", "/static/app.js", "/ws")
+PRICES = KnowledgeBase.build([Source.of("kb/a.md", "It costs 5 kr.\n")])
+ROUTES = (
+    "/",
+    "/healthz",
+    "/readyz",
+    "/metrics",
+    "/asyncapi.json",
+    "/session.mmd",
+    "/static/app.js",
+    "/ws",
+    "/source/kb/a.md",
+)
 ADMISSION = Admission.of(Settings(token=TOKEN))
 METRICS = Metrics()
-APP = make_app(Contents(b"{}", "", lambda: FIGURES, lambda: "", ADMISSION.shows_token), METRICS)
+APP = make_app(
+    Contents(b"{}", "", lambda: FIGURES, lambda: "", ADMISSION.shows_token, sections=PRICES.of_file), METRICS
+)
+
+
+def guarded(body: bytes) -> bool:
+    """Whether this is what a route says that needs the token: figures, a source, or that there is no such source."""
+    return body == FIGURES or b"It costs" in body or b"in the index" in body or b"lines=3-5" in body
 
 
 def spellings(path: str) -> Iterator[str]:
@@ -116,17 +136,18 @@ async def _no_session(_: object) -> None:
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
 async def test_exactly_what_the_router_serves_there_needs_the_token(method: str) -> None:
     """Whatever the spelling: 401 where the figures would be, and the same answer as ever everywhere else."""
-    reached = 0
+    reached = dict.fromkeys(ROUTES, 0)
     for route in ROUTES:
         for target in spellings(route):
             shown, body = await routed(method, target, token=True)
             status, told = await routed(method, target, token=False)
-            figures = (await routed("GET", target, token=True))[1] == FIGURES
-            assert FIGURES not in told, target
-            assert (status, told) == ((401, told) if figures else (shown, body)), target
-            assert shown == 200 or not figures, target
-            reached += figures
-    assert reached > len("/metrics")  # also by escapes of one letter each
+            secret = guarded((await routed("GET", target, token=True))[1])
+            assert not guarded(told), target
+            assert (status, told) == ((401, told) if secret else (shown, body)), target
+            assert shown == 200 or not secret or target.startswith("/source/") or "%" in target, target
+            reached[route] += secret and shown == 200
+    for route in ("/metrics", "/source/kb/a.md"):
+        assert reached[route] > len(route)  # also by escapes of one letter each
 
 
 async def test_the_whole_edge_reads_a_path_as_its_router_does() -> None:
@@ -137,7 +158,16 @@ async def test_the_whole_edge_reads_a_path_as_its_router_does() -> None:
         status, told = await ask(raw_request("GET", target, token=False))
         assert (shown, status) in (((200, 401),) if body == FIGURES else ((404, 404),)), target
         assert FIGURES not in told
-    for target in ("/", "/metrics", "/%6detrics", "/nothing"):
+    for target in (
+        "/source/kb/a.md",
+        "/source/kb/a.md?lines=1",
+        "/%73ource/kb%2Fa.md",
+        "/source/%6bb/%61.md",
+    ):
+        shown, body = await ask(raw_request("GET", target, token=True))
+        status, told = await ask(raw_request("GET", target, token=False))
+        assert (shown, status, b"It costs" in body, guarded(told)) == (200, 401, True, False), target
+    for target in ("/", "/metrics", "/%6detrics", "/nothing", "/source/kb/a.md"):
         assert (await ask(raw_request("POST", target, token=False)))[0] == 401
         assert (await ask(raw_request("POST", target, token=True)))[0] in (404, 405)
     assert (await ask(raw_request("GET", "http://localhost/metrics", token=True)))[0] == 400
@@ -151,10 +181,10 @@ async def test_the_whole_edge_in_every_spelling() -> None:
             for method in ("GET", "HEAD", "POST"):
                 shown, _ = await ask(raw_request(method, target, token=True))
                 status, told = await ask(raw_request(method, target, token=False))
-                figures = (await ask(raw_request("GET", target, token=True)))[1] == FIGURES
-                guarded = figures if method != "POST" else shown != 400
-                assert FIGURES not in told, target
-                assert status == (401 if guarded else shown), (method, target)
+                secret = guarded((await ask(raw_request("GET", target, token=True)))[1])
+                closed = secret if method != "POST" else shown != 400
+                assert not guarded(told), target
+                assert status == (401 if closed else shown), (method, target)
 
 
 async def test_a_refusal_for_want_of_the_token_is_counted() -> None:

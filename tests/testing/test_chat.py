@@ -12,6 +12,7 @@ import trio.testing
 from agent.errors import WireClosed
 from agent.testing.chat import HELP, Chat, after, ask, outcome, stdin_lines
 from agent.testing.client import Client, Frame
+from agent.testing.opened import CannotOpen
 
 CITED = {
     "type": "response",
@@ -81,11 +82,17 @@ class Terminal:
         self.status: int | None = None
         self._lines, lines = trio.open_memory_channel[str](100)
         self._interrupts, interrupts = trio.open_memory_channel[object](100)
-        self._chat = Chat(cast(Client, self.wire), self._write, interactive, now=lambda: 100.0)
+        self._chat = Chat(cast(Client, self.wire), self._write, self._open, interactive, now=lambda: 100.0)
         nursery.start_soon(self._run, lines, interrupts)
 
     def _write(self, text: str) -> None:
         self.screen += text
+
+    async def _open(self, citation: Frame) -> list[str]:
+        await trio.lowlevel.checkpoint()
+        if citation["file"] == "kb/gone.md":
+            raise CannotOpen("it is gone")
+        return [f"opened {citation['file']}", "and more"]
 
     async def _run(self, lines: AsyncIterator[str], interrupts: AsyncIterator[object]) -> None:
         self.status = await self._chat.run(lines, interrupts)
@@ -123,7 +130,24 @@ async def test_an_answer_streams_in_and_shows_its_sources(nursery: trio.Nursery)
     rest = await terminal.sees(
         {"type": "stream", "delta": "299 kr."}, {"type": "stream_end", "reason": "done", "id": "1"}, CITED
     )
-    assert rest == "299 kr.\nSources:\n  kb/pricing.md:11\n    | Standard | 299 kr |\n"
+    assert rest == "299 kr.\nSources:\n  [1] kb/pricing.md:11\n    | Standard | 299 kr |\n"
+
+
+async def test_a_source_of_the_last_answer_is_opened(nursery: trio.Nursery) -> None:
+    """By its number, or the first; an answer without sources leaves those before it."""
+    terminal = Terminal(nursery)
+    await terminal.types("/source")
+    assert terminal.screen == "There is no such source.\n"
+    gone = {"file": "kb/gone.md", "snippet": "x"}
+    await terminal.sees(CITED | {"citations": [*CITED["citations"], gone]}, REFUSED)
+    before = len(terminal.screen)
+    await terminal.types(
+        "/source 1", "/source", "/source 2", "/source 3", "/source 0", f"/source {'9' * 5000}", "/source x"
+    )
+    opened = "opened kb/pricing.md\nand more\n"
+    trouble = "! the source cannot be opened: it is gone\n"
+    assert terminal.screen[before:] == 2 * opened + trouble + 4 * "There is no such source.\n"
+    assert terminal.wire.sent == []
 
 
 async def test_commands_become_frames(nursery: trio.Nursery) -> None:

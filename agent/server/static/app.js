@@ -290,7 +290,7 @@ question.addEventListener("keydown", (event) => {
 });
 
 document.addEventListener("keydown", (event) => {
-  if (event.key === "Escape" && !byId("locked").open) stop();
+  if (event.key === "Escape" && !document.querySelector("dialog[open]")) stop();
 });
 
 byId("stop").addEventListener("click", () => {

@@ -1,6 +1,7 @@
 // What stands below an answer or on a card: sources, fields in words, and the copy button.
 
 import { element } from "/static/answer.js";
+import { openSource } from "/static/source.js";
 
 const DEEPEST = 4; // levels of a result that are shown
 const COPIED = 2000; // ms that a button says so
@@ -13,7 +14,13 @@ export function sources(citations, words) {
     const place = each.lines ? `${each.file}, ${words.lines(...each.lines)}` : each.file;
     const shown = each.heading ? `${each.heading}\n\n${each.snippet}` : each.snippet;
     one.append(element("summary", "", place), element("pre", "", shown));
-    box.append(one);
+    const open = element("button", "open", words.open);
+    open.type = "button";
+    open.setAttribute("aria-label", words.openIt(place)); // begins with what is seen
+    open.addEventListener("click", () => openSource(each));
+    const row = element("div", "cite");
+    row.append(one, open);
+    box.append(row);
   }
   return box;
 }

@@ -1,0 +1,171 @@
+"""`GET /source/<file>?lines=3-5`: a file of the knowledge base as the index holds it, around some lines.
+
+Nothing outside the index can be reached: a name is looked up among the files that were read, and what is shown of one
+are its sections (`agent.grounding.view`). A browser gets a page, which runs no script; a program that accepts JSON, as
+the chat page does, gets the same as data. Names and texts may hold anything: they are escaped here, or data there.
+"""
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from html import escape
+from itertools import groupby
+from typing import Any
+from urllib.parse import quote
+
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+
+from ..grounding.view import Part, Piece, View, view
+from ..ports.search import Passage
+from .tagged import tag_of, tagged
+
+PATH = "/source/{file:path}"
+Sections = Callable[[str], Sequence[Passage] | None]
+"""Returns the sections of a file, () for what is none, and None while the documents are being read."""
+
+_LINES = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?", re.ASCII)
+_VARY = {"vary": "Accept, Accept-Language"}
+_BAD_LINES = (
+    "Say which lines once, as lines=3 or lines=3-5, counted from 1; without lines the whole file is shown.\n"
+)
+_NO_FILE = "There is no such file in the index; a citation's file is its name, as in /source/kb/prices.md?lines=3-5.\n"
+_NO_LINES = "The index holds nothing of these lines; leave out lines to see the whole file.\n"
+_READING = "The documents are being read; try again in a moment.\n"
+
+_WORDS = {
+    "en": {
+        "lines": "Lines marked: {}",
+        "whole": "The whole file",
+        "above": "What stands above this under the same heading is left out.",
+        "below": "Cut here: this is as much as is shown at once.",
+        "on": "Go on from line {}",
+        "held": "What the index holds of this file. What is not text (front matter, tags, blank lines) is left out.",
+    },
+    "sv": {
+        "lines": "Markerade rader: {}",
+        "whole": "Hela filen",
+        "above": "Det som står ovanför under samma rubrik är utelämnat.",
+        "below": "Avklippt här: mer visas inte på en gång.",
+        "on": "Fortsätt från rad {}",
+        "held": "Det som indexet har av filen. Det som inte är text (metadata, taggar, tomma rader) är utelämnat.",
+    },
+}
+
+
+def source(request: Request, sections: Sections) -> Response:
+    """Answer a request for a source: 400 for lines that are none, 404 for what the index does not hold."""
+    lines = _lines(request.query_params.getlist("lines"))
+    if lines is None:
+        return PlainTextResponse(_BAD_LINES, 400)
+    file = request.path_params["file"]
+    passages = sections(file)
+    if passages is None:
+        return PlainTextResponse(_READING, 503, {"retry-after": "1"})
+    if not passages:
+        return PlainTextResponse(_NO_FILE, 404)
+    found = view(passages, lines or None)
+    if found is None:
+        return PlainTextResponse(_NO_LINES, 404)
+    if "application/json" in request.headers.get("accept", ""):
+        content, kind = json.dumps(_data(found)).encode(), "application/json"
+    else:
+        swedish = request.headers.get("accept-language", "").lower().startswith("sv")
+        content, kind = (
+            _page(found, "sv" if swedish else "en").encode("utf-8", "replace"),
+            "text/html; charset=utf-8",
+        )
+    return tagged(request, content, tag_of(content), {"content-type": kind, **_VARY})
+
+
+def _lines(given: Sequence[str]) -> tuple[int, int] | tuple[()] | None:
+    """Return the first and the last line that are asked for, () where none are, None for what is none."""
+    if not given:
+        return ()
+    found = _LINES.fullmatch(given[0])
+    if found is None or len(given) > 1:
+        return None
+    first = int(found[1])
+    last = int(found[2] or first)
+    return (first, last) if 1 <= first <= last else None
+
+
+def _data(shown: View) -> dict[str, Any]:
+    """Return a view as JSON values; a text is in runs: plain, number, plain, number, ..."""
+    return {
+        "file": shown.file,
+        "lines": shown.lines,
+        "whole": shown.whole,
+        "above": shown.above,
+        "below": shown.below,
+        "parts": [
+            {
+                "heading": " › ".join(part.headings),
+                "lines": [
+                    {"line": piece.line, "kind": piece.kind, "cited": piece.cited, "text": runs(piece)}
+                    for piece in part.pieces
+                ],
+            }
+            for part in shown.parts
+        ],
+    }
+
+
+def runs(piece: Piece) -> list[str]:
+    """Return a line's text cut at its numbers: each second run is one."""
+    found, at = [], 0
+    for start, end in piece.numbers:
+        found += [piece.text[at:start], piece.text[start:end]]
+        at = end
+    return [*found, piece.text[at:]]
+
+
+def _page(shown: View, lang: str) -> str:
+    """Return a view as a page of its own."""
+    words = _WORDS[lang]
+    here = quote(f"/source/{shown.file}", safe="/", errors="replace")
+    name = escape(shown.file)
+    told = ""
+    if shown.lines is not None:
+        first, last = shown.lines
+        told = f"<p>{words['lines'].format(first if first == last else f'{first}–{last}')}</p>"
+    if not shown.whole and shown.lines is not None:
+        told += f'<p><a href="{here}">{words["whole"]}</a></p>'
+    above = f'<p class="cut">{words["above"]}</p>' if shown.above else ""
+    below = ""
+    if shown.below is not None:
+        on = f'<a href="{here}?lines={shown.below}">{words["on"].format(shown.below)}</a>'
+        below = f'<p class="cut">{words["below"]} {on}</p>'
+    body = "".join(_section(part) for part in shown.parts)
+    return (
+        f'<!doctype html>\n<html lang="{lang}">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f'<meta name="color-scheme" content="light dark">\n<title>{name}</title>\n'
+        '<link rel="icon" href="/static/icon.svg" type="image/svg+xml">\n'
+        '<link rel="stylesheet" href="/static/style.css">\n</head>\n<body class="source">\n'
+        f"<header><h1>{name}</h1></header>\n<main>{told}{above}{body}{below}"
+        f'<p class="held">{words["held"]}</p></main>\n</body>\n</html>\n'
+    )
+
+
+def _section(part: Part) -> str:
+    heading = f"<h2>{escape(' › '.join(part.headings))}</h2>" if part.headings else ""
+    lines = groupby(enumerate(part.pieces), key=lambda each: each[1].line or -each[0])
+    return f"<section>{heading}{''.join(_line([piece for _, piece in pieces]) for _, pieces in lines)}</section>\n"
+
+
+def _line(pieces: Sequence[Piece]) -> str:
+    """Return a line, of one part or several: its number, and its text with the numbers in it marked."""
+    first = pieces[0]
+    marked = ' aria-current="true"' if first.cited else ""
+    number = "" if first.line is None else str(first.line)
+    text = " ".join(f"<span>{_marked(piece)}</span>" for piece in pieces)
+    return (
+        f'<p class="line {first.kind}"{marked}><span class="number">{number}</span> <span>{text}</span></p>'
+    )
+
+
+def _marked(piece: Piece) -> str:
+    return "".join(
+        f"<mark>{escape(run)}</mark>" if number % 2 else escape(run) for number, run in enumerate(runs(piece))
+    )

@@ -1,0 +1,146 @@
+"""A source as `agent chat` opens it: asked for over HTTP on the same server, and shown as lines of a terminal.
+
+Strategy: one GET on a connection of its own, bounded in time and in bytes, so that a server that hangs costs the person
+a moment and no more. The cited lines have a mark in front, and the numbers in them a row of carets below: that needs no
+colour, and what the server sends is cleaned like everything else.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+from urllib.parse import quote
+
+import h11
+import msgspec
+import trio
+
+from ..errors import AgentError
+from ..text.terminal import printable_line
+from .client import CONNECT_TIMEOUT, CannotConnect, Frame, open_stream
+
+MOST = 1024 * 1024  # bytes of an answer; the server's bound is far below
+WIDTH = 96  # characters of a row
+_READ = 16_384
+
+_TROUBLE = {
+    401: "the server wants its token: --token or AGENT_TOKEN",
+    404: "the documents have changed since: this is no longer there",
+    503: "the documents are being read; try again in a moment",
+}
+
+Opener = Callable[[Frame], Awaitable[list[str]]]
+"""Returns the lines that show a citation in its source; raises `CannotOpen`."""
+
+
+class CannotOpen(AgentError):
+    """A source cannot be shown; the message is one line."""
+
+
+def opener(url: str, token: str | None) -> Opener:
+    """Return what opens the sources of the server at `url`."""
+
+    async def open_source(citation: Frame) -> list[str]:
+        found = await _fetched(url, token, citation)
+        try:
+            return lines(found, citation["snippet"])
+        except (KeyError, TypeError, AttributeError):
+            raise CannotOpen("the server sent no source") from None
+
+    return open_source
+
+
+async def _fetched(url: str, token: str | None, citation: Frame) -> Any:
+    """Return what the server holds around a citation, as JSON values."""
+    first, last = citation.get("lines", (None, None))
+    wanted = "" if first is None else f"?lines={first}-{last}"
+    target = f"/source/{quote(citation['file'], safe='/', errors='replace')}{wanted}"
+    try:
+        with trio.fail_after(CONNECT_TIMEOUT):
+            stream, host, _ = await open_stream(url)
+            async with stream:
+                status, body = await get(stream, host, target, token)
+    except trio.TooSlowError:
+        raise CannotOpen(f"the server did not answer within {CONNECT_TIMEOUT:g} s") from None
+    except (CannotConnect, OSError, trio.BrokenResourceError, h11.RemoteProtocolError):
+        raise CannotOpen("the server cannot be reached") from None
+    if status != 200:
+        raise CannotOpen(_TROUBLE.get(status, f"the server answered with HTTP status {status}"))
+    try:
+        return msgspec.json.decode(body)
+    except msgspec.DecodeError:
+        raise CannotOpen("the server sent no source") from None
+
+
+async def get(stream: trio.abc.Stream, host: str, target: str, token: str | None) -> tuple[int, bytes]:
+    """Send one GET over a connected stream; return the status and the body of the answer.
+
+    Raises `CannotOpen` for a body over MOST bytes, and what the stream and h11 raise.
+    """
+    headers = [("Host", host), ("Accept", "application/json"), ("Connection", "close")]
+    if token is not None:
+        headers.append(("Authorization", f"Bearer {token}"))
+    wire = h11.Connection(h11.CLIENT)
+    await stream.send_all(wire.send(h11.Request(method="GET", target=target, headers=headers)) or b"")
+    await stream.send_all(wire.send(h11.EndOfMessage()) or b"")
+    status, body = 0, bytearray()
+    while True:
+        event = wire.next_event()
+        if event is h11.NEED_DATA:
+            wire.receive_data(bytes(await stream.receive_some(_READ)))
+        elif isinstance(event, h11.Response):
+            status = event.status_code
+        elif isinstance(event, h11.Data):
+            body += event.data
+            if len(body) > MOST:
+                raise CannotOpen("the server sent too much")
+        else:
+            return status, bytes(body)
+
+
+def lines(found: Any, snippet: str) -> list[str]:
+    """Return a source as lines of a terminal. snippet: what the citation shows, of a long line a part.
+
+    Raises KeyError, TypeError or AttributeError for what is no source.
+    """
+    every = [line for part in found["parts"] for line in part["lines"]]
+    cited = [line for line in every if line["cited"]]
+    own = [line for line in cited if "".join(line["text"]) in snippet] or cited
+    told = [printable_line(str(found["file"]))]
+    if found["above"]:
+        told.append("  (what stands above this under the same heading is left out)")
+    for part in found["parts"]:
+        told += ["", f"  {printable_line(part['heading'])}"] if part["heading"] else [""]
+        before = None
+        for line in part["lines"]:
+            number = line["line"]
+            told += _rows(line["text"], "" if number in (None, before) else str(number), line in own)
+            before = number
+    if found["below"] is not None:
+        told.append("  (cut here: this is as much as is shown at once)")
+    return told
+
+
+def _rows(runs: Sequence[str], number: str, cited: bool) -> list[str]:
+    """Return one line of a source, wrapped, with carets below its numbers where it is cited."""
+    clean = [printable_line(run) for run in runs]
+    text = "".join(clean)
+    under = "".join(("^" if at % 2 and cited else " ") * len(run) for at, run in enumerate(clean))
+    rows = []
+    front = f"{'>' if cited else ' '}{number:>5}  "
+    for start, end in _wrapped(text):
+        rows.append((front + text[start:end]).rstrip())
+        if "^" in under[start:end]:
+            rows.append((" " * len(front) + under[start:end]).rstrip())
+        front = f"{'>' if cited else ' '}{'':>5}  "
+    return rows
+
+
+def _wrapped(text: str) -> list[tuple[int, int]]:
+    """Return where each row of a text begins and ends, cut at spaces where there are any."""
+    places = []
+    at = 0
+    while len(text) - at > WIDTH:
+        space = text.rfind(" ", at + 1, at + WIDTH + 1)
+        end = space + 1 if space > at else at + WIDTH
+        places.append((at, end))
+        at = end
+    return [*places, (at, len(text))]
