@@ -26,7 +26,7 @@ from .config import (
 from .errors import UsageError
 from .fsm import mermaid
 from .host import Threads, WallClock, new_id, raise_file_limit
-from .knowledge import Knowledge
+from .knowledge import Knowledge, log_why
 from .ports.action import Executor
 from .ports.brain import Brain
 from .ports.clock import Clock
@@ -150,7 +150,8 @@ class App:
         # The system watches the folder in a thread of its own.
         watch = chosen.watch or (None if chosen.run_sync else watching)
         run_sync = chosen.run_sync or Threads()
-        return Knowledge(self.settings, chosen.knowledge, chosen.model, run_sync, watch)
+        why = log_why if self.settings.log_level == "debug" else None
+        return Knowledge(self.settings, chosen.knowledge, chosen.model, run_sync, watch, why)
 
     async def ready(self) -> None:
         """Wait until the documents are read, so that nobody waits for them."""

@@ -17,7 +17,7 @@ from .errors import UsageError
 COMMANDS = {
     "serve": "agent.commands.serve:command",
     "chat": "agent.commands.talk:chat",
-    "ask": "agent.commands.talk:ask",
+    "ask": "agent.commands.ask:ask",
     "demo": "agent.testing.demo:demo",
     "soak": "agent.soak.command:soak",
     "verify": "agent.commands.verify:verify",

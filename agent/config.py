@@ -198,7 +198,8 @@ class Settings:
         trust_proxy: Address or network of a proxy in front, whose X-Forwarded-For says who a client is; several
             with commas between.
         log_format: Log lines for people (console) or programs (json); they go to standard error.
-        log_level: Least level that is logged. debug shows what users and the model said.
+        log_level: Least level that is logged. debug shows what users and the model said, and why each answer is what it
+            is: the query, the sections found, each draft, each number.
     """
 
     host: str = "127.0.0.1"

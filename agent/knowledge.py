@@ -5,13 +5,14 @@ are read waits for that, and can be cancelled meanwhile. Each turn answers from 
 begins.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import structlog
 import trio
 
 from .answering.brain import GroundedBrain
+from .answering.explain import Explainer
 from .answering.present import PresentBrain
 from .config import Settings
 from .embedding.open import choose, open_meaning
@@ -20,7 +21,7 @@ from .grounding.verify import read_ahead
 from .llm.open import open_model
 from .ports.brain import Brain
 from .ports.model import ChatModel
-from .ports.search import Passage
+from .ports.search import Hit, Lang, Passage
 from .ports.work import RunSync
 from .retrieval.live import LiveKnowledge
 from .retrieval.search import KnowledgeBase
@@ -28,12 +29,26 @@ from .retrieval.watch import Watch
 
 _log = structlog.get_logger("agent.app")
 
+Explain = Callable[[Sequence[str]], None]
+"""Is given lines that say why an answer is what it is; they hold what users and models said."""
+
+
+def log_why(lines: Sequence[str]) -> None:
+    """Log why an answer is what it is; written at debug level only."""
+    for line in lines:
+        _log.debug("why", text=line)
+
+
+async def _nearest(knowledge: KnowledgeBase, query: str, lang: Lang, limit: int) -> tuple[Hit, ...]:
+    """Return what a search comes nearest to, however unsure."""
+    return knowledge.find(query, lang, limit, 0.0, await knowledge.vector(query, lang))
+
 
 class Knowledge:
     """The documents of one server, as they are now.
 
     present: a snapshot that is never reloaded, in place of the folder in `settings`. model: in place of the setting's.
-    watch: tells of changes; None looks for none.
+    watch: tells of changes; None looks for none. explain: is told why each answer is what it is.
 
     brain: answers from them, once they are read.
     """
@@ -45,6 +60,7 @@ class Knowledge:
         model: ChatModel | None,
         run_sync: RunSync,
         watch: Watch | None,
+        explain: Explain | None = None,
     ) -> None:
         self.brain: Brain = PresentBrain(self._now)
         self._settings = settings
@@ -52,6 +68,7 @@ class Knowledge:
         self._model = model
         self._run_sync = run_sync
         self._watch = watch
+        self._explain = explain
         self._live: LiveKnowledge | None = None
         self._read = trio.Event()
         self._files = (0, 0)  # that were read so far, and that there are
@@ -112,7 +129,8 @@ class Knowledge:
         await self._read.wait()
         present = self._snapshot()
         assert self._model is not None
-        return GroundedBrain(present, self._model, self._settings, present.topics)
+        explainer = self._explain and Explainer(self._explain, partial(_nearest, present))
+        return GroundedBrain(present, self._model, self._settings, present.topics, explainer)
 
     def _note(self, done: int, total: int) -> None:
         """Be told by the reader's thread how far it is."""

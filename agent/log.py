@@ -88,8 +88,8 @@ def configure(
     root = logging.getLogger()
     root.handlers = [each for each in root.handlers if not isinstance(each, _FromLibraries)]
     root.addHandler(_FromLibraries())
-    # A library's own debug and info lines quote frames and requests.
-    root.setLevel(threshold if threshold <= logging.DEBUG else max(threshold, logging.WARNING))
+    # A library's own debug and info lines quote frames and requests, and there may be hundreds for each file.
+    root.setLevel(max(threshold, logging.WARNING))
 
 
 def close(seconds: float = LOG_FLUSH) -> bool:
@@ -217,10 +217,12 @@ class _Sanitise:
 class _FromLibraries(logging.Handler):
     """Takes what libraries log: the logger's name, the level, and the message without its arguments."""
 
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)  # also where a library lowers the level of its own logger
+
     def emit(self, record: logging.LogRecord) -> None:
-        level = min(max(record.levelno // 10 * 10, logging.DEBUG), logging.ERROR)
-        text = record.getMessage() if record.levelno <= logging.DEBUG else str(record.msg)
-        structlog.get_logger().log(level, text, library=record.name, exc_info=record.exc_info)
+        level = min(record.levelno // 10 * 10, logging.ERROR)
+        structlog.get_logger().log(level, str(record.msg), library=record.name, exc_info=record.exc_info)
 
 
 def _exception(exc_info: object) -> BaseException | None:

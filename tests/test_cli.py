@@ -19,6 +19,7 @@ from structlog.testing import capture_logs
 
 from agent import cli, log
 from agent.app import Adapters
+from agent.commands import ask as asking
 from agent.commands import serve as serving
 from agent.commands import talk
 from agent.config import Settings
@@ -382,7 +383,8 @@ def connecting(monkeypatch: pytest.MonkeyPatch, frames: list[dict[str, Any]] | N
             raise CannotConnect(f"cannot connect to {url}: Connection refused")
         yield FakeClient(frames)
 
-    monkeypatch.setattr(talk, "connect", connect)
+    for module in (talk, asking):
+        monkeypatch.setattr(module, "connect", connect)
     return dialled
 
 

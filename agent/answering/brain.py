@@ -10,6 +10,7 @@ is what they have in common: the evidence, the redraft and the refusals.
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import ParamSpec
 
 import structlog
 
@@ -35,12 +36,25 @@ from ..text.courtesy import courtesy, without
 from ..text.language import language
 from ..text.numbers import Token
 from .drafting import Drafting
+from .explain import (
+    NEAREST,
+    Explainer,
+    Judged,
+    courtesy_lines,
+    draft_lines,
+    ended_lines,
+    failed_lines,
+    found_lines,
+    nearest_lines,
+)
 from .prompts import instructions, within
 from .ways import Failed, Way, by_claims, by_sentences, whole
 
 _log = structlog.get_logger("agent.answering")
 
 HITS = 40  # statements that a model is given at most
+
+P = ParamSpec("P")
 
 Topics = Callable[[Lang], Sequence[str]]
 """Tells what the documents of a language are about, the largest topic first."""
@@ -53,7 +67,8 @@ def _no_topics(lang: Lang) -> Sequence[str]:
 class GroundedBrain:
     """Answers from a knowledge base, and refuses what it cannot show: implements `agent.ports.brain.Brain`.
 
-    It keeps nothing between turns, so one serves every session at once. topics: told to who greets it.
+    It keeps nothing between turns, so one serves every session at once. topics: told to who greets it. explainer:
+    hears why each answer is what it is, which is for the operator alone.
     """
 
     def __init__(
@@ -62,10 +77,12 @@ class GroundedBrain:
         model: ChatModel,
         settings: Settings,
         topics: Topics = _no_topics,
+        explainer: Explainer | None = None,
     ) -> None:
         self._retriever = retriever
         self._topics = topics
         self._settings = settings
+        self._explainer = explainer
         self._drafting = Drafting(model, settings.turn_timeout)
         self._confidence: Confidence | None = None if settings.confidence else "low"
         way = whole
@@ -86,23 +103,41 @@ class GroundedBrain:
         said = courtesy(question.text)
         if said is not None:
             lang = question.lang or said.lang
+            self._explain(courtesy_lines, said.what)
             emit(Drafted())
             emit(Verified(reply(said.what, lang, self._topics(lang)), proposals=asked_for))
             return
         text = without(question.text)
         lang = question.lang or language(question.text) or settings.lang
-        found = await self._retriever.search(asked(text), lang, HITS)
+        query = asked(text)
+        found = await self._retriever.search(query, lang, HITS)
         hits = within(found, settings.evidence_tokens)
+        self._explain(found_lines, query, lang, found, len(hits))
         if not hits:
+            await self._explain_nothing(query, lang)
             emit(Refused(refusals.no_sources(lang), asked_for))
             return
         try:
             result = await self._answer(text, lang, hits, emit)
         except ModelFailed as error:
             _log.warning("model failed", exc_info=error)
+            self._explain(failed_lines, error)
             emit(Refused(refusals.model_failed(lang), asked_for))
             return
-        emit(_last(result, lang, hits, asked_for))
+        last = _last(result, lang, hits, asked_for)
+        self._explain(ended_lines, last.text)
+        emit(last)
+
+    def _explain(self, lines: Callable[P, Sequence[str]], *args: P.args, **kwargs: P.kwargs) -> None:
+        """Let the operator hear some lines, which are made only where somebody listens."""
+        if self._explainer is not None:
+            self._explainer.tell(lines(*args, **kwargs))
+
+    async def _explain_nothing(self, query: str, lang: Lang) -> None:
+        """Let the operator hear what a search that found nothing came nearest to."""
+        if self._explainer is not None and self._explainer.nearest is not None:
+            self._explain(nearest_lines, await self._explainer.nearest(query, lang, NEAREST))
+        self._explain(ended_lines, refusals.no_sources(lang))
 
     async def _answer(
         self, question: str, lang: Lang, hits: Sequence[Hit], emit: Callable[[TurnEvent], None]
@@ -121,7 +156,8 @@ class GroundedBrain:
                 emit(Redraft())
                 told = failed.again(instructions(lang, form, settings.clarify), lang)
             prompt = Prompt(told, question, lang, attempt, form, settings.clarify and form == "text")
-            result = await self._way(self._drafting, prompt, hits, emit, self._confidence)
+            hear = partial(self._explain_draft, attempt, hits) if self._explainer is not None else None
+            result = await self._way(self._drafting, prompt, hits, emit, self._confidence, told=hear)
             if isinstance(result, VerifiedText):
                 return result
             failed = result
@@ -133,10 +169,13 @@ class GroundedBrain:
         kept = failed.standing() if failed is not None and settings.keep_standing else None
         return refused if kept is None else kept
 
+    def _explain_draft(self, attempt: int, hits: Sequence[Hit], judged: Judged) -> None:
+        self._explain(draft_lines, attempt, judged, hits)
+
 
 def _last(
     result: VerifiedText | Sequence[Token], lang: Lang, hits: Sequence[Hit], asked_for: tuple[Proposal, ...]
-) -> TurnEvent:
+) -> Verified | Refused:
     if isinstance(result, VerifiedText):
         return Verified(result, proposals=asked_for)
     return Refused(refusals.number_mismatch(lang, hits, result), asked_for)

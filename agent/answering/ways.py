@@ -18,10 +18,13 @@ from ..ports.search import Hit, Lang
 from ..text.numbers import Token, tokens
 from . import prompts
 from .drafting import Drafting
+from .explain import Judged
 from .sentences import Sentences
 from .standing import standing
 
 Emit = Callable[[TurnEvent], None]
+Told = Callable[[Judged], None]
+"""Is told what became of a draft; for the operator alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +64,13 @@ class Way(Protocol):
         hits: Sequence[Hit],
         emit: Emit,
         confidence: Confidence | None,
+        *,
+        told: Told | None,
     ) -> VerifiedText | Failed:
         """Return the last text of the turn, or how the draft failed; raises `agent.errors.ModelFailed`.
 
         hits: the evidence, best first. confidence: of the text; None works it out. A clarifying question is as sure
-        as can be told from a question: low.
+        as can be told from a question: low. told: hears of the draft; None is nobody.
         """
         ...
 
@@ -78,6 +83,7 @@ async def whole(
     confidence: Confidence | None,
     *,
     binding: Binding = "off",
+    told: Told | None = None,
 ) -> VerifiedText | Failed:
     """Verify a draft when all of it is here."""
     draft = await drafting.whole(prompt, hits)
@@ -87,6 +93,8 @@ async def whole(
     if not said.strip():
         raise ModelFailed("the draft is empty")
     verdict = verify(said, hits, confidence=sure, binding=binding)
+    if told is not None:
+        told(Judged(draft, verdict))
     if verdict.text is not None:
         return verdict.text
     return Failed(
@@ -105,11 +113,15 @@ async def by_sentences(
     confidence: Confidence | None,
     *,
     binding: Binding = "off",
+    told: Told | None = None,
 ) -> VerifiedText | Failed:
     """Say each sentence once it stands; the model goes on meanwhile."""
     sentences = Sentences(hits, prompt.lang, confidence, binding)
+    drafted: list[str] = []
     async with drafting.pieces(prompt, hits) as pieces:
         async for piece in pieces:
+            if told is not None:
+                drafted.append(piece)
             for text in sentences.feed(piece):
                 emit(Drafted())
                 emit(Verified(text, last=False))
@@ -117,6 +129,8 @@ async def by_sentences(
                 break
     emit(Drafted())
     last = sentences.finish()
+    if told is not None:
+        told(Judged("".join(drafted), sentences.failed or verify(sentences.said, hits, binding=binding)))
     if last is None:
         return _failed(sentences.failed, bool(sentences.said))
     if not sentences.said.strip():
@@ -132,23 +146,29 @@ async def by_claims(
     confidence: Confidence | None,
     *,
     binding: Binding = "off",
+    told: Told | None = None,
 ) -> VerifiedText | Failed:
     """Verify each claim on the evidence it names, and say those that stand."""
-    claims = parse(await drafting.whole(prompt, hits))
+    draft = await drafting.whole(prompt, hits)
+    claims = parse(draft)
     emit(Drafted())
     if claims is None:
+        if told is not None:
+            told(Judged(draft, dropped=("all of it: it is not the JSON that was asked for",)))
         return Failed((), unread=True)
     rendered = render(claims, hits, confidence=confidence)
-    if rendered.text is not None:
-        if binding == "off":
-            return rendered.text
+    verdict: Verdict | None = None
+    if rendered.text is not None and (binding != "off" or told is not None):
         its = [hit for hit in hits if hit.snippet in rendered.text.citations]
         verdict = verify(rendered.text.text, its, confidence=confidence, binding=binding)
-        if verdict.text is not None:
-            return verdict.text
-        return Failed(verdict.refused, verdict.said, verdict.refused)
-    said = "\n".join(rendered.dropped)
-    return Failed(rendered.refused, said, tokens(said))
+    if told is not None:
+        told(Judged(draft, verdict, rendered.refused, rendered.dropped))
+    if rendered.text is None:
+        said = "\n".join(rendered.dropped)
+        return Failed(rendered.refused, said, tokens(said))
+    if binding == "off" or verdict is None:
+        return rendered.text
+    return verdict.text or Failed(verdict.refused, verdict.said, verdict.refused)
 
 
 def _failed(verdict: Verdict | None, partly_said: bool) -> Failed:

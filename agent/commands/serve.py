@@ -8,72 +8,36 @@ output or in its log, waits for a reader; at the end each gets LOG_FLUSH seconds
 import signal
 import sys
 import time
-import tomllib
-from collections.abc import AsyncIterable, Iterator, Sequence
+from collections.abc import AsyncIterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from importlib import metadata
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import structlog
 import trio
-from cyclopts import App, CycloptsError, Parameter, Token
-from cyclopts.config import Env, Toml
+from cyclopts import Parameter
 
 from .. import log
 from ..app import Adapters
 from ..app import App as Server
-from ..config import LOG_FLUSH, USER_DATA, Settings
+from ..config import LOG_FLUSH, Settings
 from ..errors import UsageError
 from ..heap import set_aside, share_heaps
 from ..server.lag import watch_loop
 from ..spool import Spool, descriptor_of
 from ..text.terminal import printable
 from .output import OK, write
+from .settings import CONFIG_FILE, DEFAULTS, Flags, settings_app
 
 _log = structlog.get_logger("agent.serve")
-CONFIG_FILE = "agent.toml"
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
-class _File(Toml):
-    """agent.toml, with errors that name the file."""
-
-    def _load_config(self, path: Path) -> dict[str, Any]:
-        try:
-            # below the command's own name: else cyclopts skips each key that names another one, as kb does
-            return {"serve": tomllib.loads(path.read_text(encoding="utf-8"))}
-        except (OSError, ValueError) as error:
-            raise CycloptsError(msg=f"{path} cannot be read: {error}") from None
-
-
-def _delays(type_: Any, tokens: Sequence[Token]) -> tuple[float, float]:
-    """Read BEFORE[,AFTER] in milliseconds."""
-    values = ",".join(token.value for token in tokens).split(",")
-    try:
-        before, after = [float(value) for value in values] if len(values) > 1 else [float(values[0]), 0.0]
-    except ValueError:
-        raise UsageError("action-delay-ms must be BEFORE or BEFORE,AFTER in milliseconds") from None
-    return before, after
-
-
-@dataclass(frozen=True, slots=True)
-class _Flags(Settings):
-    """The settings as a command line spells them."""
-
-    action_delay_ms: Annotated[tuple[float, float], Parameter(converter=_delays, n_tokens=1)] = (0.0, 0.0)
-    data: str = USER_DATA
-
-
-command = App(
-    name="serve",
-    config=[Env("AGENT_", command=False), _File(CONFIG_FILE)],
-)
+command = settings_app()
 
 
 @command.default
-async def serve(*, settings: Annotated[_Flags, Parameter(name="*")] = _Flags()) -> int:
+async def serve(*, settings: Annotated[Flags, Parameter(name="*")] = DEFAULTS) -> int:
     """Serve the chat page and the WebSocket on one port, until SIGTERM or Ctrl-C; a second one ends it now.
 
     Each setting is a flag, an AGENT_* environment variable or a line in agent.toml; the first of them counts.

@@ -1,14 +1,13 @@
-"""`agent chat` and `agent ask`: a server's other end, in the terminal."""
+"""`agent chat`: a server's other end, in the terminal."""
 
 import signal
 import sys
 from contextlib import aclosing
-from typing import Annotated, Literal
+from typing import Annotated
 
 import trio
 from cyclopts import Parameter
 
-from ..errors import UsageError, WireClosed
 from ..testing import chat as terminal
 from ..testing.client import DEFAULT_URL, CannotConnect, connect
 from ..testing.opened import opener
@@ -36,28 +35,3 @@ async def chat(url: Url = DEFAULT_URL, *, token: Secret = None) -> int:
     except CannotConnect as error:
         complain(str(error))
         return FAILED
-
-
-async def ask(
-    *question: str,
-    url: Url = DEFAULT_URL,
-    token: Secret = None,
-    lang: Literal["en", "sv"] | None = None,
-) -> int:
-    """Ask one question, in quotes or as plain words, and print the answer and its sources.
-
-    Exit status: 0 answered, 3 refused, 1 no answer.
-
-    Example: agent ask what does the standard plan cost
-    """
-    text = " ".join(question).strip()
-    if not text:
-        raise UsageError('there is no question: agent ask "What does it cost?"')
-    try:
-        async with connect(url, token) as client:
-            return await terminal.ask(client, text, write, complain, lang)
-    except CannotConnect as error:
-        complain(str(error))
-    except WireClosed as closed:
-        complain(terminal.closing(closed.code))
-    return FAILED

@@ -140,7 +140,7 @@ class Speaking(Confirming):
         self._send(
             Response(
                 text=turn.text,
-                citations=_citations(turn.said),
+                citations=citations(turn.said),
                 id=message,
                 confidence=last.confidence,
                 blocked=Blocked(last.blocked.code, last.blocked.message) if last.blocked else None,
@@ -170,7 +170,7 @@ class Speaking(Confirming):
                 return
 
 
-def _citations(said: list[VerifiedText]) -> tuple[Citation, ...]:
+def citations(said: list[VerifiedText]) -> tuple[Citation, ...]:
     """Return the sources of all that was said, each once, in the order they were first cited."""
     every = [
         Citation(each.file, each.text, (each.first, each.last), " › ".join(each.headings) or None)

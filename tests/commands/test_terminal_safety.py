@@ -12,6 +12,7 @@ import pytest
 import trio
 
 from agent import cli
+from agent.commands import ask as asking
 from agent.commands import talk
 from agent.config import Settings
 from agent.errors import WireClosed
@@ -166,7 +167,8 @@ def answering(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
         async def connect(url: str, token: str | None) -> AsyncGenerator[Hostile, None]:
             yield Hostile({"type": "stream", "delta": BAD}, *frames)
 
-        monkeypatch.setattr(talk, "connect", connect)
+        for module in (asking, talk):
+            monkeypatch.setattr(module, "connect", connect)
 
     return answer
 

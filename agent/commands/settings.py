@@ -1,0 +1,69 @@
+"""A server's settings from flags, environment and agent.toml, for every command that needs them."""
+
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import App, CycloptsError, Parameter, Token
+from cyclopts.config import Env, Toml
+
+from ..config import USER_DATA, Settings
+from ..errors import UsageError
+
+CONFIG_FILE = "agent.toml"
+
+
+class _File(Toml):
+    """agent.toml, with errors that name the file."""
+
+    def _load_config(self, path: Path) -> dict[str, Any]:
+        try:
+            # below the command's own name: else cyclopts skips each key that names another one, as kb does
+            return {"serve": tomllib.loads(path.read_text(encoding="utf-8"))}
+        except (OSError, ValueError) as error:
+            raise CycloptsError(msg=f"{path} cannot be read: {error}") from None
+
+
+def _delays(type_: Any, tokens: Sequence[Token]) -> tuple[float, float]:
+    """Read BEFORE[,AFTER] in milliseconds."""
+    values = ",".join(token.value for token in tokens).split(",")
+    try:
+        before, after = [float(value) for value in values] if len(values) > 1 else [float(values[0]), 0.0]
+    except ValueError:
+        raise UsageError("action-delay-ms must be BEFORE or BEFORE,AFTER in milliseconds") from None
+    return before, after
+
+
+@dataclass(frozen=True, slots=True)
+class Flags(Settings):
+    """The settings as a command line spells them."""
+
+    action_delay_ms: Annotated[tuple[float, float], Parameter(converter=_delays, n_tokens=1)] = (0.0, 0.0)
+    data: str = USER_DATA
+
+
+DEFAULTS = Flags()
+
+
+def settings_app() -> App:
+    """Return an App whose command, once it is given one, reads settings as `agent serve` does."""
+    return App(name="serve", config=[Env("AGENT_", command=False), _File(CONFIG_FILE)])
+
+
+def read_settings(flags: Sequence[str] = ()) -> Settings:
+    """Return the settings that a server started here with these flags would have.
+
+    Raises `agent.errors.UsageError` and `cyclopts.CycloptsError` for what cannot be one.
+    """
+    app, serve = App(), settings_app()
+    serve.default(_given)
+    app.command(serve)
+    found = app(["serve", *flags], print_error=False, exit_on_error=False, result_action="return_value")
+    assert isinstance(found, Settings)
+    return found
+
+
+def _given(*, settings: Annotated[Flags, Parameter(name="*")] = DEFAULTS) -> Settings:
+    return settings
