@@ -450,7 +450,7 @@ def test_chat_ends_with_the_connection(
         yield ""
 
     connecting(monkeypatch, [])
-    monkeypatch.setattr(chat, "stdin_lines", nobody)
+    monkeypatch.setattr("agent.testing.open.stdin_lines", nobody)
     monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
     assert cli.main(["chat", "localhost:1"]) == 1
     assert capsys.readouterr().out == f"{chat.HELP}\n! {chat.closing(4401)}\n"

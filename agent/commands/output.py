@@ -21,6 +21,16 @@ def write(text: str) -> None:
     print(_encodable(printable(text), sys.stdout), end="", flush=True)
 
 
+def on_a_terminal() -> bool:
+    """Tell whether a person types, and reads what is printed on a terminal that can do more than show text."""
+    return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+
+
+def steer(text: str) -> None:
+    """Print text to a terminal as it is: whoever calls this has cleaned what is not its own."""
+    print(_encodable(text, sys.stdout), end="", flush=True)
+
+
 def write_line(line: bytes) -> None:
     """Print one line of JSON as UTF-8, whatever the terminal's encoding is."""
     sys.stdout.buffer.write(printable_json(line) + b"\n")

@@ -10,8 +10,9 @@ from cyclopts import Parameter
 
 from ..testing import chat as terminal
 from ..testing.client import DEFAULT_URL, CannotConnect, connect
+from ..testing.open import opened_terminal
 from ..testing.opened import opener
-from .output import FAILED, complain, write
+from .output import FAILED, complain, on_a_terminal, steer, write
 
 Url = Annotated[str, Parameter(env_var="AGENT_URL", help="The server's page or socket.")]
 Secret = Annotated[str | None, Parameter(env_var="AGENT_TOKEN", help="The server's token, if it has one.")]
@@ -23,15 +24,17 @@ async def chat(url: Url = DEFAULT_URL, *, token: Secret = None) -> int:
     Example: agent chat ws://127.0.0.1:8787/ws
     """
     interactive = sys.stdin.isatty()
+    status = FAILED
     try:
         async with connect(url, token) as client:
             with trio.open_signal_receiver(signal.SIGINT) as interrupts:
-                if interactive:
-                    write(terminal.HELP + "\n")
-                async with aclosing(terminal.stdin_lines()) as lines:
-                    return await terminal.Chat(client, write, opener(url, token), interactive).run(
-                        lines, interrupts
-                    )
+                async with opened_terminal(write, steer, on_a_terminal()) as (show, typed):
+                    if interactive:
+                        show(terminal.HELP + "\n")
+                    async with aclosing(typed) as lines:
+                        talk = terminal.Chat(client, show, opener(url, token), interactive)
+                        status = await talk.run(lines, interrupts)
+            return status
     except CannotConnect as error:
         complain(str(error))
         return FAILED

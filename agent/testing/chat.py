@@ -21,8 +21,9 @@ from .client import Client, Frame
 from .opened import CannotOpen, Opener
 
 HELP = """\
-Type a question. While it is answered: /cancel or Ctrl-C stops it, another question interrupts it.
-/source N opens a source of the last answer, /confirm [N] runs a suggested action, /reject [N] declines it.
+Type a question. While it is answered: /cancel or Ctrl-C stops it, another
+question interrupts it. /source N opens a source of the last answer,
+/confirm [N] runs a suggested action, /reject [N] declines it.
 /quit or Ctrl-C twice leaves."""
 TWICE = 2.0  # seconds within which a second Ctrl-C leaves
 LULL = 0.5  # seconds without a frame after which no suggestion follows an answer: a server sends them right behind it

@@ -5,6 +5,7 @@ a moment and no more. The cited lines have a mark in front, and the numbers in t
 colour, and what the server sends is cleaned like everything else.
 """
 
+import shutil
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 from urllib.parse import quote
@@ -18,7 +19,8 @@ from ..text.terminal import printable_line
 from .client import CONNECT_TIMEOUT, CannotConnect, Frame, open_stream
 
 MOST = 1024 * 1024  # bytes of an answer; the server's bound is far below
-WIDTH = 96  # characters of a row
+WIDTH = 96  # characters of a row, on a terminal that has them
+_FRONT = 8  # before them: a mark, and the line's number
 _READ = 16_384
 
 _TROUBLE = {
@@ -41,7 +43,7 @@ def opener(url: str, token: str | None) -> Opener:
     async def open_source(citation: Frame) -> list[str]:
         found = await _fetched(url, token, citation)
         try:
-            return lines(found, citation["snippet"])
+            return lines(found, citation["snippet"], shutil.get_terminal_size().columns - _FRONT - 1)
         except (KeyError, TypeError, AttributeError):
             raise CannotOpen("the server sent no source") from None
 
@@ -96,8 +98,10 @@ async def get(stream: trio.abc.Stream, host: str, target: str, token: str | None
             return status, bytes(body)
 
 
-def lines(found: Any, snippet: str) -> list[str]:
+def lines(found: Any, snippet: str, width: int = WIDTH) -> list[str]:
     """Return a source as lines of a terminal. snippet: what the citation shows, of a long line a part.
+
+    width: characters of a row, WIDTH at most.
 
     Raises KeyError, TypeError or AttributeError for what is no source.
     """
@@ -112,21 +116,26 @@ def lines(found: Any, snippet: str) -> list[str]:
         before = None
         for line in part["lines"]:
             number = line["line"]
-            told += _rows(line["text"], "" if number in (None, before) else str(number), line in own)
+            told += _rows(
+                line["text"],
+                "" if number in (None, before) else str(number),
+                line in own,
+                max(20, min(width, WIDTH)),
+            )
             before = number
     if found["below"] is not None:
         told.append("  (cut here: this is as much as is shown at once)")
     return told
 
 
-def _rows(runs: Sequence[str], number: str, cited: bool) -> list[str]:
+def _rows(runs: Sequence[str], number: str, cited: bool, width: int) -> list[str]:
     """Return one line of a source, wrapped, with carets below its numbers where it is cited."""
     clean = [printable_line(run) for run in runs]
     text = "".join(clean)
     under = "".join(("^" if at % 2 and cited else " ") * len(run) for at, run in enumerate(clean))
     rows = []
     front = f"{'>' if cited else ' '}{number:>5}  "
-    for start, end in _wrapped(text):
+    for start, end in _wrapped(text, width):
         rows.append((front + text[start:end]).rstrip())
         if "^" in under[start:end]:
             rows.append((" " * len(front) + under[start:end]).rstrip())
@@ -134,13 +143,13 @@ def _rows(runs: Sequence[str], number: str, cited: bool) -> list[str]:
     return rows
 
 
-def _wrapped(text: str) -> list[tuple[int, int]]:
+def _wrapped(text: str, width: int) -> list[tuple[int, int]]:
     """Return where each row of a text begins and ends, cut at spaces where there are any."""
     places = []
     at = 0
-    while len(text) - at > WIDTH:
-        space = text.rfind(" ", at + 1, at + WIDTH + 1)
-        end = space + 1 if space > at else at + WIDTH
+    while len(text) - at > width:
+        space = text.rfind(" ", at + 1, at + width + 1)
+        end = space + 1 if space > at else at + width
         places.append((at, end))
         at = end
     return [*places, (at, len(text))]

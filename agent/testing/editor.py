@@ -1,0 +1,156 @@
+"""A line that is being typed: keys in, finished lines out, and what of it one row of a terminal shows.
+
+Strategy: no terminal is known here. Bytes are read as UTF-8 and as the keys that terminals send (ECMA-48 and xterm's);
+what is none of them does nothing. The line stays on one row, of which it shows the part around the cursor, as linenoise
+does: so it can be taken off the screen and put back whatever else is written. What is pasted, between the marks that a
+terminal puts around it, is one line: a break in it becomes a space.
+"""
+
+import codecs
+import re
+import unicodedata
+from collections.abc import Callable, Sequence
+
+from ..config import MAX_TEXT
+
+PROMPT = "> "
+REMEMBERED = 500
+"""Lines of a history."""
+
+_ESCAPE = re.compile(r"\x1b(?:\[[0-9;?]*[@-~]|O[A-Z]|[^\[O])", re.DOTALL)
+_PASTE, _PASTED = "\x1b[200~", "\x1b[201~"
+_LONGEST = 32  # characters of an escape sequence
+
+
+def columns(text: str) -> int:
+    """Return how many columns a text takes on a terminal (Unicode Standard Annex 11)."""
+    return sum(map(_width, text))
+
+
+def _width(letter: str) -> int:
+    if unicodedata.combining(letter) or unicodedata.category(letter) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(letter) in "WF" else 1
+
+
+class Editor:
+    """One line after the other, with those before them a key away.
+
+    history: lines that were typed before, oldest first. ended: the person wants no further line.
+    """
+
+    def __init__(self, history: Sequence[str] = ()) -> None:
+        self.text = ""
+        self.at = 0
+        self.ended = False
+        self.history = list(history)[-REMEMBERED:]
+        self._place = len(self.history)  # in the history; its end is the line that is being typed
+        self._typed = ""  # which it was before another one was looked at
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._rest = ""  # of a key whose end is still to come
+        self._pasting = False
+
+    def feed(self, data: bytes) -> list[str]:
+        """Take what was typed; return the lines that it finished, without their ends."""
+        found = []
+        text = self._rest + self._decoder.decode(data)
+        self._rest = ""
+        while text:
+            key = text[0]
+            if key == "\x1b":
+                match = _ESCAPE.match(text)
+                if match is None and len(text) < _LONGEST:
+                    self._rest = text
+                    break
+                key = match.group() if match else key
+            text = text[len(key) :]
+            if key in (_PASTE, _PASTED):
+                self._pasting = key == _PASTE
+            elif self._pasting or key.isprintable():
+                self._insert(key if key.isprintable() else " ")
+            elif key in "\r\n":
+                found.append(self._finish())
+            elif key in _KEYS:
+                _KEYS[key](self)
+        return found
+
+    def row(self, width: int) -> tuple[str, int]:
+        """Return what a row of so many columns shows, and the column of the cursor in it, from 0."""
+        room = max(1, width - len(PROMPT) - 1)
+        start, used = self.at, 0
+        while start and used + _width(self.text[start - 1]) <= room:
+            start -= 1
+            used += _width(self.text[start])
+        end, shown = self.at, used
+        while end < len(self.text) and shown + _width(self.text[end]) <= room:
+            shown += _width(self.text[end])
+            end += 1
+        return PROMPT + self.text[start:end], len(PROMPT) + used
+
+    def _insert(self, text: str) -> None:
+        if len(self.text) < MAX_TEXT:
+            self.text = self.text[: self.at] + text + self.text[self.at :]
+            self.at += len(text)
+
+    def _finish(self) -> str:
+        line = self.text
+        if line.strip() and line != (self.history[-1] if self.history else ""):
+            self.history = [*self.history, line][-REMEMBERED:]
+        self._place = len(self.history)
+        self._put("")
+        return line
+
+    def _put(self, text: str) -> None:
+        self.text, self.at = text, len(text)
+
+    def _look(self, step: int) -> None:
+        """Show another line of the history."""
+        place = self._place + step
+        if not 0 <= place <= len(self.history):
+            return
+        if self._place == len(self.history):
+            self._typed = self.text
+        self._place = place
+        self._put(self.history[place] if place < len(self.history) else self._typed)
+
+    def _go(self, at: int) -> None:
+        self.at = min(max(at, 0), len(self.text))
+
+    def _cut(self, start: int, end: int) -> None:
+        self.text = self.text[: max(start, 0)] + self.text[end:]
+        self.at = max(start, 0)
+
+    def _word_before(self) -> int:
+        return len(re.sub(r"\w*\W*\Z", "", self.text[: self.at]))
+
+    def _word_after(self) -> int:
+        found = re.compile(r"\W*\w*").match(self.text, self.at)
+        return found.end() if found else self.at
+
+    def _delete_or_end(self) -> None:
+        if self.text:
+            self._cut(self.at, self.at + 1)
+        else:
+            self.ended = True
+
+
+def _keys(does: Callable[[Editor], None], *keys: str) -> dict[str, Callable[[Editor], None]]:
+    return dict.fromkeys(keys, does)
+
+
+_KEYS: dict[str, Callable[[Editor], None]] = {
+    **_keys(lambda line: line._go(line.at - 1), "\x02", "\x1b[D", "\x1bOD"),
+    **_keys(lambda line: line._go(line.at + 1), "\x06", "\x1b[C", "\x1bOC"),
+    **_keys(lambda line: line._go(0), "\x01", "\x1b[H", "\x1bOH", "\x1b[1~", "\x1b[7~"),
+    **_keys(lambda line: line._go(len(line.text)), "\x05", "\x1b[F", "\x1bOF", "\x1b[4~", "\x1b[8~"),
+    **_keys(lambda line: line._go(line._word_before()), "\x1bb", "\x1b[1;5D", "\x1b[1;3D"),
+    **_keys(lambda line: line._go(line._word_after()), "\x1bf", "\x1b[1;5C", "\x1b[1;3C"),
+    **_keys(lambda line: line._cut(line.at - 1, line.at), "\x7f", "\x08"),
+    **_keys(lambda line: line._cut(line.at, line.at + 1), "\x1b[3~"),
+    **_keys(lambda line: line._cut(line.at, len(line.text)), "\x0b"),
+    **_keys(lambda line: line._cut(0, line.at), "\x15"),
+    **_keys(lambda line: line._cut(line._word_before(), line.at), "\x17", "\x1b\x7f"),
+    **_keys(lambda line: line._look(-1), "\x10", "\x1b[A", "\x1bOA"),
+    **_keys(lambda line: line._look(1), "\x0e", "\x1b[B", "\x1bOB"),
+    **_keys(Editor._delete_or_end, "\x04"),
+}
