@@ -1,8 +1,7 @@
 """Every limit and every setting, in one place.
 
-`Settings` is what an operator may choose; the constants below it are bounds of the design (DESIGN and PROTOCOL
-give them), named here so that no number stands twice. Sizes are bytes, times are seconds, unless the name says
-otherwise.
+`Settings` is what an operator may choose; the constants are bounds of the design and of the wire, named here so that
+no number stands twice. Sizes are bytes, times are seconds, unless the name says otherwise.
 """
 
 from dataclasses import dataclass
@@ -157,7 +156,8 @@ class Settings:
     Args:
         host: Address to bind. One that other machines reach needs a token, or insecure.
         port: TCP port; 0 takes a free one.
-        kb: Folder with the knowledge base: markdown files.
+        kb: Folder with the knowledge base: documents in Markdown, HTML, reStructuredText or plain text, and PDF and
+            DOCX with agent-server[documents].
         lang: Language of a refusal when a question's own cannot be told.
         model: What drafts answers: mock, or script:FILE (a JSON array of scripted drafts).
         mock_hallucinate: Share of the mock's drafts that hold an invented number, 0 to 1.

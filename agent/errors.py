@@ -16,7 +16,7 @@ class UsageError(AgentError):
 
 
 class BadFrame(AgentError):
-    """A client sent a frame that PROTOCOL does not allow.
+    """A client sent a frame that the wire does not allow.
 
     `code` is the wire's error code (`bad_json` or `bad_message`), `message` a sentence for the client that
     never repeats what it sent, `ref` the message id where one could be read.

@@ -11,7 +11,7 @@ from .output import OK, REFUSED, write
 
 command = App(name="kb", help="Look after the knowledge base.\n\nExample: agent kb check --kb docs")
 
-Folder = Annotated[Path, Parameter(env_var="AGENT_KB", help="Folder of the knowledge base's markdown files.")]
+Folder = Annotated[Path, Parameter(env_var="AGENT_KB", help="Folder of the knowledge base's documents.")]
 
 
 @command.command

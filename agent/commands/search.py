@@ -20,8 +20,9 @@ from ..text.terminal import printable, printable_line
 from .lines import read_lines
 from .output import OK, write, write_line
 
-Folder = Annotated[Path, Parameter(env_var="AGENT_KB", help="Folder of the knowledge base's markdown files.")]
+Folder = Annotated[Path, Parameter(env_var="AGENT_KB", help="Folder of the knowledge base's documents.")]
 
+SERVED = "openai:"
 _WANTED = 'write {"id": "...", "text": "..."} on one line'
 
 
@@ -95,6 +96,11 @@ def search(
         raise UsageError("-k must be at least 1")
     if floor is not None and not 0 <= floor <= 1:
         raise UsageError("--floor must be 0 to 1")
+    if vectors.startswith(SERVED):
+        raise UsageError(
+            f"agent search asks no model server: {vectors} works with agent serve; here take --vectors auto, off, "
+            "static, minilm or bert:FOLDER"
+        )
     loaded = load(kb)
     synonyms, _ = read_synonyms(kb)
     meaning = trio.run(open_meaning, vectors, None, Threads(1))

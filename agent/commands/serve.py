@@ -48,7 +48,7 @@ async def serve(*, settings: Annotated[Flags, Parameter(name="*")] = DEFAULTS) -
     if not settings.kb.is_dir():
         raise UsageError(
             f"there is no knowledge base in {settings.kb.absolute()}: "
-            f"point to a folder of markdown files with --kb DIR, AGENT_KB, or kb in {CONFIG_FILE}"
+            f"point to a folder of documents with --kb DIR, AGENT_KB, or kb in {CONFIG_FILE}"
         )
     life = _Life(settings)
     log.configure(settings.log_format, settings.log_level, dropped=life.log_line_dropped)

@@ -35,7 +35,7 @@ class Outcome:
     """How an action ended, as the runner reports it.
 
     claimed: False when the ledger said that another claimer has it; then nothing was run here and `status` is None.
-    result: what the client is told, in the shapes of PROTOCOL's `action_executed.result`.
+    result: what the client is told, in the shapes of the frame `action_executed`'s `result`.
     """
 
     suggestion_id: str

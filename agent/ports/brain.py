@@ -21,7 +21,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Blocked:
-    """Why an answer was refused: `code` for programs, `message` for people (PROTOCOL, Refusals)."""
+    """Why an answer was refused: `code` for programs, `message` for people."""
 
     code: str
     message: str

@@ -67,7 +67,11 @@ class ActionSuggestion(_Frame, frozen=True, tag="action_suggestion"):
 
 
 class ActionExecuted(_Frame, frozen=True, tag="action_executed"):
-    """How a confirm ended; the shapes of `result` are PROTOCOL's."""
+    """How a confirm ended.
+
+    result: `success` with `data`, or false with `error`, and `unknown` where it began and nobody knows how it ended;
+    or else `cancelled`, `ignored` (confirmed before) or `expired`, which is true.
+    """
 
     suggestion_id: str
     result: Mapping[str, Any]

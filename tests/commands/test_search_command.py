@@ -85,6 +85,7 @@ def test_a_bad_line_comes_after_what_was_found(capsys: Out) -> None:
         (["x", "--floor", "1.5"], "--floor must be"),
         (["x", "--kb", "nowhere"], "nowhere does not exist"),
         (["--queries", "nowhere.jsonl"], "nowhere.jsonl cannot be read"),
+        (["x", "--vectors", "openai:embed"], "works with agent serve"),
     ],
 )
 def test_what_cannot_be_searched_is_one_line(arguments: list[str], words: str, capsys: Out) -> None:
