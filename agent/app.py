@@ -289,6 +289,9 @@ class App:
             lambda: self._gate.unready or self.unread,
             admission.shows_token,
             self._knowledge.sections if self._knowledge is not None else lambda _: (),
+            self._knowledge.openers if self._knowledge is not None else lambda _: (),
+            self.settings.name,
+            self.settings.greeting,
         )
         return Edge(
             admission=admission,

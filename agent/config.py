@@ -46,6 +46,10 @@ IPV6_PREFIX = 64  # bits of an IPv6 address that tell two clients apart
 COME_BACK = 5  # seconds over which clients are spread that are told to come back
 TOKEN_MIN = 16  # characters, where other machines can try
 
+# --- the page
+NAME_MAX = 80  # characters of the name that an operator gives it ...
+GREETING_MAX = 300  # ... and of the greeting
+
 # --- the outbox
 OUTBOX_DELTAS = 8  # of one turn, waiting
 OUTBOX_FRAMES = 256  # control frames, waiting
@@ -127,6 +131,10 @@ def is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
+def _one_line(text: str, most: int) -> bool:
+    return len(text) <= most and text.isprintable()
+
+
 Network: TypeAlias = IPv4Network | IPv6Network
 
 
@@ -158,6 +166,8 @@ class Settings:
         port: TCP port; 0 takes a free one.
         kb: Folder with the knowledge base: documents in Markdown, HTML, reStructuredText or plain text, and PDF and
             DOCX with agent-server[documents].
+        name: What the chat page is called, in its title and its head.
+        greeting: What it says before anything was asked.
         lang: Language of a refusal when a question's own cannot be told.
         model: What drafts answers: mock, or script:FILE (a JSON array of scripted drafts).
         mock_hallucinate: Share of the mock's drafts that hold an invented number, 0 to 1.
@@ -205,6 +215,8 @@ class Settings:
     host: str = "127.0.0.1"
     port: int = 8787
     kb: Path = Path("kb")
+    name: str = ""
+    greeting: str = ""
     lang: Literal["en", "sv"] = "en"
     model: str = "mock"
     mock_hallucinate: float = 0.0
@@ -272,6 +284,11 @@ class Settings:
                 self.action_webhook is not None
                 and not self.action_webhook.startswith(("http://", "https://")),
                 "action-webhook must be a URL that begins with http:// or https://",
+            ),
+            (not _one_line(self.name, NAME_MAX), f"name must be one line of at most {NAME_MAX} characters"),
+            (
+                not _one_line(self.greeting, GREETING_MAX),
+                f"greeting must be one line of at most {GREETING_MAX} characters",
             ),
             (not self.data.strip(), "data must be a folder, user or memory"),
             (not 0 <= self.port <= 65535, "port must be 0 to 65535"),

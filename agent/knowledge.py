@@ -17,6 +17,7 @@ from .answering.present import PresentBrain
 from .config import Settings
 from .embedding.open import choose, open_meaning
 from .errors import UsageError
+from .grounding.openers import openers
 from .grounding.verify import read_ahead
 from .llm.open import open_model
 from .ports.brain import Brain
@@ -37,6 +38,10 @@ def log_why(lines: Sequence[str]) -> None:
     """Log why an answer is what it is; written at debug level only."""
     for line in lines:
         _log.debug("why", text=line)
+
+
+def _finds(knowledge: KnowledgeBase, lang: Lang, question: str) -> bool:
+    return bool(knowledge.find(question, lang, 1))
 
 
 async def _nearest(knowledge: KnowledgeBase, query: str, lang: Lang, limit: int) -> tuple[Hit, ...]:
@@ -69,6 +74,8 @@ class Knowledge:
         self._run_sync = run_sync
         self._watch = watch
         self._explain = explain
+        self._openers_of: KnowledgeBase | None = None
+        self._openers: dict[Lang, tuple[str, ...]] = {}
         self._live: LiveKnowledge | None = None
         self._read = trio.Event()
         self._files = (0, 0)  # that were read so far, and that there are
@@ -119,6 +126,22 @@ class Knowledge:
     def sections(self, file: str) -> Sequence[Passage] | None:
         """Return what is held of a file, in its order: () for what is none, None until everything is read."""
         return self._snapshot().of_file(file) if self._read.is_set() else None
+
+    def openers(self, lang: Lang) -> Sequence[str] | None:
+        """Return questions to begin with, in a language or else in another; None until everything is read."""
+        if not self._read.is_set():
+            return None
+        present = self._snapshot()
+        if self._openers_of is not present:
+            self._openers_of, self._openers = present, {}
+        if lang not in self._openers:
+            langs: tuple[Lang, ...] = ("sv", "en") if lang == "sv" else ("en", "sv")
+            found = (
+                openers(present.passages, present.topics(each), each, partial(_finds, present, each))
+                for each in langs
+            )
+            self._openers[lang] = next(filter(None, found), ())
+        return self._openers[lang]
 
     def _snapshot(self) -> KnowledgeBase:
         present = self._live.now if self._live is not None else self._present

@@ -111,3 +111,20 @@ async def test_a_file_is_shown_as_the_present_snapshot_holds_it(kb: Path) -> Non
         "The Standard plan costs 299 kr a month."
     ]
     assert (knowledge.sections("kb/../a.md"), knowledge.sections("a.md")) == ((), ())
+
+
+async def test_questions_to_begin_with_are_of_the_documents(
+    kb: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """None until they are read; then made once for a snapshot."""
+
+    async def work(function: Callable[[], T]) -> T:
+        return function()
+
+    knowledge = Knowledge(Settings(kb=kb, vectors="off"), None, None, work, None)
+    assert knowledge.openers("en") is None
+    await knowledge.read()
+    assert knowledge.openers("en") == ("What is there about Plans?",)
+    monkeypatch.setattr("agent.knowledge.openers", lambda *_: ("made again",))
+    assert knowledge.openers("en") == ("What is there about Plans?",)
+    assert knowledge.openers("sv") == ("made again",)

@@ -33,13 +33,13 @@ _ABOUT: Final[dict[Lang, str]] = {"en": "They are about:", "sv": "De handlar om:
 
 def reply(what: Courtesy, lang: Lang, topics: Sequence[str] = ()) -> VerifiedText:
     """Return the answer to a courtesy. topics: what the documents are about, the largest first."""
-    told = [topic for topic in topics if len(topic) <= _TOPIC and topic.isprintable() and not _counted(topic)]
+    told = [topic for topic in topics if len(topic) <= _TOPIC and topic.isprintable() and not counted(topic)]
     said = _WORDS[lang][what]
     if told and what != "thanks":
         said = "\n".join([f"{said} {_ABOUT[lang]}", *(f"• {topic}" for topic in told[:TOPICS])])
     return VerifiedText(said, (), "low")
 
 
-def _counted(topic: str) -> bool:
+def counted(topic: str) -> bool:
     """Tell whether a topic has a number in it, of any script and in any words."""
     return any(letter.isnumeric() for letter in topic) or bool(tokens(topic))

@@ -7,9 +7,11 @@ Each route says itself whether it needs the token. A check of the path beforehan
 router does, which decodes percent escapes.
 """
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from html import escape
 from importlib.resources import files
 
 from starlette.applications import Starlette
@@ -20,8 +22,9 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..ports.observe import Observer
+from ..ports.search import Lang
 from .admission import NEEDS_TOKEN
-from .source import PATH, Sections, source
+from .source import PATH, READING, Sections, source
 from .tagged import tag_of, tagged
 
 _ASSETS = {
@@ -29,6 +32,7 @@ _ASSETS = {
     "app.js": "text/javascript; charset=utf-8",
     "answer.js": "text/javascript; charset=utf-8",
     "details.js": "text/javascript; charset=utf-8",
+    "openers.js": "text/javascript; charset=utf-8",
     "source.js": "text/javascript; charset=utf-8",
     "list.js": "text/javascript; charset=utf-8",
     "language.js": "text/javascript; charset=utf-8",
@@ -57,7 +61,8 @@ class Contents:
     asyncapi: the wire's description, as JSON bytes. session_diagram: the state diagram, as Mermaid text.
     metrics: returns the Prometheus text. unready: says why new clients are not welcome, "" when they are.
     authorised: whether one of these values of Authorization shows the token, where one is asked for.
-    sections: the sections of a file of the knowledge base.
+    sections: the sections of a file of the knowledge base. openers: questions to begin with, in a language; None while
+    the documents are being read. name, greeting: what the operator calls the page, and lets it say first.
     """
 
     asyncapi: bytes
@@ -66,6 +71,9 @@ class Contents:
     unready: Callable[[], str]
     authorised: Callable[[Sequence[bytes]], bool]
     sections: Sections = lambda _: ()
+    openers: Callable[[Lang], Sequence[str] | None] = lambda _: ()
+    name: str = ""
+    greeting: str = ""
 
 
 def make_app(contents: Contents, observer: Observer) -> ASGIApp:
@@ -75,12 +83,14 @@ def make_app(contents: Contents, observer: Observer) -> ASGIApp:
     """
     guarded = partial(_guarded, contents.authorised, observer)
     routes = [
-        _static("/", "index.html"),
-        *(_static(f"/static/{name}", name) for name in _ASSETS),
-        _static("/favicon.ico", "icon.svg"),
+        _static("/", "index.html", _page(contents)),
+        *(_static(f"/static/{name}", name, _asset(name)) for name in _ASSETS if name != "index.html"),
+        _static("/static/index.html", "index.html", _page(contents)),
+        _static("/favicon.ico", "icon.svg", _asset("icon.svg")),
         _fixed("/healthz", lambda: PlainTextResponse("ok\n")),
         _fixed("/readyz", lambda: _readiness(contents.unready())),
         guarded("/metrics", lambda _: Response(contents.metrics(), headers={"content-type": _PROMETHEUS})),
+        guarded("/openers.json", lambda request: _openers(request, contents.openers)),
         guarded(PATH, lambda request: source(request, contents.sections)),
         _fixed("/asyncapi.json", lambda: Response(contents.asyncapi, media_type="application/json")),
         _fixed("/session.mmd", lambda: PlainTextResponse(contents.session_diagram)),
@@ -98,8 +108,30 @@ def make_app(contents: Contents, observer: Observer) -> ASGIApp:
     return only_http
 
 
-def _static(path: str, name: str) -> Route:
-    content = files(__package__).joinpath("static", name).read_bytes()
+def _asset(name: str) -> bytes:
+    return files(__package__).joinpath("static", name).read_bytes()
+
+
+def _page(contents: Contents) -> bytes:
+    """Return the chat page with what the operator calls it, escaped."""
+    page = _asset("index.html").decode()
+    if contents.name:
+        page = page.replace("<title>Ask</title>", f"<title>{escape(contents.name)}</title>")
+    for field, value in (("name", contents.name), ("greeting", contents.greeting)):
+        page = page.replace(f'"agent-{field}" content=""', f'"agent-{field}" content="{escape(value)}"')
+    return page.encode()
+
+
+def _openers(request: Request, openers: Callable[[Lang], Sequence[str] | None]) -> Response:
+    """Return questions to begin with in the language that is asked for, as JSON."""
+    found = openers("sv" if request.query_params.get("lang") == "sv" else "en")
+    if found is None:
+        return PlainTextResponse(READING, 503, {"retry-after": "1"})
+    content = json.dumps(found).encode()
+    return tagged(request, content, tag_of(content), {"content-type": "application/json"})
+
+
+def _static(path: str, name: str, content: bytes) -> Route:
     tag, kind = tag_of(content), {"content-type": _ASSETS[name]}
 
     async def endpoint(request: Request) -> Response:

@@ -31,7 +31,7 @@ _BAD_LINES = (
 )
 _NO_FILE = "There is no such file in the index; a citation's file is its name, as in /source/kb/prices.md?lines=3-5.\n"
 _NO_LINES = "The index holds nothing of these lines; leave out lines to see the whole file.\n"
-_READING = "The documents are being read; try again in a moment.\n"
+READING = "The documents are being read; try again in a moment.\n"
 
 _WORDS = {
     "en": {
@@ -61,7 +61,7 @@ def source(request: Request, sections: Sections) -> Response:
     file = request.path_params["file"]
     passages = sections(file)
     if passages is None:
-        return PlainTextResponse(_READING, 503, {"retry-after": "1"})
+        return PlainTextResponse(READING, 503, {"retry-after": "1"})
     if not passages:
         return PlainTextResponse(_NO_FILE, 404)
     found = view(passages, lines or None)

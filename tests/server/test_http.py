@@ -1,6 +1,7 @@
 """Plain HTTP over memory streams: the routes, their headers, and that one connection carries one request."""
 
 import re
+from dataclasses import replace
 from importlib.resources import files
 
 import pytest
@@ -91,6 +92,35 @@ async def test_a_file_that_a_browser_holds_is_not_sent_again(path: str) -> None:
     assert body
     tags = {(await get(each))[1]["etag"] for each in ("/", "/static/app.js", "/static/style.css")}
     assert len(tags) == 3
+
+
+async def told(contents: Contents, path: str) -> tuple[int, bytes]:
+    """Return status and body of what a server with these contents answers."""
+    server = HttpServer(make_app(contents, Metrics()))
+    answer = await exchange(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode(), server=server)
+    head, _, body = answer.partition(b"\r\n\r\n")
+    return int(head.split()[1]), body
+
+
+async def test_the_page_has_the_name_and_the_greeting_of_its_operator() -> None:
+    """Escaped, in its title and for its script; without them it is as it was."""
+    named = replace(CONTENTS, name='Help & "more" <b>', greeting="Hello <script>!")
+    for path in ("/", "/static/index.html"):
+        _, page = await told(named, path)
+        assert b"<title>Help &amp; &quot;more&quot; &lt;b&gt;</title>" in page
+        assert b'<meta name="agent-name" content="Help &amp; &quot;more&quot; &lt;b&gt;">' in page
+        assert b'<meta name="agent-greeting" content="Hello &lt;script&gt;!">' in page
+    _, page = await told(CONTENTS, "/")
+    assert b"<title>Ask</title>" in page
+    assert b'"agent-greeting" content=""' in page
+
+
+async def test_questions_to_begin_with_come_in_the_language_asked_for() -> None:
+    """As JSON; 503 while the documents are read."""
+    asking = replace(CONTENTS, openers=lambda lang: (f"Fråga {lang}?",))
+    assert await told(asking, "/openers.json?lang=sv") == (200, b'["Fr\\u00e5ga sv?"]')
+    assert (await told(asking, "/openers.json?lang=xx"))[1] == b'["Fr\\u00e5ga en?"]'
+    assert (await told(replace(CONTENTS, openers=lambda _: None), "/openers.json"))[0] == 503
 
 
 async def test_readiness_follows_the_server() -> None:

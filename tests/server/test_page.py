@@ -42,6 +42,7 @@ class Node {
 }
 const byIds = {};
 const document = {
+  querySelector: (selector) => ({ content: selector.includes("agent-name") ? "Almvik" : "" }),
   createElement: (tag) => new Node(tag),
   getElementById: (id) => (byIds[id] ??= new Node(id)),
   addEventListener() {},
@@ -71,7 +72,16 @@ function cost(pieces) { made = 0; streamed(pieces, true); return made; }
 def page() -> quickjs.Context:
     """Every module but the one that connects, in a document of a few lines."""
     context = quickjs.Context()
-    names = ("answer.js", "details.js", "kept.js", "words.js", "language.js", "source.js", "list.js")
+    names = (
+        "answer.js",
+        "details.js",
+        "kept.js",
+        "words.js",
+        "language.js",
+        "source.js",
+        "openers.js",
+        "list.js",
+    )
     context.eval(DOM + "".join(MODULE.sub("", SOURCES[name]) for name in names) + HARNESS)
     return context
 
@@ -244,6 +254,11 @@ def test_a_source_is_asked_for_by_an_address_of_its_own() -> None:
     assert js("address", "kb/åä?#/a b%.md", [3, 5]) == "/source/kb/%C3%A5%C3%A4%3F%23/a%20b%25.md?lines=3-5"
     assert js("address", "kb/a.md", [3, 3]) == "/source/kb/a.md?lines=3"
     assert js("address", "kb/a.md", None) == "/source/kb/a.md"
+
+
+def test_the_operators_name_stands_in_the_page() -> None:
+    """As it was told in its head; without one the page says its own."""
+    assert (page().eval("name"), page().eval("greeting")) == ("Almvik", "")
 
 
 def test_what_is_kept_has_bounds() -> None:

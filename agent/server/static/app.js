@@ -5,6 +5,7 @@ import { element } from "/static/answer.js";
 import { Kept } from "/static/kept.js";
 import { language, words } from "/static/language.js";
 import { clear, finish, follow, followAgain, restore, settle, show } from "/static/list.js";
+import { greeting, name, offer } from "/static/openers.js";
 import { WORDS } from "/static/words.js";
 
 const BACKOFF = [500, 1000, 2000, 4000, 8000, 15000]; // ms before the next attempt; then always the last
@@ -33,7 +34,10 @@ function speak() {
   for (const each of document.querySelectorAll("[data-word]")) each.textContent = words()[each.dataset.word];
   for (const each of document.querySelectorAll("[data-label]")) each.setAttribute("aria-label", words()[each.dataset.label]);
   question.placeholder = words().question;
-  document.title = words().title;
+  if (name) document.querySelector("h1").textContent = name;
+  document.title = name || words().title;
+  byId("greeting").textContent = greeting;
+  byId("greeting").hidden = !greeting;
   showState();
 }
 
@@ -83,6 +87,12 @@ function ask(text) {
   send(message);
 }
 
+function pick(text) {
+  if (byId("send").disabled) return;
+  ask(text);
+  question.focus();
+}
+
 function send(frame) {
   if (socket && socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify(frame));
   showState();
@@ -112,6 +122,7 @@ const frames = {
   welcome(frame) {
     attempts = 0;
     confirmSeconds = frame.limits.confirmSeconds;
+    offer(pick);
   },
 
   stream(frame) {
@@ -322,6 +333,7 @@ byId("unlock").addEventListener("submit", (event) => {
 language.addEventListener("change", () => {
   localStorage.setItem("language", language.value);
   speak();
+  offer(pick);
 });
 
 for (const kind of ["focus", "input"]) question.addEventListener(kind, () => asleep && connect());

@@ -4,7 +4,10 @@ import { WORDS } from "/static/words.js";
 
 export const language = document.getElementById("language");
 
+export function spoken() {
+  return language.value || (navigator.language.startsWith("sv") ? "sv" : "en");
+}
+
 export function words() {
-  const wanted = language.value || (navigator.language.startsWith("sv") ? "sv" : "en");
-  return WORDS[wanted];
+  return WORDS[spoken()];
 }

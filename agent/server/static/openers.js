@@ -1,0 +1,37 @@
+// What stands on the page before anything was asked: the operator's name and greeting, and questions to begin with.
+
+import { element } from "/static/answer.js";
+import { spoken } from "/static/language.js";
+
+const AGAIN = 3000; // ms until documents that are still being read are asked about again
+const list = document.getElementById("openers");
+const meta = (name) => document.querySelector(`meta[name="agent-${name}"]`)?.content || "";
+
+let asked = 0;
+
+export const name = meta("name");
+export const greeting = meta("greeting");
+
+// Offer questions; `ask` is called with the one that the person picks. A page without them works as well.
+export async function offer(ask) {
+  const number = ++asked;
+  const token = sessionStorage.getItem("token");
+  let found = [];
+  try {
+    const answer = await fetch(`/openers.json?lang=${spoken()}`, { headers: token ? { authorization: `Bearer ${token}` } : {} });
+    if (answer.status === 503) setTimeout(() => number === asked && offer(ask), AGAIN);
+    if (answer.ok) found = await answer.json();
+  } catch {
+    // the connection says so, where it is lost
+  }
+  if (number !== asked) return;
+  list.replaceChildren();
+  for (const text of found) {
+    const item = element("li");
+    const button = element("button", "", text);
+    button.type = "button";
+    button.addEventListener("click", () => ask(text));
+    item.append(button);
+    list.append(item);
+  }
+}
