@@ -2,6 +2,7 @@
 
 import json
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
@@ -10,10 +11,11 @@ from ..config import MEMORY, USER_DATA, Settings
 from ..errors import UsageError
 from ..host import Threads, WallClock
 from ..ports.ledger import Row
-from ..storage.open import ledger_folder, opened_ledger
+from ..storage.open import kb_label, ledger_folder, opened_ledger
 from ..storage.trust import FILE
 from ..text.terminal import printable_line
-from .output import OK, write, write_line
+from .output import OK, complain, write, write_line
+from .settings import read_settings
 
 
 async def actions(
@@ -22,9 +24,18 @@ async def actions(
         str, Parameter(env_var="AGENT_DATA", help="Folder of the ledger, or user for your data folder.")
     ] = USER_DATA,
     limit: Annotated[int, Parameter(name=["--limit", "-n"], help="How many, newest first.")] = 20,
+    kb: Annotated[
+        Path | None, Parameter(help="Folder of another knowledge base, whose actions to list.")
+    ] = None,
+    every: Annotated[
+        bool, Parameter(name="--all", negative=(), help="List those of every knowledge base, and say which.")
+    ] = False,
     as_json: Annotated[bool, Parameter(name="--json", help="One JSON object per line.")] = False,
 ) -> int:
     """List confirmed actions, newest first: when, which, and how they ended.
+
+    Those of the server of this folder's knowledge base, as agent serve would
+    find it; several servers may share a ledger.
 
     An action that was running when its process died is listed as unknown; it is
     never run again by itself. Safe to use while servers run.
@@ -42,12 +53,17 @@ async def actions(
                 f"there is no ledger in {folder}: name the folder that a server keeps, its --data DIR"
             )
         return OK  # no server of this user has confirmed anything yet
+    of = None if every else kb_label(kb or read_settings().kb)
     async with opened_ledger(Settings(data=data), Threads(1), WallClock()) as ledger:
-        for row in await ledger.rows(limit):
-            if as_json:
-                write_line(_json(row))
-            else:
-                write(printable_line(_line(row)) + "\n")
+        rows = await ledger.rows(limit, of)
+        others = not rows and bool(await ledger.rows(1))
+    for row in rows:
+        if as_json:
+            write_line(_json(row))
+        else:
+            write(printable_line(_line(row) + (f"  {row.kb or 'unknown'}" if every else "")) + "\n")
+    if others:
+        complain(f"nothing was confirmed with the knowledge base {of}; --all lists what was with others")
     return OK
 
 
@@ -64,6 +80,7 @@ def _json(row: Row) -> bytes:
             "status": row.status,
             "claimedAt": row.claimed_at,
             "endedAt": row.ended_at,
+            "kb": row.kb,
             "result": dict(row.result) if row.result is not None else None,
         }
     )

@@ -11,6 +11,7 @@ Status = Literal["claimed", "done", "failed", "cancelled", "unknown"]
 class Row:
     """One claimed action. `claimed_at` and `ended_at` are Unix milliseconds; `result` is what the client got.
 
+    kb: the knowledge base whose server claimed it, as an absolute path; None when that is not known.
     A claim whose claimer waited no longer, and that turned out won, is cancelled, whatever its client got.
     """
 
@@ -20,6 +21,7 @@ class Row:
     claimed_at: int
     ended_at: int | None = None
     result: Mapping[str, Any] | None = None
+    kb: str | None = None
 
 
 class Ledger(Protocol):
@@ -44,6 +46,6 @@ class Ledger(Protocol):
         """Return the row of a claimed action, or None."""
         ...
 
-    async def rows(self, limit: int = 100) -> tuple[Row, ...]:
-        """Return the newest rows, newest first."""
+    async def rows(self, limit: int = 100, kb: str | None = None) -> tuple[Row, ...]:
+        """Return the newest rows, newest first. kb: only those of this knowledge base; None is all of them."""
         ...

@@ -8,6 +8,7 @@ ago; a row that is not finished is never dropped.
 
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 import trio
@@ -20,11 +21,12 @@ from ..ports.ledger import Row, Status
 class MemoryLedger:
     """Claims and outcomes of this process; they end with it.
 
-    limit: how many rows are held at most.
+    limit: how many rows are held at most. kb: the knowledge base of its server.
     """
 
-    def __init__(self, limit: int = LEDGER_ROWS) -> None:
+    def __init__(self, limit: int = LEDGER_ROWS, kb: str | None = None) -> None:
         self._limit = limit
+        self._kb = kb
         self._rows: dict[str, Row] = {}  # in the order they were claimed
         self._finished: dict[str, int] = {}  # id -> Unix ms of its end, in the order they finished
 
@@ -40,7 +42,7 @@ class MemoryLedger:
         self._forget(at)
         if len(self._rows) >= self._limit:
             raise AgentError("the ledger is full of running actions")
-        self._rows[suggestion_id] = Row(suggestion_id, action, "claimed", at)
+        self._rows[suggestion_id] = Row(suggestion_id, action, "claimed", at, kb=self._kb)
         return True
 
     async def record(self, suggestion_id: str, status: Status, result: Mapping[str, Any], at: int) -> None:
@@ -59,11 +61,11 @@ class MemoryLedger:
         await trio.lowlevel.checkpoint()
         return self._rows.get(suggestion_id)
 
-    async def rows(self, limit: int = 100) -> tuple[Row, ...]:
-        """Return the newest `limit` rows by claim, newest first."""
+    async def rows(self, limit: int = 100, kb: str | None = None) -> tuple[Row, ...]:
+        """Return the newest `limit` rows by claim, newest first; with `kb` only those of that knowledge base."""
         await trio.lowlevel.checkpoint()
-        newest = zip(range(limit), reversed(self._rows.values()), strict=False)
-        return tuple(row for _, row in newest)
+        found = (row for row in reversed(self._rows.values()) if kb in (None, row.kb))
+        return tuple(islice(found, limit))
 
     def _forget(self, now: int) -> None:
         """Drop the tombstones that are too old, and the oldest one when there is no room for one more row."""

@@ -33,7 +33,7 @@ async def opened_ledger(
     Raises `agent.errors.UsageError` when the folder cannot be used.
     """
     if settings.data == MEMORY:
-        yield MemoryLedger()
+        yield MemoryLedger(kb=kb_label(settings.kb))
         return
     if find_spec("fcntl") is None:
         raise UsageError(
@@ -41,8 +41,14 @@ async def opened_ledger(
         )
     from .sqlite import SqliteLedger
 
-    async with SqliteLedger(ledger_folder(settings.data), run_sync, clock, observer, told) as ledger:
+    folder, kb = ledger_folder(settings.data), kb_label(settings.kb)
+    async with SqliteLedger(folder, run_sync, clock, observer, told, kb) as ledger:
         yield ledger
+
+
+def kb_label(kb: Path) -> str:
+    """Return how a ledger that several servers share calls one's knowledge base."""
+    return os.path.realpath(kb)
 
 
 def ledger_folder(data: str) -> Path:

@@ -29,6 +29,7 @@ _actions = sa.Table(
     sa.Column("claimed_at", sa.Integer, nullable=False),  # Unix ms, as every time here
     sa.Column("ended_at", sa.Integer, index=True),
     sa.Column("result", sa.JSON(none_as_null=True)),
+    sa.Column("kb", sa.Text),  # the last one, as files made before it get it behind the others
     sqlite_autoincrement=True,
 )
 
@@ -40,6 +41,7 @@ class Claim:
     suggestion_id: str
     action: str
     at: int
+    kb: str | None = None
 
     def write(self, connection: sa.Connection, owner: str) -> bool:
         """Claim it for an owner; True when this statement made the row."""
@@ -51,6 +53,7 @@ class Claim:
                 status="claimed",
                 owner=owner,
                 claimed_at=self.at,
+                kb=self.kb,
             )
             .on_conflict_do_nothing(index_elements=["suggestion_id"])
         )
@@ -77,8 +80,14 @@ class Record:
 
 
 def prepare(connection: sa.Connection) -> None:
-    """Make the table where it is missing, and stamp the file. Inside a write transaction."""
+    """Make the table, or its last column, where it is missing, and stamp the file. Inside a write transaction.
+
+    The version stays: code that knows no such column writes and reads the others as before.
+    """
     _metadata.create_all(connection)
+    known = [name for _, name, *_ in connection.exec_driver_sql("PRAGMA table_info(actions)")]
+    if "kb" not in known:
+        connection.exec_driver_sql("ALTER TABLE actions ADD COLUMN kb TEXT")
     stamp(connection)
 
 
@@ -128,10 +137,12 @@ def one(connection: sa.Connection, suggestion_id: str) -> Row | None:
     return None if found is None else _row(found)
 
 
-def newest(connection: sa.Connection, limit: int) -> tuple[Row, ...]:
-    """Return the newest rows by claim, newest first."""
-    found = connection.execute(sa.select(_actions).order_by(_actions.c.number.desc()).limit(limit))
-    return tuple(map(_row, found))
+def newest(connection: sa.Connection, limit: int, kb: str | None = None) -> tuple[Row, ...]:
+    """Return the newest rows by claim, newest first; with `kb` only those of that knowledge base."""
+    wanted = sa.select(_actions).order_by(_actions.c.number.desc()).limit(limit)
+    if kb is not None:
+        wanted = wanted.where(_actions.c.kb == kb)
+    return tuple(map(_row, connection.execute(wanted)))
 
 
 def _row(found: "sa.Row[Any]") -> Row:
@@ -142,4 +153,5 @@ def _row(found: "sa.Row[Any]") -> Row:
         claimed_at=found.claimed_at,
         ended_at=found.ended_at,
         result=found.result,
+        kb=found.kb,
     )

@@ -77,7 +77,8 @@ class SqliteLedger:
     database cannot do it.
 
     run_sync: does the blocking work. clock: stamps rows that nobody else does. observer: keeps the level
-    `actions_unrecorded`. told: hears why nothing can be claimed, and "" when it can again; never blocks.
+    `actions_unrecorded`. told: hears why nothing can be claimed, and "" when it can again; never blocks. kb: the
+    knowledge base of its server, noted with each claim.
     """
 
     def __init__(
@@ -87,8 +88,10 @@ class SqliteLedger:
         clock: Clock,
         observer: Observer | None = None,
         told: Callable[[str], None] = lambda _: None,
+        kb: str | None = None,
     ) -> None:
         self._data = data
+        self._kb = kb
         self._run_sync = run_sync
         self._clock = clock
         self._observer = observer
@@ -142,7 +145,7 @@ class SqliteLedger:
         """
         if len(self._unrecorded) >= LEDGER_UNRECORDED:
             raise AgentError("the ledger: too many outcomes wait to be recorded")
-        return bool(await self._ask(Claim(suggestion_id, action, at)))
+        return bool(await self._ask(Claim(suggestion_id, action, at, self._kb)))
 
     async def record(self, suggestion_id: str, status: Status, result: Mapping[str, Any], at: int) -> None:
         """Record the outcome of a claimed action at Unix milliseconds `at`; the first outcome stands.
@@ -171,9 +174,9 @@ class SqliteLedger:
         found: Row | None = await self._ask(partial(rows.one, suggestion_id=suggestion_id))
         return found
 
-    async def rows(self, limit: int = 100) -> tuple[Row, ...]:
-        """Return the newest `limit` rows by claim, newest first."""
-        found: tuple[Row, ...] = await self._ask(partial(rows.newest, limit=limit))
+    async def rows(self, limit: int = 100, kb: str | None = None) -> tuple[Row, ...]:
+        """Return the newest `limit` rows by claim, newest first; with `kb` only those of that knowledge base."""
+        found: tuple[Row, ...] = await self._ask(partial(rows.newest, limit=limit, kb=kb))
         return found
 
     # --- callers

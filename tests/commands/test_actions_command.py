@@ -14,11 +14,15 @@ from agent.storage.open import opened_ledger
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder in which two actions were claimed and one has ended."""
+    """A folder in which two actions were claimed and one has ended, and another server's is."""
 
     async def fill() -> None:
+        now = WallClock().now_ms()
+        other = Settings(data=str(tmp_path), kb=tmp_path / "other")
+        async with opened_ledger(other, Threads(1), WallClock()) as ledger:
+            await ledger.claim("foreign", "send_sms", now)
+            await ledger.record("foreign", "done", {"success": True, "data": {}}, now)
         async with opened_ledger(Settings(data=str(tmp_path)), Threads(1), WallClock()) as ledger:
-            now = WallClock().now_ms()
             await ledger.claim("first", "send_sms", now - 1000)
             await ledger.record("first", "done", {"success": True, "data": {}}, now - 500)
             await ledger.claim("second", "create_ticket", now)
@@ -33,6 +37,26 @@ def test_actions_are_listed_newest_first(folder: Path, capsys: pytest.CaptureFix
     newest, oldest = capsys.readouterr().out.splitlines()
     assert newest.split()[2:] == ["unknown", "create_ticket", "second"]
     assert oldest.split()[2:] == ["done", "send_sms", "first"]
+
+
+def test_those_of_other_knowledge_bases_are_listed_when_asked_for(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of all of them, or of one; which one is this folder's is found as a server finds it."""
+    data = ["--data", str(folder)]
+    assert cli.main(["actions", "--all", *data]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[4] for line in lines] == ["second", "first", "foreign"]
+    assert [line.split()[5] for line in lines] == [*[str(Path("kb").resolve())] * 2, str(folder / "other")]
+    for environment in ({}, {"AGENT_KB": str(folder / "other")}):
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        named = [] if environment else ["--kb", str(folder / "other")]
+        assert cli.main(["actions", *named, *data]) == 0
+        assert [line.split()[4] for line in capsys.readouterr().out.splitlines()] == ["foreign"]
+    assert cli.main(["actions", "--kb", "nothing-here", *data]) == 0
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n"), "--all" in err) == ("", 1, True)
 
 
 def test_actions_as_json_and_no_more_than_asked(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

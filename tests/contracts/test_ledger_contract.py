@@ -14,9 +14,9 @@ from agent.storage.sqlite import SqliteLedger
 from agent.testing.network import inline
 
 LEDGERS: dict[str, Callable[[Path], AbstractAsyncContextManager[Ledger]]] = {
-    "memory": lambda _: nullcontext(MemoryLedger()),
-    "sqlite in memory": lambda _: SqliteLedger(None, inline, WallClock()),
-    "sqlite": lambda folder: SqliteLedger(folder, Threads(2), WallClock()),
+    "memory": lambda _: nullcontext(MemoryLedger(kb="/docs")),
+    "sqlite in memory": lambda _: SqliteLedger(None, inline, WallClock(), kb="/docs"),
+    "sqlite": lambda folder: SqliteLedger(folder, Threads(2), WallClock(), kb="/docs"),
 }
 
 
@@ -49,7 +49,7 @@ async def test_eight_claimers_have_one_winner(ledger: Ledger) -> None:
 async def test_a_claim_is_a_row_without_an_end(ledger: Ledger) -> None:
     """A claimed action shows as claimed, with no end and no result."""
     await ledger.claim("s1", "send_sms", 1000)
-    assert await ledger.get("s1") == Row("s1", "send_sms", "claimed", 1000)
+    assert await ledger.get("s1") == Row("s1", "send_sms", "claimed", 1000, kb="/docs")
 
 
 @pytest.mark.parametrize("status", ["done", "failed", "cancelled", "unknown"])
@@ -145,3 +145,11 @@ async def test_a_cancelled_record_is_recorded(ledger: Ledger) -> None:
         row = await ledger.get(name)
         assert row is not None
         assert (row.status, row.result) == ("done", {"success": True})
+
+
+async def test_rows_are_those_of_a_knowledge_base_where_one_is_named(ledger: Ledger) -> None:
+    """Each claim is of the ledger's own."""
+    assert await ledger.claim("a", "send_sms", 1)
+    assert [(row.suggestion_id, row.kb) for row in await ledger.rows(9, "/docs")] == [("a", "/docs")]
+    assert await ledger.rows(9, "/other") == ()
+    assert len(await ledger.rows()) == 1

@@ -4,6 +4,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -190,6 +191,43 @@ async def test_a_folder_that_cannot_be_used_is_said_in_one_line(
     assert why in str(raised.value)
     assert "\n" not in str(raised.value)
     assert not (folder / OWNERS).is_dir() or owners(folder) == []
+
+
+_BEFORE = """
+CREATE TABLE actions (number INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, suggestion_id TEXT NOT NULL UNIQUE,
+action TEXT NOT NULL, status TEXT NOT NULL, owner TEXT NOT NULL, claimed_at INTEGER NOT NULL, ended_at INTEGER,
+result JSON);
+CREATE INDEX ix_actions_ended_at ON actions (ended_at);
+PRAGMA user_version=1;
+"""
+_CLAIM = "INSERT INTO actions (suggestion_id, action, status, owner, claimed_at) VALUES (?, 'a', 'claimed', 'x', 7)"
+
+
+async def test_a_file_from_before_its_last_column_goes_on(tmp_path: Path) -> None:
+    """Its rows stay, of a knowledge base that is not known; what knows no such column writes it as before."""
+    made = sqlite3.connect(tmp_path / FILE)
+    made.executescript(_BEFORE)
+    made.execute(_CLAIM, ("old",))
+    made.commit()
+    made.close()
+    async with SqliteLedger(tmp_path, inline, FixedClock(), kb="/docs") as opened:
+        row = await opened.get("old")
+        assert row is not None
+        assert (row.status, row.kb) == ("unknown", None)
+        assert not await opened.claim("old", "a", 8)
+        assert await opened.claim("new", "a", 8)
+        assert [(row.suggestion_id, row.kb) for row in await opened.rows()] == [
+            ("new", "/docs"),
+            ("old", None),
+        ]
+        assert [row.suggestion_id for row in await opened.rows(9, "/docs")] == ["new"]
+        with closing(sqlite3.connect(tmp_path / FILE, isolation_level=None)) as older:
+            assert older.execute("PRAGMA user_version").fetchone() == (1,)
+            older.execute(_CLAIM, ("by older code",))
+        assert not await opened.claim("by older code", "a", 9)
+        await opened.record("new", "done", {}, FixedClock().now_ms())
+    async with SqliteLedger(tmp_path, inline, FixedClock()) as again:
+        assert [row.kb for row in await again.rows()] == [None, "/docs", None]
 
 
 async def test_the_settings_choose_memory_or_a_folder(tmp_path: Path) -> None:
