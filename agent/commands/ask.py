@@ -14,8 +14,8 @@ import trio
 from cyclopts import Parameter
 
 from .. import log
-from ..app import Threads
 from ..errors import UsageError, WireClosed
+from ..host import Threads
 from ..knowledge import Knowledge
 from ..ports.brain import Question, Refused, TurnEvent, Verified
 from ..ports.search import Lang
