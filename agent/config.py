@@ -84,13 +84,15 @@ EVIDENCE_CHARACTERS = (
     80_000  # of all that its statements show when cited: with a text they fit into an outbox
 )
 
+READ_AT_ONCE = 3_000  # characters of evidence whose numbers are read in one step: up to some 30 ms of CPU
+
 # --- vectors
 EMBED_AT_ONCE = (
     32  # sections that a model of sentences embeds in one look at the knowledge base: about a second
 )
 EMBED_BREAK = 0.05  # seconds between two such looks
 EMBED_TEXT_MAX = 8_000  # characters of one text that are embedded
-EMBED_WORDS_KEPT = 50_000  # words whose tokens are remembered, some 250 bytes each
+EMBED_WORDS_KEPT = 100_000  # words whose tokens are remembered, some 200 bytes each
 SERVED_BATCH = 32  # texts in one request to a served model
 SERVED_TIMEOUT = 30.0  # for one such request and its answer
 SERVED_ANSWER_MAX = 16 * 1024 * 1024  # 32 rows of 4,096 numbers, written out, are 3 MiB

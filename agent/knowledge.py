@@ -14,19 +14,21 @@ import trio
 from .answering.brain import GroundedBrain
 from .answering.explain import Explainer
 from .answering.present import PresentBrain
-from .config import Settings
+from .config import MEMORY, Settings
 from .embedding.open import choose, open_meaning
 from .errors import UsageError
 from .grounding.openers import openers
-from .grounding.verify import read_ahead
+from .heap import give_back
 from .llm.open import open_model
 from .ports.brain import Brain
 from .ports.model import ChatModel
 from .ports.search import Hit, Lang, Passage
 from .ports.work import RunSync
+from .retrieval.cache import Cache
 from .retrieval.live import LiveKnowledge
 from .retrieval.search import KnowledgeBase
 from .retrieval.watch import Watch
+from .storage.open import ledger_folder
 
 _log = structlog.get_logger("agent.app")
 
@@ -103,10 +105,12 @@ class Knowledge:
         """Read everything. Raises UsageError when nothing can be read; cancelled, the reader is given up."""
         settings = self._settings
         if self._present is None:
-            ahead = partial(read_ahead, binding=settings.binding)
             meaning = await open_meaning(settings.vectors, settings.vectors_url, self._run_sync)
-            self._live = await LiveKnowledge.open(settings.kb, self._run_sync, ahead, meaning, self._note)
+            self._live = await LiveKnowledge.open(
+                settings.kb, self._run_sync, meaning, self._cache(), self._note
+            )
             self._present = self._live.now
+            await self._run_sync(give_back)
         for skipped in self._present.skipped:
             _log.warning("file left out of the knowledge base", file=skipped.file, why=skipped.reason)
         if self._model is None:
@@ -154,6 +158,11 @@ class Knowledge:
         assert self._model is not None
         explainer = self._explain and Explainer(self._explain, partial(_nearest, present))
         return GroundedBrain(present, self._model, self._settings, present.topics, explainer)
+
+    def _cache(self) -> Cache | None:
+        """Return what keeps what was read; None where nothing is kept."""
+        data = self._settings.data
+        return None if data == MEMORY else Cache(ledger_folder(data), self._settings.kb)
 
     def _note(self, done: int, total: int) -> None:
         """Be told by the reader's thread how far it is."""

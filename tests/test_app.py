@@ -5,7 +5,6 @@ import weakref
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Literal
 
 import pytest
 import trio
@@ -14,8 +13,6 @@ import trio.testing
 from agent.app import Adapters, App
 from agent.config import DRAIN_TIMEOUT, Settings
 from agent.errors import UsageError, WireClosed
-from agent.grounding import evidence
-from agent.grounding.binding import kept_rows
 from agent.host import Threads, WallClock, new_id
 from agent.retrieval.load import Source
 from agent.retrieval.watch import Touched
@@ -175,38 +172,6 @@ async def test_a_changed_file_is_what_the_next_turn_answers_from(
             assert [price in citation["snippet"] for citation in answer["citations"]] == [True]
         assert watched == [tmp_path]
     assert watched == []
-
-
-@pytest.mark.parametrize("binding", ["off", "strict"])
-async def test_the_first_answer_reads_no_snippet(
-    autojump_clock: trio.testing.MockClock,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    binding: Literal["off", "strict"],
-) -> None:
-    """The numbers of every snippet were read with its file, at the start and at a reload; not on the event loop."""
-    (tmp_path / "pricing.md").write_text("The Standard plan costs 299 kr a month.")
-    send, receive = trio.open_memory_channel[Touched](0)
-
-    @asynccontextmanager
-    async def watch(folder: Path) -> AsyncGenerator[AsyncIterator[Touched], None]:
-        yield receive
-
-    late: list[str] = []
-
-    evidence.evidence_of.cache_clear()
-    kept_rows.cache_clear()
-    settings = Settings(kb=tmp_path, pace_ms=0, binding=binding, vectors="off")
-    async with network(settings, Adapters(run_sync=inline, watch=watch)) as net, net.connect() as client:
-        for price in ("299", "349"):
-            (tmp_path / "pricing.md").write_text(f"The Standard plan costs {price} kr a month.")
-            await send.send(())
-            await trio.testing.wait_all_tasks_blocked()
-            with monkeypatch.context() as on_the_loop:
-                on_the_loop.setattr(evidence, "read", late.append)
-                await client.ask("What does the standard plan cost?")
-                assert price in (await client.frames_until("response"))[-1]["text"]
-    assert late == []
 
 
 async def test_the_system_watches_the_folder_by_default(tmp_path: Path) -> None:

@@ -13,12 +13,15 @@ from functools import partial
 from typing import ParamSpec
 
 import structlog
+import trio
 
 from ..actions.triggers import asked, proposals
-from ..config import Settings
+from ..config import READ_AT_ONCE, Settings
 from ..errors import ModelFailed
 from ..grounding import refusals
+from ..grounding.binding import Binding
 from ..grounding.courtesies import reply
+from ..grounding.verify import read_ahead
 from ..ports.brain import (
     Confidence,
     Drafted,
@@ -117,6 +120,7 @@ class GroundedBrain:
             await self._explain_nothing(query, lang)
             emit(Refused(refusals.no_sources(lang), asked_for))
             return
+        await _read(hits, settings.binding)
         try:
             result = await self._answer(text, lang, hits, emit)
         except ModelFailed as error:
@@ -171,6 +175,20 @@ class GroundedBrain:
 
     def _explain_draft(self, attempt: int, hits: Sequence[Hit], judged: Judged) -> None:
         self._explain(draft_lines, attempt, judged, hits)
+
+
+async def _read(hits: Sequence[Hit], binding: Binding) -> None:
+    """Read the numbers of the evidence, so that no verdict has to read much of it at once.
+
+    A search returns few of a knowledge base's statements, so no other is ever read: reading all of them was a third
+    of a start's CPU. The other tasks have their turn after every READ_AT_ONCE characters. A cancel leaves nothing.
+    """
+    characters = 0
+    for hit in hits:
+        characters += read_ahead(hit.snippet, binding=binding)
+        if characters >= READ_AT_ONCE:
+            characters = 0
+            await trio.lowlevel.checkpoint()
 
 
 def _last(

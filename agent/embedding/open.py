@@ -124,12 +124,12 @@ async def open_meaning(vectors: str, url: str | None, run_sync: RunSync) -> Mean
 
 def _meaning(choice: Choice, embedder: Embedder, words: WordVectors | None) -> Meaning:
     with one_thread():
-        from ..retrieval.matrix import Sections, Words
+        from ..retrieval.matrix import Sections, Words, unpacked
 
     if isinstance(embedder, Threaded):
         at_once = embedder.encoder if choice.kind == "static" else None
-        return Meaning(embedder, embedder.encoder.encode, words, Sections, Words, at_once)
-    return Meaning(embedder, partial(_from_thread, embedder), words, Sections, Words)
+        return Meaning(embedder, embedder.encoder.encode, words, Sections, Words, at_once, unpacked)
+    return Meaning(embedder, partial(_from_thread, embedder), words, Sections, Words, unpacked=unpacked)
 
 
 def _from_thread(

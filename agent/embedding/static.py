@@ -10,8 +10,8 @@ look-up for each word and one mean: a third of tokenizing it. White space of any
 what is written like a special token (`<s>`) is text.
 """
 
+from array import array
 from collections.abc import Callable, Sequence
-from itertools import chain
 
 import numpy as np
 
@@ -54,7 +54,7 @@ class Static:
         )  # what comes before it only puts "▁" for spaces, and takes twice the time
         self.dimension = table.shape[1]
         self.name = "static:" + digest({"weights": weights, "tokenizer": spelling}, given_up)
-        self._known: dict[str, list[int]] = {}
+        self._known: dict[str, bytes] = {}  # uint32 each, as bytes: a quarter of a list's memory
 
     def encode(
         self, texts: Sequence[str], role: Role = "passage", given_up: Callable[[], bool] = lambda: False
@@ -69,8 +69,10 @@ class Static:
                 since = 0
                 if given_up():
                     raise GivenUp
-            tokens = [*chain.from_iterable(map(self._tokens, words))]
-            if tokens:
+            known = list(map(self._known.get, words))
+            found = [*map(self._tokens, words)] if None in known else known
+            tokens = np.frombuffer(b"".join(found), np.uint32)  # type: ignore[arg-type] # none of them is None
+            if len(tokens):
                 np.add.reduce(self._table.take(tokens, 0), 0, out=row)
         return unit(rows)
 
@@ -78,10 +80,10 @@ class Static:
         """Return one row a word, as for a text of this word alone."""
         return self.encode(words, given_up=given_up)
 
-    def _tokens(self, word: str) -> list[int]:
+    def _tokens(self, word: str) -> bytes:
         tokens = self._known.get(word)
         if tokens is None:
-            tokens = [token.id for token in self._spelling.tokenize(f"▁{word}")]
+            tokens = array("I", [token.id for token in self._spelling.tokenize(f"▁{word}")]).tobytes()
             if len(self._known) >= EMBED_WORDS_KEPT:
                 self._known = {}
             self._known[word] = tokens

@@ -173,15 +173,18 @@ def _verdict(
     return Verdict(said, citations, tuple(checks), tuple(refused))
 
 
-def read_ahead(snippet: Snippet, *, binding: Binding = "off") -> None:
-    """Read a snippet where that may take its time, so that a verdict finds it read (`evidence.KEPT`).
+def read_ahead(snippet: Snippet, *, binding: Binding = "off") -> int:
+    """Read a snippet, so that a verdict finds it read (`evidence.KEPT`); return how many characters it shows.
 
+    One of 3,000 characters takes up to some 15 ms of CPU, the usual one 0.1 ms, and nothing when it was read before.
     binding: of the verdicts to come.
     """
-    evidence_of(shown(snippet))
+    text = shown(snippet)
+    evidence_of(text)
     names_of(snippet.text)
     if binding == "strict":
         rows_of(snippet)
+    return len(text)
 
 
 _BLANK: Final = re.compile(r"\n(?:[^\S\n]*+\n)++")

@@ -85,6 +85,11 @@ class Alike:
                 self._by_gram.setdefault(gram, array("L")).append(number)
         return number
 
+    def numbers(self, words: Sequence[str]) -> list[int]:
+        """Return the numbers of folded words, which are made known if they are not."""
+        found = list(map(self._numbers.get, words))
+        return [self.add(words[at]) if number is None else number for at, number in enumerate(found)]
+
     def number(self, word: str) -> int | None:
         """Return the number of a known word, or None."""
         return self._numbers.get(word)

@@ -57,7 +57,9 @@ _TIME_UNITS: Final = {
     and unit
     in ("second", "minute", "hour", "day", "night", "week", "month", "quarter-year", "year", "workday")
 }
-_CURRENCY_WORDS: Final = {*CURRENCIES, *(code.lower() for code in CODES)}
+_CURRENCY_WORDS: Final = {*CURRENCIES, *(code.lower() for code in CODES)} - _TIME_UNITS
+_UNIT_WORDS: Final = _TIME_UNITS | _CURRENCY_WORDS
+_NOTHING: Final[frozenset[Kind]] = frozenset()
 _SIGN: Final = re.compile("[" + re.escape("".join(SIGNS)) + "]")
 _TOKEN: Final = re.compile(r"[^\W\d_]+|\d+")
 _COUNTING: Final = frozenset(
@@ -91,29 +93,23 @@ def asked(question: str, lang: Lang) -> Asked:
 def holds(said: str) -> frozenset[Kind]:
     """Return which kinds of thing a statement holds, as a reader would see at a glance."""
     folded = fold(said)
-    found: set[Kind] = set()
-    numbered = False
-    money = _SIGN.search(folded) is not None
-    time = _CLOCK.search(folded) is not None
-    for match in _TOKEN.finditer(folded):
-        token = match.group()
-        if token[0].isdigit() or _counts(token):
-            numbered = True
-        elif numbered and token in _TIME_UNITS:
-            time = True
-        elif numbered and token in _CURRENCY_WORDS:
-            money = True
-    if numbered:
-        found.add("number")
-        if money:
-            found.add("money")
-        if time:
-            found.add("time")
+    tokens = _TOKEN.findall(folded)
+    if not any(map(_counts, tokens)):  # as most statements
+        return _NOTHING
+    first = next(at for at, token in enumerate(tokens) if _counts(token))
+    units = {token for token in _UNIT_WORDS.intersection(tokens[first:]) if not _counts(token)}
+    found: set[Kind] = {"number"}
+    if not units.isdisjoint(_CURRENCY_WORDS) or _SIGN.search(folded):
+        found.add("money")
+    if not units.isdisjoint(_TIME_UNITS) or _CLOCK.search(folded):
+        found.add("time")
     return frozenset(found)
 
 
 @lru_cache(maxsize=50_000)
-def _counts(word: str) -> bool:
-    """Return whether a word is a number of its own; an article, a place in a row and "some" are none."""
-    read = classify(word) if len(word) > 2 else None
+def _counts(token: str) -> bool:
+    """Return whether a run of letters or digits is a number; an article, a place in a row and "some" are none."""
+    if token[0].isdigit():
+        return True
+    read = classify(token) if len(token) > 2 else None
     return read is not None and read.sort in _COUNTING

@@ -26,6 +26,7 @@ from .read import read_whole
 from .sections import language_of
 from .statements import Reader, Statement
 from .summary import EMPTY, Summary, summary
+from .synonyms import read_synonyms
 
 _SAYS_ENOUGH = 2  # words from which a statement says by itself what it is about
 _DATE_SAYS_ENOUGH = 4  # such words, where a date is what differs
@@ -63,7 +64,7 @@ def check(folder: Path) -> Report:
     Raises `agent.errors.UsageError` when `folder` is no folder. Blocks.
     """
     loaded = read_folder(folder)
-    left_out = list(loaded.skipped)
+    left_out = [*loaded.skipped, *read_synonyms(folder)[1]]
     empty: list[Finding] = []
     documents: list[Document] = []
     cut: list[tuple[Passage, ...]] = []

@@ -9,17 +9,18 @@ looks. Small indexes, and those of which much is gone, are built anew, since onl
 import hashlib
 import os
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from agent.config import EMBED_AT_ONCE
-from agent.ports.search import Passage, Snippet
+from agent.ports.search import Passage
 
 from .effort import Effort
 from .index import Index
 from .load import GONE, Skipped, files, nothing_to_read, read_file
 from .meaning import Meaning
+from .memory import Read, ReadBefore
 from .read import passages_of
 from .search import KnowledgeBase, knowledge_of
 from .summary import Summary, summary
@@ -29,10 +30,6 @@ from .watch import Touched
 _SMALL = 500  # sections up to which an index is built anew: some 100 ms
 _GONE_SHARE = 0.2  # of an index, that may be gone before it is built anew
 _KEPT = "; what it said before stays"
-
-Prepare = Callable[[Snippet], object]
-"""Reads a snippet ahead, where blocking is allowed."""
-
 
 Progress = Callable[[int, int], object]
 """Is told how many files have been read, and how many there are; in the reader's thread."""
@@ -70,13 +67,13 @@ class Update:
 class Folder:
     """Reads one folder again and again. Everything here blocks, and is for one thread at a time.
 
-    prepare: is given each snippet that was read. meaning: makes vectors of sections; None makes none.
+    meaning: makes vectors of sections; None makes none. memory: takes from a cache, and gives to it.
     """
 
-    def __init__(self, path: Path, prepare: Prepare | None = None, meaning: Meaning | None = None) -> None:
+    def __init__(self, path: Path, meaning: Meaning | None = None, memory: ReadBefore | None = None) -> None:
         self._path = Path(os.path.abspath(path))
-        self._prepare = prepare
         self._meaning = meaning
+        self._memory = memory or ReadBefore()
         self._files: Mapping[str, _File] = {}
         self._index: Index | None = None
         self._synonyms = Synonyms()
@@ -102,7 +99,7 @@ class Folder:
 
     def anew(self) -> "Folder":
         """Return another reader, which begins from what this one knew of the files, and shares no index with it."""
-        other = Folder(self._path, self._prepare, self._meaning)
+        other = Folder(self._path, self._meaning, self._memory.anew())
         other._files, other._synonyms, other._trouble = self._files, self._synonyms, self._trouble
         return other
 
@@ -117,7 +114,9 @@ class Folder:
         `agent.retrieval.effort.GivenUp` when `effort` was given up; what was known stays known.
         """
         effort = effort or Effort()
-        before, after = self._files, self._scan(frozenset(touched), effort, progress)
+        before = self._files
+        with self._memory.open(effort, first=self._index is None):
+            after = self._scan(frozenset(touched), effort, progress)
         other = {path for path, file in after.items() if before.get(path) is not file}
         other |= before.keys() - after.keys()
         changed = {path for path in other if _said(before.get(path)) != _said(after.get(path))}
@@ -149,6 +148,15 @@ class Folder:
             (trouble if new_trouble else ()) + left_out,
         )
 
+    @property
+    def has_cache(self) -> bool:
+        """Whether what is read is kept for the next start."""
+        return self._memory.has_cache
+
+    def keep(self, effort: Effort) -> None:
+        """Give what the cache lacks to it. Raises `agent.errors.GivenUp` when `effort` was given up, else nothing."""
+        self._memory.keep(_read(self._files.values()), effort)
+
     def _read_synonyms(self) -> tuple[Synonyms, tuple[Skipped, ...]]:
         """Return the synonyms as they are now, those that were known when they cannot be read this time."""
         synonyms, trouble = read_synonyms(self._path)
@@ -166,7 +174,7 @@ class Folder:
             if progress is not None:
                 progress(done, len(paths))
             if isinstance(path, Skipped):
-                found.update(self._unlisted(path))
+                found.update(self._unlisted(path) if path.passing else _left_out(path))
                 continue
             known = self._files.get(path)
             file = self._look_at(path, path in touched, known, effort)
@@ -214,14 +222,13 @@ class Folder:
         if known is not None and known.digest == digest:
             left_out = None if known.again else known.skipped
             return replace(known, signature=signature, skipped=left_out)
+        kept = self._memory.find(read.file, digest)
+        if kept is not None:
+            return _File(signature, digest, read.file, kept)
         passages = passages_of(read, effort)
         if isinstance(passages, Skipped):
             return _File(signature, digest, read.file, skipped=passages)
-        if self._prepare is not None:
-            for passage in passages:
-                for snippet in passage.snippets:
-                    effort.look()
-                    self._prepare(snippet)
+        self._memory.note(read.file, digest, passages, effort)
         return _File(signature, digest, read.file, passages)
 
     def _build(
@@ -229,11 +236,22 @@ class Folder:
     ) -> Index:
         """Return the index of the files `after`, made from the last one if that is worth it."""
         last, self._index = self._index, None  # if this fails, the next one is built anew
+        terms = self._memory.terms(_read(after.values()))
         size = sum(len(file.passages) for file in after.values())
         new = [passage for file in changed for passage in file.passages]
         if last is None or size < _SMALL or len(last.sections) + len(new) > size * (1 + _GONE_SHARE):
-            return Index((passage for file in after.values() for passage in file.passages), effort=effort)
-        return Index(new, after=last, gone=gone, effort=effort)
+            new, last, gone = [passage for file in after.values() for passage in file.passages], None, ()
+        return Index(new, after=last, gone=gone, effort=effort, terms=terms)
+
+
+def _left_out(folder: Skipped) -> dict[str, _File]:
+    """Return a folder that is never read."""
+    return {folder.file: _File((), b"", folder.file, skipped=folder)}
+
+
+def _read(files: Iterable[_File]) -> list[Read]:
+    """Return what was read of the files that give something to the index."""
+    return [(file.name, file.digest, file.passages) for file in files if file.passages]
 
 
 def _said(file: _File | None) -> bytes | None:

@@ -16,22 +16,24 @@ from array import array
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import groupby
 
 import tantivy
 
-from agent.ports.search import Lang, Passage, Snippet
+from agent.ports.search import Lang, Passage
 from agent.text.words import words
 
 from .alike import Alike
-from .asked import Kind, holds
 from .effort import Effort
 from .stems import LANGS, stem
 from .tables import is_function_word
+from .terms import ASKS as ASKS
+from .terms import CODE as CODE
+from .terms import HOLDS as HOLDS
+from .terms import LEADS as LEADS
+from .terms import NUMBERS, FileTerms, SectionTerms, array_of, terms_of
 
 GRAM = 4
-HOLDS: Mapping[Kind, int] = {"number": 1, "money": 2, "time": 4}
-LEADS, ASKS, CODE = 8, 16, 32  # a statement ends in a colon, ends in a question mark, is code
-
 _GRAM_FIELD = "grams"
 _HEADINGS = 2  # times that the words of the headings are counted, where those of the text are counted once
 _TERMS = 64  # of a query, per arm
@@ -70,9 +72,6 @@ class Found:
     most: float
 
 
-_NONE = array("L")
-
-
 class Index:
     """An immutable index over `sections`; building it blocks.
 
@@ -86,9 +85,11 @@ class Index:
         after: "Index | None" = None,
         gone: Collection[str] = frozenset(),
         effort: Effort | None = None,
+        terms: Mapping[str, FileTerms] | None = None,
     ) -> None:
         """Index `passages`; with `after`, what that index holds too, without the sections of the files `gone`.
 
+        passages: those of one file together. terms: the words of files, by name; those of others are cut here.
         `after` can be searched on as before, but there can be no second index after it, also when this one is not
         finished: it raises `agent.errors.GivenUp` when `effort` was given up.
         """
@@ -99,15 +100,16 @@ class Index:
         self.alike: Alike = after.alike.copy() if after else Alike(_stems)
         self.files: dict[str, int] = dict(after.files) if after else {}
         self._counts: array[int] = (
-            array("L", after._counts) if after else array("L")
+            array(NUMBERS, after._counts) if after else array(NUMBERS)
         )  # word -> sections that hold it
+        # By the number of a word; what a later index adds changes nothing for an earlier one.
+        self._stemmed: dict[Lang, list[str]] = after._stemmed if after else {lang: [] for lang in LANGS}
         self.live: int = after.live if after else 0
         added = list(passages)
         writer = self._tantivy.writer(_HEAP_LARGE if len(added) > _LARGE else _HEAP_SMALL, 1)
         self._forget(gone, writer)
-        for passage in added:
-            effort.look()
-            self._add(passage, writer)
+        for file, its in groupby(added, key=lambda passage: passage.file):
+            self._add_file(list(its), (terms or {}).get(file), effort, writer)
         effort.look()
         writer.commit()
         writer.wait_merging_threads()
@@ -132,48 +134,60 @@ class Index:
         for file in gone:
             writer.delete_documents_by_term("file", file)
 
-    def _add(self, passage: Passage, writer: tantivy.IndexWriter) -> None:
-        file = self.files.setdefault(passage.file, len(self.files))
-        above = content_words(" . ".join(passage.headings))
-        said: list[str] = []
-        own, ends, marks = array("L"), array("L"), bytearray()
-        leads: list[array[int]] = []
-        known: dict[str, array[int]] = {"": _NONE}
-        for snippet in passage.snippets:
-            words_of = content_words(snippet.said)
-            if snippet.lead not in known:
-                lead = content_words(snippet.lead)
-                known[snippet.lead] = self._known(lead)
-                said += lead
-            said += words_of
-            own.extend(self._known(words_of))
-            ends.append(len(own))
-            leads.append(known[snippet.lead])
-            marks.append(_marks(snippet))
-        section = Section(passage, file, self._known(above), own, ends, tuple(leads), bytes(marks))
+    def _add(
+        self, passage: Passage, terms: SectionTerms, numbers: Sequence[int], writer: tantivy.IndexWriter
+    ) -> None:
+        number = numbers.__getitem__
+        leads = [array(NUMBERS, map(number, array_of(lead))) for lead in terms.leads]
+        above, said = array_of(terms.headings), array_of(terms.said)
+        section = Section(
+            passage,
+            self.files.setdefault(passage.file, len(self.files)),
+            array(NUMBERS, map(number, dict.fromkeys(above))),
+            array(NUMBERS, map(number, array_of(terms.own))),
+            array_of(terms.ends),
+            tuple(map(leads.__getitem__, array_of(terms.led))),
+            terms.marks,
+        )
+        counts = self._counts
         for word in _distinct(section):
-            self._counts[word] += 1
+            counts[word] += 1
         document = tantivy.Document()
         document.add_unsigned("number", len(self.sections))
         document.add_text("file", passage.file)
-        terms = above * _HEADINGS + said
-        document.add_text(passage.lang, " ".join([stem(passage.lang, word) for word in terms]))
-        document.add_text(_GRAM_FIELD, f" {' '.join(terms)} ")
+        counted = list(map(number, above * _HEADINGS + said))
+        document.add_text(passage.lang, " ".join(map(self._stemmed[passage.lang].__getitem__, counted)))
+        document.add_text(_GRAM_FIELD, f" {' '.join(map(self.alike.words.__getitem__, counted))} ")
         writer.add_document(document)
         self.sections.append(section)
         self.live += 1
 
-    def _known(self, said: Sequence[str]) -> "array[int]":
-        """Return the numbers of words, each once, made known if they are not."""
-        numbers = array("L", dict.fromkeys([self.alike.add(word) for word in said]))
-        missing = len(self.alike.words) - len(self._counts)
-        if missing > 0:
-            self._counts.extend([0] * missing)
+    def _add_file(
+        self,
+        passages: Sequence[Passage],
+        terms: FileTerms | None,
+        effort: Effort,
+        writer: tantivy.IndexWriter,
+    ) -> None:
+        """Index the sections of one file. terms: its words, where they were cut before."""
+        terms = terms or terms_of(passages, effort)
+        numbers = self._known(terms.words)
+        for passage, its in zip(passages, terms.sections, strict=True):
+            effort.look()
+            self._add(passage, its, numbers, writer)
+
+    def _known(self, words: Sequence[str]) -> list[int]:
+        """Return the numbers of words; those that are not known are made known."""
+        numbers = self.alike.numbers(words)
+        known = self.alike.words
+        self._counts.extend([0] * (len(known) - len(self._counts)))
+        for lang, stems in self._stemmed.items():
+            stems += [stem(lang, word) for word in known[len(stems) :]]
         return numbers
 
     def _number(self) -> "list[array[int]]":
         """Return the number of the section at each address: one array per segment."""
-        numbers = [array("L") for _ in range(self._searcher.num_segments)]
+        numbers = [array(NUMBERS) for _ in range(self._searcher.num_segments)]
         if not self.live:
             return numbers
         hits = self._searcher.search(
@@ -240,12 +254,6 @@ def grams_of(word: str) -> tuple[str, ...]:
     """Return the 4-grams of a word between spaces."""
     padded = f" {word} "
     return tuple([padded[at : at + GRAM] for at in range(max(1, len(padded) - GRAM + 1))])
-
-
-def _marks(snippet: Snippet) -> int:
-    said = snippet.said
-    marks = sum(HOLDS[kind] for kind in holds(said)) if snippet.kind != "code" else CODE
-    return marks | (LEADS if said.endswith(":") else ASKS if said.endswith("?") else 0)
 
 
 def _distinct(section: Section) -> set[int]:

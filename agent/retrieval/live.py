@@ -22,9 +22,11 @@ from agent.config import EMBED_BREAK, GIVE_UP_TIMEOUT, READ_AGAIN_FIRST, READ_AG
 from agent.errors import UsageError
 from agent.ports.work import RunSync
 
+from .cache import Cache
 from .effort import Effort
-from .folder import Folder, Prepare, Progress, Update
+from .folder import Folder, Progress, Update
 from .meaning import Meaning
+from .memory import ReadBefore
 from .search import KnowledgeBase
 from .summary import Summary
 from .tables import read_tables
@@ -57,18 +59,18 @@ class LiveKnowledge:
         cls,
         folder: Path,
         run_sync: RunSync,
-        prepare: Prepare | None = None,
         meaning: Meaning | None = None,
+        cache: Cache | None = None,
         progress: Progress | None = None,
     ) -> "LiveKnowledge":
         """Read and index the documents below `folder`, off the event loop.
 
-        prepare: is given each snippet that is read, now and later, in the reader's thread. meaning: makes vectors.
-        progress: is told there how far the first reading is.
+        meaning: makes vectors. cache: holds what was read the last time. progress: is told, in the reader's thread,
+        how far the first reading is.
         Raises `agent.errors.UsageError`, one line that names the folder, when there is no document in it.
         Cancelled, the reader is given up (see `_given`).
         """
-        reader = Folder(folder, prepare, meaning)
+        reader = Folder(folder, meaning, ReadBefore(cache, meaning))
 
         def first(effort: Effort) -> tuple[Update | None, Summary]:
             read_tables()
@@ -82,10 +84,27 @@ class LiveKnowledge:
     async def keep(self, watch: Watch) -> None:
         """Keep `now` up to date until cancelled; a reader that is at work is then given up (see `_given`)."""
         async with watch(self._folder) as batches, trio.open_nursery() as nursery:
+            nursery.start_soon(self._keep_read)
             nursery.start_soon(self._read_again)
             async for touched in batches:
                 await self._look(touched)
             nursery.cancel_scope.cancel()
+
+    async def _keep_read(self) -> None:
+        """Give what was read first to the cache."""
+        async with self._one_reader:
+            await self._give()
+
+    async def _give(self) -> None:
+        """Give what is not kept yet to the cache. Cancelled, nothing of it is there (see `_given`)."""
+        reader = self._reader
+        if not reader.has_cache:
+            return
+        try:
+            await _given(self._run_sync, reader.keep)
+        except trio.Cancelled:
+            self._reader = reader.anew()
+            raise
 
     async def _read_again(self) -> None:
         """Look again at what could not be read, later and later, until it is read or gone."""
@@ -122,6 +141,7 @@ class LiveKnowledge:
                 self._unread.set()
             if update is not None:
                 self._take(update)
+            await self._give()
 
     def _take(self, update: Update) -> None:
         """Let another snapshot be the present one, and say what it lacks."""

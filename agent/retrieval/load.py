@@ -106,16 +106,18 @@ def read_folder(folder: Path, limit: int = FILE_BYTES) -> Loaded:
 def files(folder: Path, others: Counter[str] | None = None) -> Iterator[str | Skipped]:
     """Yield the paths of the documents below a folder, sorted; hidden folders and links to them are not entered.
 
-    Paths begin with `folder`. Then come the folders that could not be listed. others: counts the files of other kinds
-    by suffix, hidden ones and those of the operator's settings aside.
+    Paths begin with `folder`. Then come the folders that are links or could not be listed. others: counts the files of
+    other kinds by suffix, hidden ones and those of the operator's settings aside.
     Raises `agent.errors.UsageError` when `folder` is not there or cannot be listed.
     """
     if not folder.is_dir():
         what = "is not a folder" if folder.exists() else "does not exist"
         raise UsageError(f"the knowledge base {folder} {what}; point to a folder of documents with --kb")
     failed: list[OSError] = []
+    linked: list[str] = []
     for root, folders, names in os.walk(os.fspath(folder), onerror=failed.append, followlinks=False):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
+        linked += [path for name in folders if os.path.islink(path := os.path.join(root, name))]
         for name in sorted(names):
             if name in SETTINGS and root == os.fspath(folder):
                 continue
@@ -123,6 +125,8 @@ def files(folder: Path, others: Counter[str] | None = None) -> Iterator[str | Sk
                 yield os.path.join(root, name)
             elif others is not None and not name.startswith("."):
                 others[_told(_suffix(name))] += 1
+    for path in linked:
+        yield Skipped(f"{cited(folder, path)}/", "is a symbolic link")
     for error in failed:
         if error.filename == os.fspath(folder):
             raise UsageError(

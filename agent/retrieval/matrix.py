@@ -37,6 +37,11 @@ class Sections:
         np.add.at(means, self._file, matrix)
         self._means = means / np.maximum(np.linalg.norm(means, axis=1, keepdims=True), 1e-9)
 
+    @property
+    def rows(self) -> Matrix:
+        """Return the vector of each, by its number."""
+        return self._matrix
+
     def nearest(self, question: object, limit: int) -> Sequence[int]:
         """Return the numbers of the `limit` nearest sections, in no order."""
         if not len(self._matrix):
@@ -57,6 +62,13 @@ class Sections:
             list(_spread(cosines, cosines[at]).tolist()),
             list(_spread(files, files[self._file[at]]).tolist()),
         )
+
+
+def unpacked(content: bytes, rows: int) -> Sequence[Matrix]:
+    """Return so many rows that were bytes; () where these bytes are not such rows."""
+    if not rows or len(content) % (4 * rows):
+        return ()
+    return list(np.frombuffer(content, np.float32).reshape(rows, -1))
 
 
 def _top(scores: npt.NDArray[np.float32], limit: int) -> npt.NDArray[np.int64]:

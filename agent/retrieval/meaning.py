@@ -36,7 +36,7 @@ class Meaning:
 
     embedder: of questions. encode: of sections. words: of single words, or None. matrix, meanings: make what ranking
     and likeness look things up in, which is where numpy is. at_once: embeds questions on the event loop instead, which
-    only means of word vectors are quick enough for.
+    only means of word vectors are quick enough for. unpacked: makes rows of bytes, () where they are none.
 
     of_sentences: whether a model of sentences makes them. unfinished: whether it has more to do than it did last time.
     """
@@ -49,6 +49,7 @@ class Meaning:
         matrix: Callable[[Sequence[Vectors], Sequence[int]], SectionVectors],
         meanings: Callable[[WordVectors, Sequence[str]], WordMeanings],
         at_once: Encoder | None = None,
+        unpacked: Callable[[bytes, int], Sequence[Vectors]] | None = None,
     ) -> None:
         self.of_sentences = at_once is None
         self.unfinished = False
@@ -59,7 +60,27 @@ class Meaning:
         self._matrix = matrix
         self._meanings = meanings
         self._rows: WeakKeyDictionary[Passage, Vectors] = WeakKeyDictionary()
+        self._unpacked = unpacked
         self._told: str | None = None  # why there are none, while that is so
+
+    @property
+    def model(self) -> str:
+        """Return which vectors these are: other kind or other weights, other name."""
+        return self._embedder.name
+
+    def knows(self, passages: Sequence[Passage]) -> bool:
+        """Tell whether all of these sections have vectors."""
+        return all(passage in self._rows for passage in passages)
+
+    def packed(self, passages: Sequence[Passage]) -> bytes:
+        """Return the vectors of a file's sections, of which each has one (`knows`), as bytes."""
+        return b"".join([self._rows[passage].tobytes() for passage in passages])
+
+    def take(self, passages: Sequence[Passage], content: bytes) -> None:
+        """Take over vectors that `packed` made of these sections, read again from the same file."""
+        rows = self._unpacked(content, len(passages)) if self._unpacked is not None else ()
+        if len(rows) == len(passages) and self._embedder.dimension in (0, *map(len, rows[:1])):
+            self._rows.update(zip(passages, rows, strict=True))
 
     def sections(
         self, index: Index, given_up: Callable[[], bool], most: int | None = None
@@ -89,7 +110,11 @@ class Meaning:
             return None
         nothing = found[-1]
         rows = [nothing if section is None else self._rows[section.passage] for section in index.sections]
-        return self._matrix(rows, [0 if section is None else section.file for section in index.sections])
+        made = self._matrix(rows, [0 if section is None else section.file for section in index.sections])
+        for section, row in zip(index.sections, made.rows, strict=True):
+            if section is not None:
+                self._rows[section.passage] = row  # which is then there once
+        return made
 
     def words(self, known: Sequence[str]) -> WordMeanings | None:
         """Return the vectors of the words that an index knows, where there are any. Blocks."""

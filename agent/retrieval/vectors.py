@@ -1,7 +1,7 @@
 """What vectors tell of sections: the port between ranking, which imports no numpy, and `matrix`, which does."""
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol
 
 
 class Near(Protocol):
@@ -26,6 +26,11 @@ class Near(Protocol):
 class SectionVectors(Protocol):
     """Tells how near the meaning of a question is to that of sections."""
 
+    @property
+    def rows(self) -> Iterable[Any]:
+        """Return the vector of each, by its number."""
+        ...
+
     def nearest(self, question: object, limit: int) -> Sequence[int]:
         """Return the numbers of the `limit` nearest sections, in no order."""
         ...
@@ -37,6 +42,8 @@ class SectionVectors(Protocol):
 
 class NoVectors:
     """Knows nothing (implements `SectionVectors`)."""
+
+    rows: Iterable[Any] = ()
 
     def nearest(self, question: object, limit: int) -> Sequence[int]:
         """Return none."""

@@ -15,6 +15,7 @@ negations in `agent.actions.triggers`; then its code in `agent.ports.search`. Th
 
 import re
 from functools import lru_cache
+from itertools import islice
 
 from agent.ports.search import Lang
 
@@ -23,6 +24,9 @@ from .words import FUNCTION_WORDS, fold
 _MARGIN = 0.5
 _LETTERS = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
 _WEIGHED = 100  # words that are looked at; a longer text has told long before
+_KEPT = 32_768  # words whose evidence is kept, some 0.2 KB each: more than most knowledge bases have
+_known: dict[str, float] = {}
+_ENOUGH = 1000  # characters in which there are so many, mostly
 _LONGEST = 40  # letters of a word that are looked at, its last ones
 
 _WORD = 2.0
@@ -66,19 +70,42 @@ _ENGLISH_PAIR = re.compile(
 def language(text: str) -> Lang | None:
     """Return the language of `text`, "en" or "sv", or None when the text does not tell (digits, names, noise)."""
     total = 0.0
-    for index, match in enumerate(_LETTERS.finditer(text)):
-        if index == _WEIGHED:
-            break
-        raw = match.group()
-        total += _evidence(fold(raw[-_LONGEST:]), index > 0 and raw[0].isupper())
+    words = _first(text)
+    if words:
+        said = [each for each in map(_known.get, words) if each is not None]
+        if len(said) < len(words):
+            said = [_inside(word) for word in words]
+        said[0] = _evidence(words[0][-_LONGEST:], False)
+        total = sum(said)
     if abs(total) < _MARGIN:
         return None
     return "sv" if total > 0 else "en"
 
 
+def _first(text: str) -> list[str]:
+    """Return the words of a text that are weighed."""
+    words = _LETTERS.findall(text[:_ENOUGH])
+    if len(words) <= _WEIGHED and len(text) > _ENOUGH:  # the last one may be cut
+        return [match.group() for match in islice(_LETTERS.finditer(text), _WEIGHED)]
+    return words[:_WEIGHED]
+
+
+def _inside(raw: str) -> float:
+    """Return what a word says that does not begin its text."""
+    known = _known.get(raw)
+    if known is None:
+        known = _evidence(raw[-_LONGEST:], raw[0].isupper())
+        if len(raw) <= _LONGEST:
+            if len(_known) >= _KEPT:
+                _known.clear()
+            _known[raw] = known
+    return known
+
+
 @lru_cache(maxsize=4096)
-def _evidence(word: str, name: bool) -> float:
-    """Return what one folded word says: above 0 Swedish, below 0 English."""
+def _evidence(raw: str, name: bool) -> float:
+    """Return what one word says: above 0 Swedish, below 0 English."""
+    word = fold(raw)
     if word in _SWEDISH:
         return _WORD
     if word in _ENGLISH:

@@ -9,8 +9,10 @@ import trio
 from trio.testing import MockClock
 
 from agent.answering.brain import HITS, GroundedBrain
-from agent.config import DRAFT_MAX, UNWIND_TIMEOUT, Settings
+from agent.config import DRAFT_MAX, READ_AT_ONCE, SNIPPET_CHARACTERS, UNWIND_TIMEOUT, Settings
 from agent.errors import ModelFailed
+from agent.grounding import evidence
+from agent.grounding.binding import kept_rows
 from agent.ports.brain import Drafted, Proposal, Question, Refused, TurnEvent, Verified
 from agent.ports.model import Delta, Prompt
 from agent.ports.search import Hit, Lang, Passage, Snippet
@@ -547,3 +549,42 @@ async def test_a_greeting_before_a_question_is_no_part_of_it() -> None:
     await told(brain(model, retriever), ask("Hello, what does Standard cost? Thanks!"))
     assert model.prompts[0].question == "what does Standard cost?"
     assert retriever.asked[0][0] == "what does Standard cost?"
+
+
+@pytest.mark.parametrize("binding", ["off", "strict"])
+async def test_the_evidence_is_read_in_small_steps(
+    monkeypatch: pytest.MonkeyPatch, autojump_clock: MockClock, binding: Literal["off", "strict"]
+) -> None:
+    """However much of it there is: others have their turn after each, and the verdict finds everything read."""
+    evidence.evidence_of.cache_clear()
+    kept_rows.cache_clear()
+    snippets = [
+        Snippet("kb/a.md", f"Plan {at} costs {at} kr. ".ljust(SNIPPET_CHARACTERS, "a"), at, at)
+        for at in range(1, HITS + 1)
+    ]
+    hits = tuple(Hit(each, Passage("kb/a.md", (), "en", tuple(snippets)), 0.9) for each in snippets)
+    read = evidence.read
+    steps = [0]
+
+    def noted(text: str) -> evidence.Evidence:
+        steps[-1] += len(text)
+        return read(text)
+
+    async def others() -> None:
+        while True:
+            await trio.lowlevel.checkpoint()
+            steps.append(0)
+
+    monkeypatch.setattr(evidence, "read", noted)
+    one = brain(
+        FakeModel("Plan 3 costs 3 kr."),
+        FakeRetriever(hits),
+        Settings(binding=binding, evidence_tokens=10**6),
+    )
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(others)
+        assert shape(await told(one))[-1] == "Verified"
+        nursery.cancel_scope.cancel()
+    # Two steps, where both come before the others' turn; under "strict" each sentence is read by itself, too.
+    assert sum(steps) > 20 * SNIPPET_CHARACTERS
+    assert max(steps) <= 2 * (READ_AT_ONCE + SNIPPET_CHARACTERS) * (2 if binding == "strict" else 1)

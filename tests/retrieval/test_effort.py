@@ -10,7 +10,6 @@ import pytest
 
 from agent.config import FILE_BYTES, FILE_LINES
 from agent.errors import GivenUp
-from agent.ports.search import Snippet
 from agent.retrieval import effort as module
 from agent.retrieval.alike import Alike
 from agent.retrieval.check import check
@@ -181,12 +180,9 @@ def test_reading_ends_at_any_look(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     (tmp_path / "a.md").write_text("A zebra.\n")
     (tmp_path / "b.md").write_text("An okapi.\n")
 
-    def prepare(snippet: Snippet) -> None:
-        """Do nothing ahead."""
-
-    reader = Folder(tmp_path, prepare)
+    reader = Folder(tmp_path)
     assert reader.update()
-    rows = "| a |\n| - |\n" + "| b |\n" * 9
+    rows = "| a |\n| - |\n" + "| b |\n" * 14
     (tmp_path / "a.md").write_text(f"A quagga.\n\n{rows}")
     whole = Counted()
     assert reader.anew().update((), whole)

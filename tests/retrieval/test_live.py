@@ -20,9 +20,12 @@ from agent.errors import GivenUp, UsageError
 from agent.ports.search import Passage
 from agent.ports.work import RunSync
 from agent.retrieval import folder as module
+from agent.retrieval.effort import Effort
 from agent.retrieval.folder import Folder
 from agent.retrieval.index import Index
 from agent.retrieval.live import LiveKnowledge
+from agent.retrieval.load import Source
+from agent.retrieval.read import passages_of
 from agent.retrieval.search import KnowledgeBase
 from agent.retrieval.watch import Touched
 
@@ -216,7 +219,7 @@ def test_an_index_is_made_from_the_last_one(kb: Path, monkeypatch: pytest.Monkey
 
     def noted(passages: Iterable[Passage], **options: Any) -> Index:
         given = list(passages)
-        made.append((len(given), "after" in options))
+        made.append((len(given), options["after"] is not None))
         return Index(given, **options)
 
     monkeypatch.setattr(module, "Index", noted)
@@ -449,9 +452,14 @@ async def test_a_reader_that_is_cancelled_is_given_up(kb: Path, monkeypatch: pyt
         return await trio.to_thread.run_sync(work, abandon_on_cancel=True)
 
     waiting_token = trio.lowlevel.current_trio_token()
-    live = await LiveKnowledge.open(
-        kb, abandon, lambda snippet: reading.wait() if "quagga" in snippet.text else None
-    )
+    live = await LiveKnowledge.open(kb, abandon)
+
+    def stuck(source: Source, effort: Effort) -> object:
+        if b"quagga" in source.data:
+            reading.wait()
+        return passages_of(source, effort)
+
+    monkeypatch.setattr("agent.retrieval.folder.passages_of", stuck)
     (kb / "a.md").write_text("A quagga.\n\nAn eland.")
     hints = Hints()
     waiting = trio.Event()

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from agent.errors import UsageError
+from agent.retrieval.check import check
+from agent.retrieval.folder import Folder
 from agent.retrieval.load import Skipped, Source, load
 from agent.retrieval.read import passages_of
 
@@ -54,13 +56,24 @@ def test_what_cannot_be_used_is_named(tmp_path: Path) -> None:
 
 
 def test_a_link_to_a_folder_is_not_followed(tmp_path: Path) -> None:
-    """Nothing outside the folder is read."""
+    """Nothing outside the folder is read, and it is named, once; so it is by a server and by a check."""
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside" / "secret.md").write_text("secret")
     (tmp_path / "kb").mkdir()
     (tmp_path / "kb" / "a.md").write_text("a")
     (tmp_path / "kb" / "more").symlink_to(tmp_path / "outside")
-    assert [source.file for source in load(tmp_path / "kb").sources] == ["kb/a.md"]
+    loaded = load(tmp_path / "kb")
+    assert [source.file for source in loaded.sources] == ["kb/a.md"]
+    assert loaded.skipped == (Skipped("kb/more/", "is a symbolic link"),)
+    reader = Folder(tmp_path / "kb")
+    update = reader.update()
+    assert update
+    assert (update.knowledge.skipped, update.left_out) == (loaded.skipped, loaded.skipped)
+    assert not reader.again
+    assert reader.update() is None
+    assert [(each.kind, each.words) for each in check(tmp_path / "kb").findings] == [
+        ("unreadable", "is a symbolic link")
+    ]
 
 
 def test_a_file_that_goes_away_is_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,7 @@ from agent.retrieval.live import LiveKnowledge
 from agent.retrieval.load import Source
 from agent.retrieval.matrix import Sections, Words
 from agent.retrieval.meaning import Meaning, text_of
-from agent.retrieval.search import KnowledgeBase
+from agent.retrieval.search import KnowledgeBase, knowledge_of
 from agent.testing.network import inline
 
 from . import sections
@@ -243,12 +243,21 @@ async def test_a_live_knowledge_base_gets_its_vectors_when_the_model_is_back(
         nursery.cancel_scope.cancel()
 
 
-def test_embedding_is_given_up_like_reading(kb: Path, meaning: Meaning, served: Served) -> None:
+def test_embedding_is_given_up_like_reading(
+    kb: Path, meaning: Meaning, served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The encoder asks, and what was read is read again."""
     effort = Effort()
-    reader = Folder(kb, lambda snippet: effort.give_up() if "gnu" in snippet.text else None, meaning)
-    with pytest.raises(GivenUp):
-        reader.update((), effort)
+    reader = Folder(kb, meaning)
+
+    def gives_up(*given: object, **also: object) -> object:
+        effort.give_up()
+        return knowledge_of(*given, **also)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as then:
+        then.setattr("agent.retrieval.folder.knowledge_of", gives_up)
+        with pytest.raises(GivenUp):
+            reader.update((), effort)
     assert served.asked == []
     assert must(reader.update()).embedded
 

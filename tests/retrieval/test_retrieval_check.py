@@ -286,3 +286,12 @@ def test_a_file_without_permission_is_unreadable(tmp_path: Path) -> None:
     (tmp_path / "secret.md").write_text("x")
     (tmp_path / "secret.md").chmod(0)
     assert [finding.words for finding in check(tmp_path).findings] == ["cannot be read: permission denied"]
+
+
+def test_synonyms_that_cannot_be_used_are_found(tmp_path: Path) -> None:
+    """A server would search without them."""
+    (tmp_path / "a.md").write_text("A zebra.")
+    (tmp_path / "synonyms.txt").write_bytes(b"zebra pony\n\xff\n")
+    assert check(tmp_path).findings == (
+        Finding("unreadable", ("kb/synonyms.txt",), "is not UTF-8 (byte 11)"),
+    )

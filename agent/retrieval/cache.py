@@ -1,0 +1,322 @@
+"""What was read of a knowledge base, kept in the data folder, so that the next start reads only what has changed.
+
+Strategy: one SQLite file for each knowledge base. An entry is found by a hash of what it was made of: a file's name and
+content, and the code that read it (`made_by`); vectors also by the name of their model, which holds a hash of its
+weights. So nothing in it is ever out of date, only unused, and what is unused goes when the next one is written. Each
+entry has a checksum: what is damaged, cut off or foreign is read anew, with one line in the log, and the file is then
+made anew. It is written in one transaction, by the reader's thread, after questions can be asked; a full disk, a folder
+that cannot be written to and another server that is writing cost the entry and nothing else. It holds what the
+documents hold, so only this user may read it. No code is ever run from it.
+"""
+
+import hashlib
+import os
+import sqlite3
+import sys
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import structlog
+
+from .effort import Effort
+
+_log = structlog.get_logger("agent.retrieval")
+
+FOLDER = "index"
+FORMAT = 1
+"""Of the file. Another one is made anew."""
+
+BASES = 8
+"""Knowledge bases whose caches a data folder keeps: those that were used last."""
+
+MODELS = 3
+"""Models of which one knowledge base's vectors are kept: those that were written last."""
+
+_PATIENCE = 0.5  # seconds that another server's writing is waited for
+_BUSY = 4000  # of SQLite's instructions, between two looks at whether somebody still waits: well under 1 ms
+_SCHEMA = """
+CREATE TABLE files (key BLOB PRIMARY KEY, sum BLOB NOT NULL, content BLOB NOT NULL);
+CREATE TABLE vectors (
+    id INTEGER PRIMARY KEY, key BLOB NOT NULL, model TEXT NOT NULL, sum BLOB NOT NULL, content BLOB NOT NULL,
+    UNIQUE (key, model)
+);
+"""
+_READ_BY = (
+    "documents",
+    "retrieval",
+    "text",
+    "config.py",
+    "ports",
+)  # code and word lists that entries depend on
+_PARSERS = ("markdown-it-py", "docutils", "pyyaml", "pypdfium2", "python-docx")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What is kept of one file. model: whose vectors they are; "" for what was read."""
+
+    key: bytes
+    content: bytes
+    model: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """The keys of what is there already: of files, and of one model's vectors."""
+
+    files: frozenset[bytes] = frozenset()
+    vectors: frozenset[bytes] = frozenset()
+
+
+Entries = Callable[[Held], Iterable[Entry]]
+"""Makes what is not held yet, one by one, so that it need not all be there at once; may be called again."""
+
+
+class Cache:
+    """The entries of one knowledge base. Everything here blocks; for one thread at a time. Never raises but by `look`.
+
+    data: the data folder. base: the knowledge base's.
+    """
+
+    def __init__(self, data: Path, base: Path) -> None:
+        name = hashlib.blake2b(os.fsencode(os.path.abspath(base)), digest_size=8).hexdigest()
+        self._path = data / FOLDER / f"{name}.sqlite"
+        self._made_by = b""
+        self._told: set[str] = set()
+        self._spoilt = False  # something in the file is not what was written
+
+    def key(self, file: str, digest: bytes) -> bytes:
+        """Return what a file's entries are found by. digest: of its content."""
+        if not self._made_by:
+            try:
+                self._made_by = made_by()
+            except OSError:  # then nothing is found, and nothing found later
+                self._made_by = os.urandom(32)
+        name = file.encode("utf-8", "surrogatepass")
+        return hashlib.blake2b(
+            self._made_by + len(name).to_bytes(4, "big") + name + digest, digest_size=24
+        ).digest()
+
+    @contextmanager
+    def reading(self, model: str = "") -> Iterator["Reading"]:
+        """Look entries up; without a file that can be read, none is found. model: whose vectors are looked for."""
+        connection = self._open_to_read()
+        try:
+            yield Reading(connection, model, self._damaged, self._failed)
+        finally:
+            if connection is not None:
+                connection.close()
+
+    def write(self, entries: Entries, model: str, known: Collection[bytes], effort: Effort) -> bool:
+        """Add entries, and drop those of other files than `known`; return whether that is done.
+
+        model: whose vectors `Held` tells of.
+        Raises `agent.errors.GivenUp` when `effort` was given up; of these entries none is then there.
+        """
+        for attempt in (1, 2):
+            if self._spoilt:
+                self._remove()
+            try:
+                self._write(entries, model, known, effort)
+            except (sqlite3.Error, OSError) as error:
+                effort.look()  # which is what interrupts SQLite
+                if attempt == 1 and _is_damaged(error):
+                    self._damaged()
+                    continue
+                self._say("what was read is not kept for the next start", str(error))
+                return False
+            return True
+        return False
+
+    def _write(self, entries: Entries, model: str, known: Collection[bytes], effort: Effort) -> None:
+        with closing(self._open_to_write()) as connection:
+            connection.set_progress_handler(lambda: int(effort.given_up), _BUSY)
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                for table in ("files", "vectors"):
+                    found = _keys(connection, f"SELECT key FROM {table}")
+                    unused = [(key,) for key in found.difference(known)]
+                    connection.executemany(f"DELETE FROM {table} WHERE key = ?", unused)
+                held = Held(
+                    _keys(connection, "SELECT key FROM files"),
+                    _keys(connection, "SELECT key FROM vectors WHERE model = ?", model),
+                )
+                for entry in entries(held):
+                    effort.look()
+                    _insert(connection, entry)
+                connection.execute(
+                    "DELETE FROM vectors WHERE model NOT IN "
+                    "(SELECT model FROM vectors GROUP BY model ORDER BY max(id) DESC LIMIT ?)",
+                    (MODELS,),
+                )
+                connection.execute("COMMIT")
+            except BaseException:
+                connection.set_progress_handler(None, 0)
+                with suppress(sqlite3.Error):
+                    connection.execute("ROLLBACK")
+                raise
+        self._keep_few()
+
+    def _open_to_read(self) -> sqlite3.Connection | None:
+        """Return a connection to the file as it is; None when there is none that can be used."""
+        if not self._path.is_file():
+            return None
+        connection = None
+        try:
+            uri = f"{self._path.absolute().as_uri()}?mode=ro"
+            connection = sqlite3.connect(uri, uri=True, timeout=_PATIENCE, isolation_level=None)
+            if connection.execute("PRAGMA user_version").fetchone() == (FORMAT,):
+                return connection
+        except (sqlite3.Error, OSError) as error:
+            self._failed(error)
+        if connection is not None:
+            connection.close()
+        return None
+
+    def _open_to_write(self) -> sqlite3.Connection:
+        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.close(os.open(self._path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
+        connection = sqlite3.connect(self._path, timeout=_PATIENCE, isolation_level=None)
+        try:
+            # A crash of this process leaves a whole file; one of the machine is told by the checksums.
+            connection.execute("PRAGMA synchronous = OFF")
+            connection.execute("PRAGMA auto_vacuum = FULL")
+            found = connection.execute("PRAGMA user_version").fetchone()[0]
+            if found != FORMAT:
+                if found or connection.execute("SELECT 1 FROM sqlite_master").fetchone():
+                    raise sqlite3.DatabaseError("another format")
+                connection.executescript(
+                    f"BEGIN IMMEDIATE; {_SCHEMA} PRAGMA user_version = {FORMAT}; COMMIT;"
+                )
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _remove(self) -> None:
+        for name in (self._path.name, f"{self._path.name}-journal"):
+            with suppress(OSError):
+                self._path.with_name(name).unlink()
+        self._spoilt = False
+
+    def _keep_few(self) -> None:
+        """Remove the caches of knowledge bases that were not used for longest."""
+        with suppress(OSError):
+            os.utime(self._path)
+            others = sorted(self._path.parent.glob("*.sqlite"), key=lambda each: -each.stat().st_mtime)
+            for other in others[BASES:]:
+                other.unlink()
+
+    def _damaged(self) -> None:
+        self._spoilt = True
+        self._say("what was kept of the last start cannot be used, it is made anew", "")
+
+    def _failed(self, error: Exception) -> None:
+        if _is_damaged(error):
+            self._damaged()
+        else:
+            self._say("what was kept of the last start cannot be read", str(error))
+
+    def _say(self, event: str, why: str) -> None:
+        """Log what is wrong, once for each reason."""
+        if event + why not in self._told:
+            self._told.add(event + why)
+            _log.warning(event, **({"why": why} if why else {}))
+
+
+class Reading:
+    """Finds entries.
+
+    damaged: is called when one is not what was written. failed: is called with what kept one from being read.
+    """
+
+    def __init__(
+        self,
+        connection: sqlite3.Connection | None,
+        model: str,
+        damaged: Callable[[], None],
+        failed: Callable[[Exception], None],
+    ) -> None:
+        self._connection = connection
+        self._model = model
+        self._damaged = damaged
+        self._failed = failed
+
+    def file(self, key: bytes) -> bytes | None:
+        """Return what was read of a file, None when it is not kept."""
+        return self._find(key, "SELECT sum, content FROM files WHERE key = ?", (key,))
+
+    def vectors(self, key: bytes) -> bytes | None:
+        """Return the vectors of a file's sections, None when they are not kept."""
+        if not self._model:
+            return None
+        query = "SELECT sum, content FROM vectors WHERE key = ? AND model = ?"
+        return self._find(key, query, (key, self._model))
+
+    def unusable(self) -> None:
+        """Say that an entry was not what its reader wrote."""
+        self._damaged()
+
+    def _find(self, key: bytes, query: str, values: tuple[object, ...]) -> bytes | None:
+        if self._connection is None:
+            return None
+        try:
+            found = self._connection.execute(query, values).fetchone()
+        except (sqlite3.Error, OSError) as error:
+            self._failed(error)
+            self._connection.close()
+            self._connection = None
+            return None
+        if found is None:
+            return None
+        checksum, content = found
+        if not isinstance(content, bytes) or checksum != _sum(key, content):
+            self._damaged()
+            return None
+        return content
+
+
+def made_by() -> bytes:
+    """Return a hash of what entries depend on beside the files: our own code, and the versions of the parsers."""
+    told = hashlib.blake2b(f"{FORMAT} {sys.byteorder} {sys.version_info[:2]}".encode())
+    package = Path(__file__).parents[1]
+    for part in _READ_BY:
+        place = package / part
+        for path in [place] if place.is_file() else sorted(place.rglob("*.*")):
+            if path.suffix in (".py", ".txt"):
+                told.update(f"{path.relative_to(package)}\n".encode() + path.read_bytes() + b"\0")
+    for parser in _PARSERS:
+        try:
+            told.update(f"{parser} {version(parser)}\n".encode())
+        except PackageNotFoundError:
+            told.update(f"{parser} -\n".encode())
+    return told.digest()
+
+
+def _sum(key: bytes, content: bytes) -> bytes:
+    return hashlib.blake2b(content, digest_size=16, key=key).digest()
+
+
+def _keys(connection: sqlite3.Connection, query: str, *values: str) -> frozenset[bytes]:
+    return frozenset([key for (key,) in connection.execute(query, values)])
+
+
+def _insert(connection: sqlite3.Connection, entry: Entry) -> None:
+    checked = _sum(entry.key, entry.content)
+    if entry.model:
+        connection.execute(
+            "INSERT OR REPLACE INTO vectors (key, model, sum, content) VALUES (?, ?, ?, ?)",
+            (entry.key, entry.model, checked, entry.content),
+        )
+    else:
+        connection.execute(
+            "INSERT OR REPLACE INTO files VALUES (?, ?, ?)", (entry.key, checked, entry.content)
+        )
+
+
+def _is_damaged(error: Exception) -> bool:
+    """Tell whether the file is at fault, and not the disk, its permissions or another server."""
+    return isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError)

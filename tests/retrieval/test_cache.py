@@ -1,0 +1,413 @@
+"""What was read is kept for the next start: what is taken from it is the same, and no state of it does harm."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+import structlog
+import trio
+import trio.testing
+from structlog.testing import capture_logs
+
+from agent.config import MEMORY, Settings
+from agent.errors import GivenUp
+from agent.knowledge import Knowledge
+from agent.retrieval import cache as module
+from agent.retrieval.cache import BASES, FOLDER, MODELS, Cache, Entry, Held, made_by
+from agent.retrieval.effort import Effort
+from agent.retrieval.folder import Folder
+from agent.retrieval.kept import packed, unpacked
+from agent.retrieval.load import Source, load
+from agent.retrieval.matrix import Sections, Words
+from agent.retrieval.matrix import unpacked as rows_of
+from agent.retrieval.meaning import Meaning
+from agent.retrieval.memory import ReadBefore
+from agent.retrieval.read import passages_of
+from agent.retrieval.search import KnowledgeBase
+from agent.retrieval.terms import terms_of
+from agent.testing.network import inline
+
+from .test_live import Hints
+from .test_meaning import Served, must
+
+QUESTIONS = ("zebra", "What does the plan cost?", "quagga", "stripes")
+ANEW = "what was kept of the last start cannot be used, it is made anew"
+LOST = "what was read is not kept for the next start"
+
+
+@pytest.fixture
+def kb(tmp_path: Path) -> Path:
+    """A folder with four files of different kinds."""
+    folder = tmp_path / "kb"
+    folder.mkdir()
+    (folder / "a.md").write_text(
+        "# A\n\nThese have stripes:\n\n- the zebra\n- the okapi\n\n## B\n\n> A quagga.\n"
+    )
+    (folder / "b.md").write_text("| Plan | Price |\n| - | - |\n| Small | 299 kr |\n\n```\ncode = 1\n```\n")
+    (folder / "c.txt").write_text("Priset för planen är 300 kronor.")
+    (folder / "d.md").write_text("# Only a heading\n")
+    return folder
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """A data folder that is not there yet."""
+    return tmp_path / "data"
+
+
+@pytest.fixture
+def cut(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The files that are cut into sections, since that was last looked at."""
+    names: list[str] = []
+
+    def noted(source: Source, effort: Effort) -> object:
+        names.append(source.file)
+        return passages_of(source, effort)
+
+    monkeypatch.setattr("agent.retrieval.folder.passages_of", noted)
+    return names
+
+
+@contextmanager
+def warned() -> Iterator[list[str]]:
+    """Collect the events of what is warned of."""
+    events: list[str] = []
+    with capture_logs() as entries:
+        yield events
+    events += [entry["event"] for entry in entries if entry["log_level"] == "warning"]
+    structlog.reset_defaults()
+
+
+def start(
+    kb: Path, data: Path, meaning: Meaning | None = None, effort: Effort | None = None
+) -> KnowledgeBase:
+    """Do what a server does: read everything, and keep it."""
+    reader = Folder(kb, meaning, ReadBefore(Cache(data, kb), meaning))
+    knowledge = must(reader.update())
+    reader.keep(effort or Effort())
+    return knowledge
+
+
+def told(knowledge: KnowledgeBase) -> list[tuple[object, ...]]:
+    """Return everything that is told of some questions, and how surely; passages by what they hold."""
+    return [
+        tuple([(hit.snippet, hit.passage.headings, hit.passage.lang, hit.score) for hit in hits])
+        for question in QUESTIONS
+        for lang in ("en", "sv")
+        for hits in [knowledge.find(question, lang, 9, 0)]
+    ]
+
+
+def file_of(data: Path) -> Path:
+    (found,) = (data / FOLDER).glob("*.sqlite")
+    return found
+
+
+def count(data: Path, table: str = "files") -> int:
+    with closing(sqlite3.connect(file_of(data))) as connection:
+        return int(connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
+
+
+def test_a_later_start_reads_only_what_changed(kb: Path, data: Path, cut: list[str]) -> None:
+    """It tells the same, and holds the same, as one that reads everything."""
+    first = start(kb, data)
+    assert sorted(cut) == ["kb/a.md", "kb/b.md", "kb/c.txt", "kb/d.md"]
+    cut.clear()
+    later = start(kb, data)
+    assert cut == ["kb/d.md"]  # it holds nothing that could be kept
+    assert told(later) == told(first) == told(KnowledgeBase.build(load(kb).sources))
+    cut.clear()
+    (kb / "a.md").write_text("A gnu.")
+    (kb / "c.txt").rename(kb / "e.txt")
+    assert told(start(kb, data)) == told(KnowledgeBase.build(load(kb).sources))
+    assert sorted(cut) == ["kb/a.md", "kb/d.md", "kb/e.txt"]
+    assert count(data) == 3
+
+
+def test_sections_come_back_as_they_were() -> None:
+    """Of every document of the shipped knowledge base: each snippet is equal, and what is shared is shared."""
+    for source in load(Path(__file__).parents[2] / "kb").sources:
+        passages = passages_of(source)
+        assert isinstance(passages, tuple)
+        terms = terms_of(passages, Effort())
+        content = packed(passages, terms)
+        assert content is not None
+        found = unpacked(source.file, content)
+        assert found is not None
+        assert found[1] == terms
+        for one, other in zip(passages, found[0], strict=True):
+            assert (one.file, one.headings, one.lang, one.snippets) == (
+                other.file,
+                other.headings,
+                other.lang,
+                other.snippets,
+            )
+            assert all(each.headings is other.headings for each in other.snippets)
+
+
+def test_what_utf_8_cannot_hold_is_not_kept(kb: Path, data: Path) -> None:
+    """Half of a character, in whatever text."""
+    half = Source.of("kb/a.md", "A zebra.")
+    passages = passages_of(half)
+    assert isinstance(passages, tuple)
+    terms = terms_of(passages, Effort())
+    assert packed(passages, type(terms)(["\ud800"], terms.sections)) is None
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\xc1",
+        b"\x94\x90\x90\x90\x92\x90\x90",
+        b"\x94\x90\x90\x91\x93\x05\xa2en\x90\x92\x90\x90",
+    ],
+)
+def test_what_does_not_fit_together_is_not_taken(content: bytes) -> None:
+    """Also when its checksum is right; an empty file is one that fits."""
+    found = unpacked("kb/a.md", content)
+    assert found is None or found[0] == ()
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda content: b"",
+        lambda content: b"not a database" * 1000,
+        lambda content: content[:100],
+        lambda content: content[: len(content) // 2],
+        lambda content: content[:-1],
+        lambda content: content[:100] + bytes(len(content) - 100),
+        lambda content: content.replace(b"zebra", b"zebru"),
+        lambda content: content.replace(b"\x04zebra", b"\xc1zebra").replace(b"okapi", b"okap\xff"),
+        lambda content: content[:60] + b"\0\0\0\x09" + content[64:],  # another format
+    ],
+    ids=["empty", "foreign", "head", "half", "last byte", "zeros", "a letter", "encoding", "format"],
+)
+@pytest.mark.parametrize("size", [1, 60])
+def test_a_damaged_cache_is_made_anew(kb: Path, data: Path, cut: list[str], spoil: object, size: int) -> None:
+    """Nothing wrong is told, at most one line is logged, and the start after that takes everything from it."""
+    for at in range(size - 1):
+        (kb / f"x{at:03}.md").write_text(f"A zebra of number {at} looks like an okapi. " * 5)
+    first = start(kb, data)
+    path = file_of(data)
+    path.write_bytes(spoil(path.read_bytes()))  # type: ignore[operator]
+    with warned() as events:
+        second = start(kb, data)
+    assert told(second) == told(first)
+    assert set(events) <= {ANEW, "what was kept of the last start cannot be read"}
+    cut.clear()
+    assert told(start(kb, data)) == told(first)
+    assert cut == ["kb/d.md"]
+
+
+def test_one_damaged_entry_costs_one_file(kb: Path, data: Path, cut: list[str]) -> None:
+    """The others are taken; it is written again."""
+    start(kb, data)
+    with closing(sqlite3.connect(file_of(data))) as connection, connection:
+        connection.execute("UPDATE files SET content = zeroblob(9) WHERE rowid = 2")
+    cut.clear()
+    with warned() as events:
+        start(kb, data)
+    assert events == [ANEW]
+    assert len(cut) == 2
+
+
+def test_another_version_reads_everything_itself(
+    kb: Path, data: Path, cut: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What other code has read is not taken, and not kept beside its own."""
+    start(kb, data)
+    cut.clear()
+    monkeypatch.setattr(module, "made_by", lambda: b"another")
+    start(kb, data)
+    assert len(cut) == 4
+    assert count(data) == 3
+
+
+def test_a_version_is_told_by_its_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every line of what reads, and the versions of the parsers."""
+    copy = tmp_path / "agent" / "retrieval"
+    copy.mkdir(parents=True)
+    monkeypatch.setattr(module, "__file__", str(copy / "cache.py"))
+    (copy / "read.py").write_text("one")
+    hashes = {made_by()}
+    (copy / "read.py").write_text("two")
+    hashes.add(made_by())
+    (copy / "stop_en.txt").write_text("the")
+    hashes.add(made_by())
+    monkeypatch.setattr(module, "version", lambda name: "99")
+    hashes.add(made_by())
+    monkeypatch.setattr(module, "FORMAT", 99)
+    hashes.add(made_by())
+    assert len(hashes) == 5
+
+
+def test_what_is_no_longer_there_is_dropped(kb: Path, data: Path) -> None:
+    """With its vectors; and the caches of the knowledge bases that were used least."""
+    served = Served()
+    start(kb, data, embedding(served))
+    (kb / "a.md").unlink()
+    start(kb, data, embedding(served))
+    assert (count(data), count(data, "vectors")) == (2, 2)
+    for at in range(BASES + 2):
+        start(kb, data / "of many")
+        kb = kb.rename(kb.with_name(f"kb{at}"))
+    assert len(list((data / "of many" / FOLDER).iterdir())) == BASES
+
+
+def embedding(served: Served) -> Meaning:
+    """Return the vectors of a served model, as a server that starts has them."""
+    return Meaning(served, served.encode, None, Sections, Words, unpacked=rows_of)
+
+
+def test_vectors_are_kept_for_each_model(kb: Path, data: Path) -> None:
+    """They are not made again, whichever of some models is used; of more, those that were used last are kept."""
+    for name in ("one", "two", "one", "two"):
+        served = Served()
+        served.name = name
+        knowledge = start(kb, data, embedding(served))
+        assert knowledge.embedded
+        made = served.asked
+        assert [text for text, _ in made] == [] or count(data, "vectors") in (3, 6)
+    assert made == []
+    for at in range(MODELS + 1):
+        served = Served()
+        served.name = f"more {at}"
+        start(kb, data, embedding(served))
+    assert count(data, "vectors") == 3 * MODELS
+
+
+def test_vectors_of_another_length_are_not_taken(kb: Path, data: Path) -> None:
+    """As when a model changes what it gives and not its name."""
+    start(kb, data, embedding(Served()))
+    served = Served()
+    served.dimension = 8
+    start(kb, data, embedding(served))
+    assert len(served.asked) == 4
+
+
+def test_a_disk_that_cannot_be_written_to_hurts_nobody(
+    kb: Path, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Full, or a folder that is none: it is said once, and everything is read each time."""
+    data.write_text("a file")
+    with warned() as events:
+        assert told(start(kb, data)) == told(KnowledgeBase.build(load(kb).sources))
+    assert events == [LOST]
+    data.unlink()
+
+    def full(connection: sqlite3.Connection, entry: Entry) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    reader = Folder(kb, memory=ReadBefore(Cache(data, kb)))
+    assert reader.update()
+    with monkeypatch.context() as disk, warned() as events:
+        disk.setattr(module, "_insert", full)
+        reader.keep(Effort())
+        reader.keep(Effort())
+    assert events == [LOST]
+    assert count(data) == 0
+    reader.keep(Effort())  # there is room again
+    assert count(data) == 3
+
+
+def test_two_servers_share_one_data_folder(
+    kb: Path, data: Path, cut: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who writes while another one does writes the next time; who reads then reads the documents."""
+    monkeypatch.setattr(module, "_PATIENCE", 0.0)
+    one, other = (Folder(kb, memory=ReadBefore(Cache(data, kb))) for _ in range(2))
+    assert one.update()
+    assert other.update()
+    one.keep(Effort())
+    (kb / "a.md").write_text("A gnu.")
+    assert other.update()
+    with closing(sqlite3.connect(file_of(data), isolation_level=None)) as busy:
+        busy.execute("BEGIN EXCLUSIVE")
+        with warned() as events:
+            other.keep(Effort())
+            cut.clear()
+            knowledge = must(Folder(kb, memory=ReadBefore(Cache(data, kb))).update())
+        assert len(cut) == 4
+        assert events == [LOST, "what was kept of the last start cannot be read"]
+    other.keep(Effort())
+    one.keep(Effort())
+    cut.clear()
+    assert told(start(kb, data)) == told(knowledge)
+    assert cut == ["kb/d.md"]
+
+
+def test_writing_is_given_up_at_any_entry(kb: Path, data: Path, cut: list[str]) -> None:
+    """Of what was being written nothing is there, and the next one writes all of it."""
+    cache = Cache(data, kb)
+    effort = Effort()
+
+    def entries(held: Held) -> Iterator[Entry]:
+        for at in range(9):
+            yield Entry(bytes([at]), b"content")
+            if at == 5:
+                effort.give_up()
+
+    with pytest.raises(GivenUp):
+        cache.write(entries, "", [bytes([at]) for at in range(9)], effort)
+    assert count(data) == 0
+    start(kb, data)
+    assert count(data) == 3
+
+
+def test_only_this_user_may_read_it(kb: Path, data: Path) -> None:
+    """It holds what the documents hold."""
+    start(kb, data)
+    assert (data / FOLDER).stat().st_mode & 0o077 == 0
+    assert file_of(data).stat().st_mode & 0o077 == 0
+
+
+async def test_a_server_keeps_what_it_reads(
+    kb: Path, data: Path, cut: list[str], autojump_clock: trio.testing.MockClock
+) -> None:
+    """At its start and after each change, in its data folder; one without a folder keeps nothing."""
+    for where in (str(data), str(data), MEMORY):
+        cut.clear()
+        hints = Hints()
+        settings = Settings(kb=kb, data=where, vectors="off")
+        knowledge = Knowledge(settings, None, None, inline, hints)
+        await knowledge.read()
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(knowledge.keep)
+            (kb / "c.txt").write_text("A gnu.")
+            await hints.tell()
+            nursery.cancel_scope.cancel()
+    assert sorted(cut) == ["kb/a.md", "kb/b.md", "kb/c.txt", "kb/d.md"]
+    cut.clear()
+    start(kb, data)
+    assert cut == ["kb/d.md"]
+
+
+@pytest.mark.proof
+def test_a_thread_that_writes_ends_soon(kb: Path, data: Path) -> None:
+    """Given up at any moment, it stops within a tenth of a second of its CPU, and nothing of it is there."""
+    from threading import Timer  # noqa: PLC0415
+    from time import thread_time  # noqa: PLC0415
+
+    for at in range(60):
+        (kb / f"x{at}.md").write_text("".join(f"A zebra of number {at} {line}.\n\n" for line in range(400)))
+    reader = Folder(kb, memory=ReadBefore(Cache(data, kb)))
+    assert reader.update()
+    for delay in (0.0, 0.01, 0.05, 0.1):
+        effort, ended = Effort(), [0.0]
+
+        def give_up(effort: Effort = effort) -> None:
+            effort.give_up()
+
+        began = thread_time()
+        Timer(delay, give_up).start()
+        try:
+            reader.keep(effort)
+        except GivenUp:
+            ended.append(thread_time() - began)
+        assert ended[-1] < delay + 0.1
+        if file_of(data).exists():
+            assert count(data) in (0, 63)
