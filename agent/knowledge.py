@@ -18,7 +18,7 @@ from .config import MEMORY, Settings
 from .embedding.open import choose, open_meaning
 from .errors import UsageError
 from .grounding.openers import openers
-from .heap import give_back
+from .heap import give_back, set_aside_so_far
 from .llm.open import open_model
 from .ports.brain import Brain
 from .ports.model import ChatModel
@@ -31,6 +31,8 @@ from .retrieval.watch import Watch
 from .storage.open import ledger_folder
 
 _log = structlog.get_logger("agent.app")
+
+_FILES = 50  # that are read between two times that what was read is set aside
 
 Explain = Callable[[Sequence[str]], None]
 """Is given lines that say why an answer is what it is; they hold what users and models said."""
@@ -167,3 +169,5 @@ class Knowledge:
     def _note(self, done: int, total: int) -> None:
         """Be told by the reader's thread how far it is."""
         self._files = (done, total)
+        if done and done % _FILES == 0:
+            set_aside_so_far()

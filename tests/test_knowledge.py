@@ -128,3 +128,19 @@ async def test_questions_to_begin_with_are_of_the_documents(
     monkeypatch.setattr("agent.knowledge.openers", lambda *_: ("made again",))
     assert knowledge.openers("en") == ("What is there about Plans?",)
     assert knowledge.openers("sv") == ("made again",)
+
+
+async def test_what_is_read_is_set_aside_on_the_way(kb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every so many files, so that no collection of garbage looks at all of them."""
+    times: list[int] = []
+    monkeypatch.setattr("agent.knowledge._FILES", 4)
+    for at in range(8):
+        (kb / f"{at}.md").write_text("A zebra.")
+
+    async def work(function: Callable[[], T]) -> T:
+        return function()
+
+    knowledge = Knowledge(Settings(kb=kb, vectors="off"), None, None, work, None)
+    monkeypatch.setattr("agent.knowledge.set_aside_so_far", lambda: times.append(knowledge._files[0]))
+    await knowledge.read()
+    assert times == [4, 8]
