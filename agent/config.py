@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from .errors import UsageError
+from .lang import DEFAULT, LANGUAGES, Lang, either
 
 # --- the wire
 MAX_FRAME = 64 * 1024
@@ -219,7 +220,7 @@ class Settings:
     kb: Path = Path("kb")
     name: str = ""
     greeting: str = ""
-    lang: Literal["en", "sv"] = "en"
+    lang: Lang = DEFAULT
     model: str = "mock"
     mock_hallucinate: float = 0.0
     mock_seed: int = 0
@@ -294,7 +295,7 @@ class Settings:
             ),
             (not self.data.strip(), "data must be a folder, user or memory"),
             (not 0 <= self.port <= 65535, "port must be 0 to 65535"),
-            (self.lang not in ("en", "sv"), "lang must be en or sv"),
+            (self.lang not in LANGUAGES, f"lang must be {either()}"),
             (not 0 <= self.mock_hallucinate <= 1, "mock-hallucinate must be 0 to 1"),
             (self.mock_delay_ms < 0, "mock-delay-ms must not be negative"),
             (not 0 <= self.mock_ask <= 1, "mock-ask must be 0 to 1"),

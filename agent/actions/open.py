@@ -1,10 +1,10 @@
 """Names the executor that the settings ask for; httpx is imported only when one needs it.
 
-To add an action: its keywords go to `TRIGGERS` in `triggers`, and what its payload takes from the user's text to
-`_payload` there. All actions are carried out by one executor: the webhook POSTs `{suggestionId, action, payload}` with
-an `Idempotency-Key`; another is a class with `run(call, begin)` (see `agent.ports.action`), opened here and added to
-the contract in tests/contracts/. Nothing outside the process may happen before `begin()`: that is what makes a cancel
-before it safe, and a second run impossible.
+To add an action: its keywords go to a field of `Keywords` in `agent.lang.language`, and what its payload takes from
+the user's text to `_payload` in `triggers`. All actions are carried out by one executor: the webhook POSTs
+`{suggestionId, action, payload}` with an `Idempotency-Key`; another is a class with `run(call, begin)` (see
+`agent.ports.action`), opened here and added to the contract in tests/contracts/. Nothing outside the process may happen
+before `begin()`: that is what makes a cancel before it safe, and a second run impossible.
 """
 
 from importlib.util import find_spec

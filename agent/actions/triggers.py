@@ -1,4 +1,4 @@
-"""Which actions a user's words ask for: keywords from one table, never the model's judgement.
+"""Which actions a user's words ask for: keywords from the languages' tables, never the model's judgement.
 
 The text is brought to NFC and searched for each keyword on word boundaries, without regard to case or language. A
 keyword counts unless it is negated, which is looked for in its own clause only:
@@ -8,48 +8,44 @@ keyword counts unless it is negated, which is looked for in its own clause only:
 - a late negator (`inte`, `aldrig`, `never` ...) stands after it, with nothing but FOLLOWERS between.
 
 In doubt nothing fires: a suggestion that is missing costs a user one more sentence, an unwanted one costs trust.
-Edit TRIGGERS to add a keyword or an action.
+Keywords and negations of all languages count in every text (`agent.lang`, the record `Acting`): add one there, and an
+action by a field of `Keywords`, which each language then must have.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import fields
 from itertools import islice
 
+from ..lang import LANGUAGES
+from ..lang.language import Acting, Keywords
 from ..ports.brain import Proposal
 from ..text.words import composed
 
+_ALL = [language.acting for language in LANGUAGES.values()]
+
 TRIGGERS: dict[str, tuple[str, ...]] = {
-    "schedule_callback": ("call me", "call person", "call back", "ring mig", "ring upp"),
-    "send_sms": ("sms", "text me", "sms:a"),
-    "create_ticket": (
-        "ticket",
-        "skapa ärende",
-        "skapa ett ärende",
-        "öppna ärende",
-        "öppna ett ärende",
-    ),
+    field.name: tuple(
+        dict.fromkeys(keyword for each in _ALL for keyword in getattr(each.keywords, field.name))
+    )
+    for field in fields(Keywords)
 }
+"""The keywords of each action, by its name on the wire."""
 
 
-def _set(words: str) -> frozenset[str]:
-    return frozenset(words.split())
+def _of_all(words: Callable[[Acting], frozenset[str]]) -> frozenset[str]:
+    return frozenset().union(*map(words, _ALL))
 
 
-NEGATORS = _set(
-    "not never don't dont doesn't didn't won't wont can't cant cannot shouldn't mustn't needn't "
-    "stop quit avoid inte ej aldrig sluta slipp slippa undvik"
-)
+NEGATORS = _of_all(lambda each: each.negators)
 NEGATOR_REACH = 4  # words between it and the keyword: "I do not want you to call me" has three
-EXCLUDERS = _set("no without utan ingen inget inga")
-FILLERS = _set(
-    "a an any more further such send sending mer fler flera något några ett en "
-    "calls call emails email mail samtal mejl or nor and eller och"
-)
-LATE_NEGATORS = _set("inte ej aldrig never")
-FOLLOWERS = _set("mig me upp us oss absolut verkligen helst snälla please ever någonsin")
-ASKING = _set("why varför")  # "why not call me" asks for it
-NEW_START = _set("but please so then instead mind and just men så och snälla utan istället")
-CARRIES_ON = _set("or nor and eller och")  # after a comma, the same clause goes on
+EXCLUDERS = _of_all(lambda each: each.excluders)
+FILLERS = _of_all(lambda each: each.fillers)
+LATE_NEGATORS = _of_all(lambda each: each.late_negators)
+FOLLOWERS = _of_all(lambda each: each.followers)
+ASKING = _of_all(lambda each: each.asking)
+NEW_START = _of_all(lambda each: each.new_start)
+CARRIES_ON = _of_all(lambda each: each.carries_on)  # after a comma, the same clause goes on
 
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*|[.!?;:,()\"”“«»]|\n\s*\n")
 _CLAUSE_END = frozenset('.!?;:()"”“«»\n')
@@ -65,9 +61,10 @@ _PHONE = re.compile(
     r"(?!\w|[.,:-]\d)"
 )
 _PHONE_DIGITS = range(7, 16)  # E.164 allows 15; fewer than 7 is not a subscriber's number
+_BEFORE_CLOCK = "|".join(rf"(?<={word} )" for word in sorted(_of_all(lambda each: each.clock)))
 _NOT_PHONE = re.compile(  # a date or a time may stand right beside a phone number
     r"(?<!\d)(?:(?:19|20)\d\d[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](?:19|20)\d\d|\d{1,2}:\d{2}"
-    r"|(?:(?<=kl )|(?<=at )|(?<=klockan ))\d{1,2}[.]\d{2})(?!\d)",
+    rf"|(?:{_BEFORE_CLOCK})\d{{1,2}}[.]\d{{2}})(?!\d)",
     re.IGNORECASE,
 )
 _DIGIT = re.compile(r"\d")

@@ -7,12 +7,13 @@ in them taken out: a number that was refused must not come back as something the
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from ..config import EVIDENCE_CHARACTERS
 from ..grounding.evidence import shown
+from ..lang import LANGUAGES, Lang
 from ..ports.model import Form
-from ..ports.search import Hit, Lang
+from ..ports.search import Hit
 from ..text.numbers import Token, tokens
 
 CHARACTERS_PER_TOKEN = 3
@@ -24,62 +25,12 @@ _BORDER = re.compile(r"[.!?]\s+|\n")
 _GAP = "[...]"
 _ASK = re.compile(r"(?<!\w)ASK:[ \t]*")
 
-_ONLY_SNIPPETS: Mapping[Lang, str] = {
-    "en": (
-        "Answer the question in English from the snippets only. Write each number exactly as a snippet writes it, "
-        "with its unit, and never work one out. The question is not a source."
-    ),
-    "sv": (
-        "Svara på frågan på svenska och bara utifrån utdragen. Skriv varje tal precis som det står i ett utdrag, med "
-        "sin enhet, och räkna aldrig ut något. Frågan är ingen källa."
-    ),
-}
-_MISSING: Mapping[bool, Mapping[Lang, str]] = {
-    True: {
-        "en": (
-            "If the snippets do not say, do not guess: answer with a single line that starts with ASK: and asks for "
-            "what is missing."
-        ),
-        "sv": (
-            "Om utdragen inte säger det, gissa inte: svara med en enda rad som börjar med ASK: och frågar efter det "
-            "som saknas."
-        ),
-    },
-    False: {
-        "en": "If the snippets do not say, say so.",
-        "sv": "Om utdragen inte säger det, säg det.",
-    },
-}
-_CLAIMS: Mapping[Lang, str] = {
-    "en": (
-        'Answer with a JSON array and nothing else. Each element is {"text": one full sentence, "evidence": an array '
-        "of the numbers of the snippets that hold it, counted from one in the order given}."
-    ),
-    "sv": (
-        'Svara med en JSON-array och inget annat. Varje element är {"text": en hel mening, "evidence": en array med '
-        "numren på de utdrag som den står i, räknade från ett i den ordning de gavs}."
-    ),
-}
-_AGAIN: Mapping[Lang, str] = {
-    "en": (
-        "Your last answer was refused: no snippet holds a number in what follows, where every number has been taken "
-        "out. Read the snippets again and write a new answer."
-    ),
-    "sv": (
-        "Ditt förra svar underkändes: inget utdrag innehåller ett tal i det som följer, där alla tal har tagits bort. "
-        "Läs utdragen igen och skriv ett nytt svar."
-    ),
-}
-_UNREAD: Mapping[Lang, str] = {
-    "en": "Your last answer was refused: it was not the JSON that was asked for.",
-    "sv": "Ditt förra svar underkändes: det var inte den JSON som efterfrågades.",
-}
-
 
 def instructions(lang: Lang, form: Form = "text", clarify: bool = True) -> str:
     """Return what a model is told first. clarify: let it ask back (a text only: claims state what is known)."""
-    lines = [_ONLY_SNIPPETS[lang], _MISSING[clarify and form == "text"][lang]]
-    return "\n".join([*lines, _CLAIMS[lang]] if form == "claims" else lines)
+    said = LANGUAGES[lang].prompting
+    lines = [said.only_snippets, said.ask_back if clarify and form == "text" else said.say_so]
+    return "\n".join([*lines, said.claims] if form == "claims" else lines)
 
 
 def again(first: str, lang: Lang, draft: str, unsupported: Sequence[Token]) -> str:
@@ -96,12 +47,12 @@ def again(first: str, lang: Lang, draft: str, unsupported: Sequence[Token]) -> s
             failed.append(quoted)
         if len(failed) == _SENTENCES:
             break
-    return "\n".join([first, _AGAIN[lang], *(f"- {each}" for each in failed)])
+    return "\n".join([first, LANGUAGES[lang].prompting.again, *(f"- {each}" for each in failed)])
 
 
 def unread(first: str, lang: Lang) -> str:
     """Return the instructions for a redraft after claims that could not be parsed."""
-    return f"{first}\n{_UNREAD[lang]}"
+    return f"{first}\n{LANGUAGES[lang].prompting.unread}"
 
 
 def asks(draft: str) -> bool:

@@ -17,7 +17,6 @@ _BORDER = re.compile(r"(?<=[.!?])[\"'”’»)*_]*[ \t]+(?=[^\W\d_])|\n+")
 _WORDS = 2  # of the evidence that a sentence without a number must hold to claim something
 _LETTERS = 4  # of such a word
 _STEM = 5  # letters in which it must agree with one of the evidence
-_GRAMMAR = frozenset().union(*FUNCTION_WORDS.values())
 
 
 def standing(
@@ -57,4 +56,4 @@ def _claims(sentence: str, citations: Sequence[Snippet]) -> bool:
 
 
 def _stems(text: str) -> set[str]:
-    return {word[:_STEM] for word in words(text) if len(word) >= _LETTERS and word not in _GRAMMAR}
+    return {word[:_STEM] for word in words(text) if len(word) >= _LETTERS and word not in FUNCTION_WORDS}

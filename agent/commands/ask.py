@@ -7,7 +7,7 @@ same settings, to this terminal.
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import msgspec
 import trio
@@ -32,7 +32,7 @@ async def ask(
     *question: str,
     url: Url = DEFAULT_URL,
     token: Secret = None,
-    lang: Literal["en", "sv"] | None = None,
+    lang: Lang | None = None,
     explain: Annotated[bool, Parameter(negative=())] = False,
     kb: Path | None = None,
 ) -> int:

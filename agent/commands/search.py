@@ -11,7 +11,8 @@ from cyclopts import Parameter
 from ..embedding.open import open_meaning
 from ..errors import UsageError
 from ..host import Threads
-from ..ports.search import Hit, Lang
+from ..lang import DEFAULT, Lang
+from ..ports.search import Hit
 from ..retrieval.load import load
 from ..retrieval.search import KnowledgeBase
 from ..retrieval.synonyms import read_synonyms
@@ -106,7 +107,7 @@ def search(
     meaning = trio.run(open_meaning, vectors, None, Threads(1))
     knowledge = KnowledgeBase.build(loaded.sources, loaded.skipped, synonyms, meaning)
     for query in _asked(text, queries):
-        asked = lang or language(query.text) or "en"
+        asked = lang or language(query.text) or DEFAULT
         vector = trio.run(knowledge.vector, query.text, asked)
         hits = knowledge.find(query.text, asked, k, floor, vector)
         if json:

@@ -19,10 +19,10 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final, Literal
 
+from agent.lang import LANGUAGES
 from agent.ports.search import Snippet
 from agent.text.number_words import classify
 from agent.text.numbers import Token
-from agent.text.tables import words as listed
 from agent.text.units import currency_of, unit_of
 from agent.text.words import FUNCTION_WORDS
 
@@ -38,11 +38,7 @@ KEPT: Final = 16_384
 _CUT: Final = re.compile(r"(?<=[.!?])[\"')\]*_]*\s+(?=[^a-zåäö])|\n+")
 _WORD: Final = re.compile(r"[^\W\d_]{2,}")
 _RULE: Final = re.compile(r"[ \t]*\|?[ \t:|-]*-[ \t:|-]*")
-_SAID_OF_ALL: Final = FUNCTION_WORDS["en"] | FUNCTION_WORDS["sv"] | listed(
-    "cost costs price prices priced pay pays kostar kosta kostnad kostnaden pris priset priser betala betalar "
-    "approximately around cirka ungefär including include includes use used using take takes took make made need "
-    "needs could given information provided samt based however"
-)  # fmt: skip
+_SAID_OF_ALL: Final = FUNCTION_WORDS.union(*[each.stating.said_of_all for each in LANGUAGES.values()])
 
 
 @lru_cache(maxsize=65_536)

@@ -1,10 +1,11 @@
-"""The texts that stand in for an answer; none ever repeats a number of a draft."""
+"""The texts that stand in for an answer; none ever repeats a number of a draft. Their words are the language's."""
 
 from collections.abc import Sequence
 from typing import Final
 
+from agent.lang import LANGUAGES, Lang
 from agent.ports.brain import Blocked, VerifiedText
-from agent.ports.search import Hit, Lang, Snippet
+from agent.ports.search import Hit, Snippet
 from agent.text.numbers import Token
 
 from .citations import source_of
@@ -13,25 +14,19 @@ from .evidence import evidence_of, shown
 AT_MOST: Final = 3
 """Citations of a refusal."""
 
-NO_SOURCES: Final[dict[Lang, str]] = {
-    "en": "I couldn't find any references to this in the knowledge base",
-    "sv": "Jag hittar inget stöd i kunskapsbasen.",
-}
-NUMBER_MISMATCH: Final[dict[Lang, str]] = {"en": "I cannot verify that", "sv": "Jag kan inte verifiera det."}
-MODEL_FAILED: Final[dict[Lang, str]] = {
-    "en": "I can't answer right now. Please try again.",
-    "sv": "Jag kan inte svara just nu. Försök igen.",
-}
-
 
 def no_sources(lang: Lang) -> VerifiedText:
     """Return the refusal for a search that found nothing."""
-    return VerifiedText(NO_SOURCES[lang], (), "low", Blocked("no_sources", "No sources found"))
+    return VerifiedText(
+        LANGUAGES[lang].refusals.no_sources, (), "low", Blocked("no_sources", "No sources found")
+    )
 
 
 def model_failed(lang: Lang) -> VerifiedText:
     """Return the refusal for a model that failed, timed out or said too much."""
-    return VerifiedText(MODEL_FAILED[lang], (), "low", Blocked("model_failed", "The model gave no answer"))
+    return VerifiedText(
+        LANGUAGES[lang].refusals.model_failed, (), "low", Blocked("model_failed", "The model gave no answer")
+    )
 
 
 def number_mismatch(lang: Lang, hits: Sequence[Hit], refused: Sequence[Token]) -> VerifiedText:
@@ -48,7 +43,7 @@ def number_mismatch(lang: Lang, hits: Sequence[Hit], refused: Sequence[Token]) -
         if not any(evidence.repeats(token) for token in refused):
             cited.setdefault(source_of(hit.snippet), hit.snippet)
     return VerifiedText(
-        NUMBER_MISMATCH[lang],
+        LANGUAGES[lang].refusals.number_mismatch,
         tuple(cited.values()),
         "low",
         Blocked("number_mismatch", "Verification failed: Number mismatch"),

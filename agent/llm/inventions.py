@@ -8,52 +8,24 @@ number there is not used. Only the unit kind keeps a number that is there, and c
 
 import itertools
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from random import Random
 
-from ..ports.search import Lang
+from ..lang import LANGUAGES, Lang
+from ..lang.language import table
+from ..text.words import SMALL
 
+_OTHER_UNIT = {"kr": "%", "%": "kr"} | {
+    unit: other for language in LANGUAGES.values() for unit, other in language.inventing.other_units.items()
+}
 _DIGIT_RUN = re.compile(r"\d+")
 _NUMBER = re.compile(r"(?<![\w.,:/+-])(?<!\d )\d{2,4}(?![\w:/-]|[.,]\d| \d)")
 _PHRASE = re.compile(
-    r"(?<![\w.,:/+-])(?<!\d )\d+(?:[.,]\d+)?(?: (?:kr|%|[a-zåäö]{3,12})\b| ?%)?(?![\w:/-]|[.,]\d| \d)"
+    rf"(?<![\w.,:/+-])(?<!\d )\d+(?:[.,]\d+)?(?: (?:kr|%|[{SMALL}]{{3,12}})\b| ?%)?(?![\w:/-]|[.,]\d| \d)"
 )
 _QUANTITY = re.compile(
-    r"(?<![\w.,:/+-])(?<!\d )(\d+(?:[.,]\d+)?) "
-    r"(kr|%|days?|months?|years?|hours?|minutes?|dagar|månad|månader|år|timmar|minuter)(?!\w)"
+    r"(?<![\w.,:/+-])(?<!\d )(\d+(?:[.,]\d+)?) " rf"({'|'.join(map(re.escape, _OTHER_UNIT))})(?!\w)"
 )
-_OTHER_UNIT: Mapping[str, str] = {
-    "kr": "%",
-    "%": "kr",
-    "day": "month",
-    "days": "months",
-    "month": "year",
-    "months": "years",
-    "year": "month",
-    "years": "months",
-    "hour": "day",
-    "hours": "days",
-    "minute": "hour",
-    "minutes": "hours",
-    "dagar": "månader",
-    "månad": "vecka",
-    "månader": "år",
-    "år": "månader",
-    "timmar": "dagar",
-    "minuter": "timmar",
-}
-_MONTHS: Mapping[Lang, Sequence[str]] = {
-    "en": ("February", "April", "July", "October"),
-    "sv": ("februari", "april", "juli", "oktober"),
-}
-_SAYING: Mapping[str, Mapping[Lang, str]] = {
-    "price": {"en": "The price is {} kr.", "sv": "Priset är {} kr."},
-    "phone": {"en": "You reach us on {}.", "sv": "Du når oss på {}."},
-    "percent": {"en": "That includes a discount of {} %.", "sv": "Då ingår en rabatt på {} %."},
-    "date": {"en": "It applies from {}.", "sv": "Det gäller från den {}."},
-    "elsewhere": {"en": "Here that means {}.", "sv": "Här betyder det {}."},
-    "question": {"en": "Yes, it is {}.", "sv": "Ja, det är {}."},
-}
 _TRIES = 40  # draws for a number that the evidence does not hold, before another kind is taken
 _NEAR = (50, -50, 10, -10, 1, -1, 100)
 _SEPARATORS = re.compile(r"[ .,\u00a0-]")
@@ -86,7 +58,7 @@ class Ground:
 
     def say(self, kind: str, number: str) -> str:
         """Return the draft with a sentence about `number` after it."""
-        return f"{self.draft} {_SAYING[kind][self.lang].format(number)}"
+        return f"{self.draft} {table(LANGUAGES[self.lang].inventing.sayings)[kind].format(number)}"
 
 
 def phrases(texts: Sequence[str]) -> tuple[str, ...]:
@@ -120,7 +92,9 @@ def _date(ground: Ground, rng: Random) -> str | None:
     year = str(rng.randrange(2027, 2036))
     if not ground.new(year):
         return None
-    return ground.say("date", f"{rng.randrange(1, 29)} {rng.choice(_MONTHS[ground.lang])} {year}")
+    return ground.say(
+        "date", f"{rng.randrange(1, 29)} {rng.choice(LANGUAGES[ground.lang].inventing.months)} {year}"
+    )
 
 
 def _near_miss(ground: Ground, rng: Random) -> str | None:

@@ -13,10 +13,11 @@ from random import Random
 import msgspec
 import trio
 
+from ..lang import LANGUAGES
 from ..ports.model import Delta, Prompt
 from ..ports.search import Hit
 from .inventions import Ground, invent, phrases
-from .wording import ASKING, chosen, compose, statement
+from .wording import chosen, compose, statement
 
 _PIECE = (1, 30)  # characters of a delta
 
@@ -50,7 +51,7 @@ class MockModel:
         rng = Random(f"{self._seed}/{prompt.attempt}/{prompt.question}")
         made_up = rng.random() < self._hallucinate
         if prompt.may_ask and max((hit.score for hit in evidence), default=0.0) < self._ask_below:
-            draft = ASKING[prompt.lang]
+            draft = f"ASK: {LANGUAGES[prompt.lang].quoting.asking}"
         elif prompt.form == "claims":
             draft = self._claims(prompt, evidence, made_up, rng)
         else:

@@ -7,9 +7,10 @@ as it does alone. What a person reads in such an answer a person has written.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from ..ports.search import Hit, Lang, Passage
+from ..lang import LANGUAGES, Lang
+from ..ports.search import Hit, Passage
 from ..text.numbers import tokens
 
 QUOTE_CHARS = 700
@@ -23,21 +24,6 @@ _HEADINGS = 2  # of a section, the innermost ones, that the lead names
 _ENDS = (".", "!", "?", "…", ":", '"', "”", ")")
 _ITEMS = ("row", "item")  # statements that stand on a line of their own
 _WORD = re.compile(r"\w+")
-
-LEAD: Mapping[Lang, str] = {"en": "From “{section}”:", "sv": "Ur ”{section}”:"}
-BARE_LEAD: Mapping[Lang, str] = {"en": "From our pages:", "sv": "Från våra sidor:"}
-OTHER_LANGUAGE: Mapping[Lang, str] = {
-    "en": "I only found this on a page in Swedish.",
-    "sv": "Jag hittade det här bara på en sida på engelska.",
-}
-NOTHING: Mapping[Lang, str] = {
-    "en": "The pages I was given do not say.",
-    "sv": "Sidorna jag fick säger inget om det.",
-}
-ASKING: Mapping[Lang, str] = {
-    "en": "ASK: I am not sure which of our pages you mean; what is it about?",
-    "sv": "ASK: Jag är inte säker på vilken av våra sidor du menar; vad gäller det?",
-}
 
 
 def chosen(evidence: Sequence[Hit]) -> list[Hit]:
@@ -72,9 +58,9 @@ def statement(hit: Hit) -> str:
 def compose(quoted: Sequence[Hit], lang: Lang) -> str:
     """Return a text that quotes statements, the section of the best one first, in a frame in `lang`."""
     if not quoted:
-        return NOTHING[lang]
+        return LANGUAGES[lang].quoting.nothing
     passages = list(dict.fromkeys(hit.passage for hit in quoted))
-    parts = [OTHER_LANGUAGE[lang]] if all(passage.lang != lang for passage in passages) else []
+    parts = [_elsewhere(lang, passages[0].lang)] if all(each.lang != lang for each in passages) else []
     for passage in passages:
         parts.append(f"{_lead(passage, lang)}\n{_said(passage, quoted)}")
     return "\n\n".join(parts)
@@ -82,7 +68,14 @@ def compose(quoted: Sequence[Hit], lang: Lang) -> str:
 
 def _lead(passage: Passage, lang: Lang) -> str:
     names = [name for name in passage.headings if name and not tokens(name)][-_HEADINGS:]
-    return LEAD[lang].format(section=" › ".join(names)) if names else BARE_LEAD[lang]
+    quoting = LANGUAGES[lang].quoting
+    return quoting.lead.format(section=" › ".join(names)) if names else quoting.bare_lead
+
+
+def _elsewhere(lang: Lang, other: Lang) -> str:
+    """Return that what is quoted stands on pages in another language only."""
+    quoting = LANGUAGES[lang].quoting
+    return quoting.other_language.format(language=quoting.names.get(other, LANGUAGES[other].name))
 
 
 def _said(passage: Passage, quoted: Sequence[Hit]) -> str:

@@ -1,9 +1,9 @@
 """What the knowledge base gives: snippets that can be cited, the passages they stand in, and hits."""
 
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Protocol
 
-Lang = Literal["en", "sv"]
+from ..lang import Lang as Lang
 
 
 @dataclass(frozen=True, slots=True)

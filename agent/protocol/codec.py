@@ -17,6 +17,7 @@ from msgspec import UNSET, Raw, UnsetType
 
 from ..config import MAX_ID, MAX_NESTING, MAX_TEXT
 from ..errors import BadFrame
+from ..lang import LANGUAGES, either
 from .inbound import Inbound
 from .outbound import Outbound
 
@@ -180,9 +181,9 @@ def _message_text(fields: _Fields) -> str | None:
 
 
 def _message_lang(fields: _Fields) -> str | None:
-    if fields.lang is UNSET or _is_null(fields.lang) or _as_string(fields.lang) in ("en", "sv"):
+    if fields.lang is UNSET or _is_null(fields.lang) or _as_string(fields.lang) in LANGUAGES:
         return None
-    return "Set the field lang of the message to en or sv, or leave it out."
+    return f"Set the field lang of the message to {either()}, or leave it out."
 
 
 def _cancel_id(fields: _Fields) -> str | None:

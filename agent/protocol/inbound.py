@@ -1,10 +1,11 @@
 """What a client may send: one Struct per row of the wire's first table."""
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, TypeAlias
 
 import msgspec
 
 from ..config import MAX_ID, MAX_TEXT
+from ..lang import Lang
 
 
 class Message(msgspec.Struct, frozen=True, tag="message", tag_field="type"):
@@ -12,7 +13,7 @@ class Message(msgspec.Struct, frozen=True, tag="message", tag_field="type"):
 
     id: Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_ID)]
     text: Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_TEXT)]
-    lang: Literal["en", "sv"] | None = None
+    lang: Lang | None = None
 
 
 class Cancel(msgspec.Struct, frozen=True, tag="cancel", tag_field="type"):

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Literal
 
-from agent.ports.search import Lang
+from agent.lang import LANGUAGES, Lang
+from agent.lang.language import table
 from agent.text.number_words import classify
 from agent.text.units import CODES, CURRENCIES, SIGNS, UNITS
 from agent.text.words import fold
@@ -24,30 +25,9 @@ _READ = 2000  # characters of a question that are read
 
 Kind = Literal["number", "money", "time"]
 
-_NUMBER: Final[dict[Lang, str]] = {
-    "en": r"how (?:many|much|long|often|soon|old|big|large|late|early|far|high|low|fast|deep|wide|heavy|tall|thick|few)"
-    r"|(?:what|which) (?:year|month|day|date|percentage|percent|share|size|number|age|price|cost|fee|rate|amount)"
-    r"|(?:what|which) limit"
-    r"|price|cost|costs|percentage|percent|when|minimum|maximum|limit|at most|at least",
-    "sv": r"hur (?:många|mycket|länge|ofta|snart|gammal|gammalt|stor|stort|stora|sent|tidigt|långt|lång|högt|hög|lågt"
-    r"|snabbt|djupt|djup|brett|bred|tung|tjockt|tjock|dyrt|dyr|varmt|tätt|nära|få)"
-    r"|(?:vad|vilket|vilken) (?:år|månad|dag|datum|procent|andel|storlek|nummer|ålder|pris|kostnad|avgift)"
-    r"|kostar|kosta|pris|priset|procent|andel|när|högst|minst|gräns|gränsen|max",
-}
-_MONEY: Final[dict[Lang, str]] = {
-    "en": r"costs?|prices?|pay|paid|charged?|fees?|money|spend|dollars?|euros?|salary|salaries|cheap|cheapest"
-    r"|expensive",
-    "sv": r"kostar?|kostnad(?:en)?|pris(?:et|er)?|betala(?:r)?|avgift(?:en|er)?|kronor|belopp(?:et)?"
-    r"|pengar|lön(?:en)?|dyrt?|billigt?|billigast",
-}
-_TIME: Final[dict[Lang, str]] = {
-    "en": r"how (?:long|often|soon|late|early|old)|when|what time|(?:what|which) (?:year|month|day|date)",
-    "sv": r"hur (?:länge|ofta|snart|sent|tidigt|gammal|gammalt)|när|vilken tid"
-    r"|(?:vad|vilket|vilken) (?:år|månad|dag|datum)",
-}
 _ASKS: Final = {
-    kind: {lang: re.compile(rf"\b(?:{cue})\b") for lang, cue in table.items()}
-    for kind, table in (("number", _NUMBER), ("money", _MONEY), ("time", _TIME))
+    lang: {kind: re.compile(rf"\b(?:{cue})\b") for kind, cue in table(language.searching.asking).items()}
+    for lang, language in LANGUAGES.items()
 }
 
 _TIME_UNITS: Final = {
@@ -81,11 +61,12 @@ def asked(question: str, lang: Lang) -> Asked:
     text = fold(question[:_READ])
     subject = list(dict.fromkeys(subject_words(text, lang)))
     kind: Kind | None = None
-    if _ASKS["number"][lang].search(text):
+    asks = _ASKS[lang]
+    if asks["number"].search(text):
         kind = "number"
-        if _ASKS["money"][lang].search(text):
+        if asks["money"].search(text):
             kind = "money"
-        elif _ASKS["time"][lang].search(text):
+        elif asks["time"].search(text):
             kind = "time"
     return Asked(tuple(subject[:WORDS_MAX]), kind)
 

@@ -48,6 +48,7 @@ _READ_BY = (
     "documents",
     "retrieval",
     "text",
+    "lang",
     "config.py",
     "ports",
 )  # code and word lists that entries depend on
@@ -281,7 +282,7 @@ class Reading:
 
 def made_by() -> bytes:
     """Return a hash of what entries depend on beside the files: our own code, and the versions of the parsers."""
-    told = hashlib.blake2b(f"{FORMAT} {sys.byteorder} {sys.version_info[:2]}".encode())
+    told = hashlib.blake2b(f"{FORMAT} {sys.byteorder} {sys.version_info[:2]} {[*LANGUAGES]}".encode())
     package = Path(__file__).parents[1]
     for part in _READ_BY:
         place = package / part

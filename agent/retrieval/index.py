@@ -20,12 +20,13 @@ from itertools import groupby
 
 import tantivy
 
-from agent.ports.search import Lang, Passage
+from agent.lang import LANGUAGES, Lang
+from agent.ports.search import Passage
+from agent.text.stems import stem
 from agent.text.words import words
 
 from .alike import Alike
 from .effort import Effort
-from .stems import LANGS, stem
 from .tables import is_function_word
 from .terms import ASKS as ASKS
 from .terms import CODE as CODE
@@ -103,7 +104,7 @@ class Index:
             array(NUMBERS, after._counts) if after else array(NUMBERS)
         )  # word -> sections that hold it
         # By the number of a word; what a later index adds changes nothing for an earlier one.
-        self._stemmed: dict[Lang, list[str]] = after._stemmed if after else {lang: [] for lang in LANGS}
+        self._stemmed: dict[Lang, list[str]] = after._stemmed if after else {lang: [] for lang in LANGUAGES}
         self.live: int = after.live if after else 0
         added = list(passages)
         writer = self._tantivy.writer(_HEAP_LARGE if len(added) > _LARGE else _HEAP_SMALL, 1)
@@ -245,7 +246,7 @@ class Index:
 
 
 def content_words(text: str) -> list[str]:
-    """Return the folded words of a text that are function words in neither language."""
+    """Return the folded words of a text that are function words in no language."""
     return [word for word in words(text) if not is_function_word(word)]
 
 
@@ -263,7 +264,7 @@ def _distinct(section: Section) -> set[int]:
 
 def _stems(word: str) -> tuple[str, ...]:
     """Return what a word is compared by, in each language."""
-    return tuple([f"{lang} {stem(lang, word)}" for lang in LANGS])
+    return tuple([f"{lang} {stem(lang, word)}" for lang in LANGUAGES])
 
 
 def _tantivy(schema: tantivy.Schema) -> tantivy.Index:
@@ -276,7 +277,7 @@ def _tantivy(schema: tantivy.Schema) -> tantivy.Index:
 def _schema() -> tantivy.Schema:
     """Return the fields: the stems of each language, the 4-grams, and the section's file and number."""
     builder = tantivy.SchemaBuilder()
-    for lang in LANGS:
+    for lang in LANGUAGES:
         builder.add_text_field(lang, tokenizer_name="whitespace", index_option="freq")
     builder.add_text_field(_GRAM_FIELD, tokenizer_name="gram", index_option="freq")
     builder.add_text_field("file", tokenizer_name="raw", index_option="basic")

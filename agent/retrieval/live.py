@@ -29,7 +29,6 @@ from .meaning import Meaning
 from .memory import ReadBefore
 from .search import KnowledgeBase
 from .summary import Summary
-from .tables import read_tables
 from .watch import Touched, Watch
 
 _log = structlog.get_logger("agent.retrieval")
@@ -73,7 +72,6 @@ class LiveKnowledge:
         reader = Folder(folder, meaning, ReadBefore(cache, meaning))
 
         def first(effort: Effort) -> tuple[Update | None, Summary]:
-            read_tables()
             return reader.update((), effort, progress), reader.summary()
 
         update, summary = await _given(run_sync, first)

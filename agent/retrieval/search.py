@@ -20,7 +20,6 @@ from .meaning import Meaning
 from .ranking import WITH_SENTENCES, WITH_WORDS, WITHOUT, Ranked, Weights, rank
 from .read import passages_of
 from .synonyms import Synonyms
-from .tables import read_tables
 from .vectors import SectionVectors
 
 _TOPICS = 20  # that are told, of which some may not be fit to be said
@@ -76,7 +75,6 @@ class KnowledgeBase:
         meaning: Meaning | None = None,
     ) -> "KnowledgeBase":
         """Read and index files. Blocks for the time of it: about a second for a thousand of them."""
-        read_tables()
         passages: list[Passage] = []
         left_out = list(skipped)
         for source in sources:

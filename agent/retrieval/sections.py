@@ -13,7 +13,8 @@ from itertools import groupby
 
 from agent.config import CONTEXT_CHARACTERS, PASSAGE_SNIPPETS, SNIPPET_LINES
 from agent.documents import Block, Document
-from agent.ports.search import Lang, Passage, Snippet
+from agent.lang import DEFAULT, LANGUAGES, Lang
+from agent.ports.search import Passage, Snippet
 from agent.text.language import language
 from agent.text.sentences import sentences
 
@@ -30,7 +31,6 @@ _HEADER = 400  # characters of a table's header that stand before its row
 _CODE_LINES = 3
 _BLOCKS = 40  # of a document whose words tell its language
 _WORDS = 20_000  # characters of a text whose words tell its language
-_LANGUAGE_FOLDERS: dict[str, Lang] = {"en": "en", "sv": "sv"}
 
 
 def sections(document: Document, effort: Effort | None = None) -> tuple[Passage, ...]:
@@ -62,7 +62,7 @@ def sections(document: Document, effort: Effort | None = None) -> tuple[Passage,
 
 def language_of(document: Document) -> Lang:
     """Return the language that a document is in."""
-    return _told(document) or _spoken(document.blocks[:_BLOCKS]) or "en"
+    return _told(document) or _spoken(document.blocks[:_BLOCKS]) or DEFAULT
 
 
 def _spoken(blocks: Sequence[Block]) -> Lang | None:
@@ -73,8 +73,8 @@ def _spoken(blocks: Sequence[Block]) -> Lang | None:
 def _told(document: Document) -> Lang | None:
     """Return the language that the front matter, else the innermost folder named for one, says."""
     folders = reversed(document.file.lower().split("/")[:-1])
-    own = _LANGUAGE_FOLDERS.get(document.lang.lower()[:2])
-    return own or next((_LANGUAGE_FOLDERS[folder] for folder in folders if folder in _LANGUAGE_FOLDERS), None)
+    own = document.lang.lower()[:2]
+    return own if own in LANGUAGES else next((folder for folder in folders if folder in LANGUAGES), None)
 
 
 def _parts(blocks: Sequence[Block]) -> Iterator[list[Block]]:

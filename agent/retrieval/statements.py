@@ -13,39 +13,29 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from agent.documents import Block, Document
-from agent.ports.search import Lang
+from agent.lang import LANGUAGES, Lang
 from agent.text.numbers import Token, tokens
 from agent.text.sentences import sentences
+from agent.text.stems import stem
+from agent.text.words import SMALL
 
-from .stems import stem
 from .tables import subject_words
 
-_PART = re.compile(r";\s+(?=[^\W\d_a-zåäö])")
+_ALL = [language.stating for language in LANGUAGES.values()]
+_PART = re.compile(rf";\s+(?=[^\W\d_{SMALL}])")
 _NAMES = frozenset({"ordinal", "roman", "symbol", "unread"})
+_VERSIONS = "|".join(each.versions for each in _ALL)
+_PARTS = "|".join(each.parts for each in _ALL)
 _BEFORE_A_NAME = re.compile(
-    r"(?:\b(?:(?:versions?|versionen|release|utgåva|utgåvan|v)\.?:?|copyright|\(c\)|©"
-    r"|sections?|chapters?|parts?|steps?|topics?|pages?|figures?|tables?|appendix|articles?"
-    r"|avsnitt|kapitel|del|steg|punkt|sidan?|figur|tabell|bilaga|artikel)\s?|[=©])\Z",
-    re.IGNORECASE,
+    rf"(?:\b(?:(?:{_VERSIONS}|v)\.?:?|copyright|\(c\)|©|{_PARTS})\s?|[=©])\Z", re.IGNORECASE
 )
-_EXAMPLE = re.compile(r"\b(?:for (?:example|instance)|e\.g\.|till exempel|t\.ex\.|exempelvis)", re.IGNORECASE)
+_EXAMPLE = re.compile(rf"\b(?:{'|'.join(each.examples for each in _ALL)})", re.IGNORECASE)
 _LIMITS = {
-    "<": re.compile(
-        r"\b(?:less|fewer|most|max|maximum|below|högst|max|maximalt|mindre|färre)\b", re.IGNORECASE
-    ),
-    ">": re.compile(r"\b(?:more|least|min|minimum|above|minst|mer|fler)\b", re.IGNORECASE),
+    "<": re.compile(rf"\b(?:{'|'.join(each.at_most for each in _ALL)})\b", re.IGNORECASE),
+    ">": re.compile(rf"\b(?:{'|'.join(each.at_least for each in _ALL)})\b", re.IGNORECASE),
 }
 _VERSION = re.compile(r"v?\d+(?:\.\d+){2,}", re.IGNORECASE)
 _NEAR = 16  # characters in which what makes a name of a number stands before it
-_PRICED = {"en": "price prices priced cost costs", "sv": "pris priset priser kosta kostar kostade"}
-_CALENDAR = {
-    "en": "monday tuesday wednesday thursday friday saturday sunday weekday weekdays weekend weekends daily day days "
-    "week weeks month months year years today january february march april june july august september october "
-    "november december",
-    "sv": "måndag tisdag onsdag torsdag fredag lördag söndag vardag vardagar helg helger dagligen dag dagar vecka "
-    "veckor månad månader år idag januari februari mars april maj juni juli augusti september oktober november "
-    "december",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +65,9 @@ class Reader:
 
     def __init__(self, lang: Lang) -> None:
         self._lang = lang
-        self._calendar = self._stems(_CALENDAR[lang])
-        self._priced = self._stems(_PRICED[lang])
+        stating = LANGUAGES[lang].stating
+        self._calendar = self._stems(" ".join(stating.calendar))
+        self._priced = self._stems(" ".join(stating.priced))
 
     def read(self, document: Document) -> Iterator[Statement]:
         """Yield what a document says in numbers; code says nothing."""

@@ -7,6 +7,7 @@ from typing import Any
 import trio
 
 from ..config import ACTION_TIMEOUT
+from ..lang import DEFAULT
 from ..ports.action import Call
 from ..ports.model import Delta, Prompt
 from ..ports.search import Hit, Lang, Passage, Snippet
@@ -136,7 +137,7 @@ class SlowLedger(MemoryLedger):
 
 
 _TERMS = tuple(Snippet("kb/terms.md", text, n, n) for n, text in enumerate(SNIPPETS, 1))
-_PASSAGE = Passage("kb/terms.md", ("Terms",), "en", _TERMS)
+_PASSAGE = Passage("kb/terms.md", ("Terms",), DEFAULT, _TERMS)
 
 
 class OneFile:

@@ -1,85 +1,75 @@
-"""Which language a text is in: English, Swedish, or not told.
+"""Which language a text is in, of those there are, or not told.
 
-Strategy: add up evidence, Swedish positive and English negative. Function words that only one of the languages
-has weigh most; then the letters å, ä and ö (less in a capitalised word inside a sentence: names travel);
-then word endings and letter pairs that one of the languages uses and the other hardly does, which decide
-keyword questions without a single function word. Under a small margin the text does not tell. The weights are
-round numbers set by hand and checked on labelled questions (tests/text/test_language.py); a table this small
-is faster than a statistical identifier and needs no model file.
-
-To add a language: function words and word endings in `words` and here; number words and units in `number_words` and
-`units`; stop words (`stop_*.txt`), the stemmer's name (`stems`) and the words that ask for a number (`asked`) in
-`agent.retrieval`; refusals in `agent.grounding.refusals`, the frame of a quotation in `agent.llm.wording`, keywords and
-negations in `agent.actions.triggers`; then its code in `agent.ports.search`. The type checker names what lacks it.
+Strategy: each word gives points to each language. Listed words weigh most: function words, and what a language lists
+as frequent. Then letters that a language has of its own (less in a capitalised word inside a sentence: names travel);
+then word endings and letter pairs that a language uses and the others hardly do, which decide keyword questions without
+a single function word. A sign that one language has tells for it alone; one that several have leaves it to the next
+sign to tell these apart. Where the best language leads by less than a small margin, the text does not tell. The points
+are round numbers set by hand and checked on labelled questions (tests/text/test_language.py); tables this small are
+faster than a statistical identifier and need no model file. They are the languages' own (`agent.lang`).
 """
 
 import re
 from functools import lru_cache
 from itertools import islice
+from typing import Final
 
-from agent.ports.search import Lang
+from agent.lang import LANGUAGES, Lang
 
-from .words import FUNCTION_WORDS, fold
+from .words import fold
 
-_MARGIN = 0.5
 _LETTERS = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
 _WEIGHED = 100  # words that are looked at; a longer text has told long before
-_KEPT = 32_768  # words whose evidence is kept, some 0.2 KB each: more than most knowledge bases have
-_known: dict[str, float] = {}
 _ENOUGH = 1000  # characters in which there are so many, mostly
+_KEPT = 32_768  # words whose points are kept, some 0.2 KB each: more than most knowledge bases have
+_known: dict[str, tuple[int, ...]] = {}
 _LONGEST = 40  # letters of a word that are looked at, its last ones
 
-_WORD = 2.0
-_OWN_LETTER = 1.6
-_OWN_LETTER_IN_NAME = 0.4
-_ENDING = 0.6
-_PAIR = 0.3
+_MARGIN = 5  # points
+_WORD = 20
+_OWN_LETTER = 16
+_OWN_LETTER_IN_NAME = 4
+_ENDING = 6
+_PAIR = 3
 
-# Swedish function words as people type them without å, ä and ö, unless that spells an English word, and content
-# words that Swedish has and English has not, frequent in questions.
-_SWEDISH_OWN = """
-ar ocksa pa fran nar gar manga nagon nagot nagra vart sa dar darfor har lange mojligt gor kopa oppet ga
-finns gäller kostar går hej tack öppet stänger ring mycket länge paket telefonnummer kundtjänst pris
-betyder innebär fungerar heter ligger frakt leverans priser garanti butik kund kundtjanst oppettider
-rabatt
-"""
-_ENGLISH_OWN = """
-get got make need want know use work cost price best good way long phone number day year time people
-history meaning average weather types type benefits definition difference find take vs cause causes
-opening hours hello warranty shipping delivery refund return support customer service
-plan plans parcel discount student lost cancel pause
-"""
-_SWEDISH = FUNCTION_WORDS["sv"].union(_SWEDISH_OWN.split()) - FUNCTION_WORDS["en"]
-_ENGLISH = FUNCTION_WORDS["en"].union(_ENGLISH_OWN.split()) - FUNCTION_WORDS["sv"]
 
-_SWEDISH_ENDING = re.compile(
-    r"(?:ning|ningar|ningen|het|heten|heter|arna|erna|orna|ande|ades|else|elsen|lig|ligt|liga|isk|iskt|iska|"
-    r"are|aren|ade|aste|rabatt|tid|tiden|ets|ens|sion|tionen|tioner|tjänst|skap|dom|ast|are|ar|or|et|en|er|a|j)$"
-)
-_ENGLISH_ENDING = re.compile(
-    r"(?:ing|tion|tions|ies|ied|ly|ment|ments|ness|ity|ous|ful|less|able|ible|ive|ance|ence|ure|age|ine|ate|ize|ers|ed|es|y|th|ck|gh|w)$"
-)
-_SWEDISH_PAIR = re.compile(
-    r"kt|sj|gg|sk|kv|lj|bj|fj|hj|ij|dd|mm|nn|[aeiou]k(?=[aeiou])|sv|nk|tj|bb|tt$|st(?=a)"
-)
-_ENGLISH_PAIR = re.compile(
-    r"th|wh|[aeiou]w|w[aeiou]|ea|ou|oo|ee|ch(?![aeiou]?k)|ck$|sh|qu|x|z|ph|c[eio]|ai|ay|oa"
-)
+class _Signs:
+    """What tells a text in one language."""
+
+    def __init__(self, lang: Lang) -> None:
+        language = LANGUAGES[lang]
+        self.function_words = language.writing.function_words
+        self.words = language.telling.words
+        self.letters = frozenset(language.writing.letters)
+        self.marks = frozenset(language.telling.marks)
+        self._pair = re.compile(language.telling.pairs)
+        self._ending = re.compile(f"(?:{language.telling.endings})$")
+
+    def spelling(self, word: str) -> int:
+        """Return the points for the pairs and the end of a word."""
+        points = _PAIR * len(self._pair.findall(word))
+        points += _ENDING * (self._ending.search(word) is not None)
+        return points + _ENDING * (not self.marks.isdisjoint(word))
+
+
+_SIGNS: Final = {lang: _Signs(lang) for lang in LANGUAGES}
+_LANGS: Final = tuple(_SIGNS)
 
 
 def language(text: str) -> Lang | None:
-    """Return the language of `text`, "en" or "sv", or None when the text does not tell (digits, names, noise)."""
-    total = 0.0
+    """Return the code of the language of `text`, or None when the text does not tell (digits, names, noise)."""
     words = _first(text)
-    if words:
-        said = [each for each in map(_known.get, words) if each is not None]
-        if len(said) < len(words):
-            said = [_inside(word) for word in words]
-        said[0] = _evidence(words[0][-_LONGEST:], False)
-        total = sum(said)
-    if abs(total) < _MARGIN:
+    if not words:
         return None
-    return "sv" if total > 0 else "en"
+    said = [each for each in map(_known.get, words) if each is not None]
+    if len(said) < len(words):
+        said = [_inside(word) for word in words]
+    said[0] = _points(words[0][-_LONGEST:], False)
+    totals = [sum(points) for points in zip(*said, strict=True)]
+    best = max(totals)
+    at = totals.index(best)
+    lead = best - max(totals[:at] + totals[at + 1 :], default=0)
+    return _LANGS[at] if lead >= _MARGIN else None
 
 
 def _first(text: str) -> list[str]:
@@ -90,11 +80,11 @@ def _first(text: str) -> list[str]:
     return words[:_WEIGHED]
 
 
-def _inside(raw: str) -> float:
+def _inside(raw: str) -> tuple[int, ...]:
     """Return what a word says that does not begin its text."""
     known = _known.get(raw)
     if known is None:
-        known = _evidence(raw[-_LONGEST:], raw[0].isupper())
+        known = _points(raw[-_LONGEST:], raw[0].isupper())
         if len(raw) <= _LONGEST:
             if len(_known) >= _KEPT:
                 _known.clear()
@@ -103,22 +93,26 @@ def _inside(raw: str) -> float:
 
 
 @lru_cache(maxsize=4096)
-def _evidence(raw: str, name: bool) -> float:
-    """Return what one word says: above 0 Swedish, below 0 English."""
+def _points(raw: str, name: bool) -> tuple[int, ...]:
+    """Return the points that one word gives to each of _LANGS."""
     word = fold(raw)
-    if word in _SWEDISH:
-        return _WORD
-    if word in _ENGLISH:
-        return -_WORD
-    if any(letter in word for letter in "åäö"):
-        return _OWN_LETTER_IN_NAME if name else _OWN_LETTER
-    if name or len(word) < 3:
-        return 0.0
-    total = _PAIR * (len(_SWEDISH_PAIR.findall(word)) - len(_ENGLISH_PAIR.findall(word)))
-    if _SWEDISH_ENDING.search(word):
-        total += _ENDING
-    if _ENGLISH_ENDING.search(word):
-        total -= _ENDING
-    if "'" in word:
-        total -= _ENDING
-    return total
+    points = dict.fromkeys(_LANGS, 0)
+    among = _listing(word) or [*_LANGS]
+    for lang in _listing(word):
+        points[lang] += _WORD
+    if len(among) > 1:
+        own = [lang for lang in among if not _SIGNS[lang].letters.isdisjoint(word)]
+        for lang in own:
+            points[lang] += _OWN_LETTER_IN_NAME if name else _OWN_LETTER
+        among = own or among
+    if len(among) > 1 and not name and len(word) > 2:
+        for lang in among:
+            points[lang] += _SIGNS[lang].spelling(word)
+    return tuple(points.values())
+
+
+def _listing(word: str) -> list[Lang]:
+    """Return the languages that have a word as a function word, or if none has, as a frequent one."""
+    return [lang for lang, signs in _SIGNS.items() if word in signs.function_words] or [
+        lang for lang, signs in _SIGNS.items() if word in signs.words
+    ]

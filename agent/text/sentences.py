@@ -9,14 +9,10 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from .tables import words as listed
+from agent.lang import LANGUAGES
 
 _END: Final = re.compile(r"[.!?…]+[\"'”’»)\]]*(\s+)(?=[\"'“‘«(\[]{0,3}[^\W_a-zåäöéü])")
-_SHORT: Final = listed(
-    "e.g i.e etc vs mr mrs ms dr prof st no nos approx incl excl max min fig vol pp ca cf dept est inc ltd co jr sr "
-    "t.ex bl.a m.m m.fl d.v.s dvs s.k resp inkl exkl osv o.s.v p.g.a pga f.d fr.o.m t.o.m kl nr st tel jfr sid kap "
-    "f.ö c:a ang avd enl ev forts fig förk"
-)
+_SHORT: Final = frozenset().union(*[each.writing.abbreviations for each in LANGUAGES.values()])
 _LAST_WORD: Final = re.compile(r"[^\s(\[\"'“‘«]+$")
 _REACH: Final = 16  # characters in which an abbreviation before a full stop stands
 

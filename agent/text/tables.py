@@ -1,6 +1,3 @@
 """Spells word tables: one string of words reads better than a list of quoted ones."""
 
-
-def words(text: str) -> frozenset[str]:
-    """Return the words of `text` as a set."""
-    return frozenset(text.split())
+from agent.lang.language import words as words

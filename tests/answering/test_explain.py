@@ -5,7 +5,7 @@ import json
 import logging
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import pytest
 import structlog
@@ -18,6 +18,7 @@ from agent.answering.explain import Explainer
 from agent.app import App
 from agent.config import Settings
 from agent.knowledge import Knowledge, log_why
+from agent.lang import Lang
 from agent.ports.brain import Question, TurnEvent
 from agent.ports.model import ChatModel, Delta, Prompt
 from agent.ports.search import Hit
@@ -57,7 +58,7 @@ async def why(model: ChatModel, question: str = ASKED, **settings: Any) -> list[
     """Return what is told of one turn."""
     told: list[str] = []
 
-    async def nearest(query: str, lang: Literal["en", "sv"], limit: int) -> Sequence[Any]:
+    async def nearest(query: str, lang: Lang, limit: int) -> Sequence[Any]:
         return BASE.find(query, lang, limit, 0.0)
 
     brain = GroundedBrain(BASE, model, Settings(**settings), explainer=Explainer(told.extend, nearest))

@@ -14,7 +14,7 @@ from agent.actions.triggers import TRIGGERS, asked, proposals
 from agent.answering.brain import HITS
 from agent.answering.prompts import within
 from agent.config import CONTEXT_CHARACTERS, DRAFT_MAX, MAX_ID, MAX_TEXT, OUTBOX_BYTES, SNIPPET_CHARACTERS
-from agent.grounding.refusals import NUMBER_MISMATCH
+from agent.lang import LANGUAGES
 from agent.llm.wording import chosen, compose
 from agent.ports.search import Hit, Passage, Snippet
 from agent.protocol.codec import decode, encode
@@ -159,6 +159,6 @@ def test_no_answer_is_larger_than_what_may_wait_for_a_client() -> None:
             for each in (hit.snippet for hit in within([Hit(one, passage, 0.9) for one in snippets], 0))
         ]
         assert bool(cited) is (headings != ("\x01" * OUTBOX_BYTES,))
-        text = "\x01" * DRAFT_MAX + " " + NUMBER_MISMATCH["sv"]
+        text = "\x01" * DRAFT_MAX + " " + LANGUAGES["sv"].refusals.number_mismatch
         response = Response(text, tuple(cited), "\x01" * MAX_ID, "low", Blocked("number_mismatch", "x" * 100))
         assert len(encode(response)) < OUTBOX_BYTES * 0.75

@@ -56,7 +56,9 @@ def stands(sentences: Sentences, said: Sequence[VerifiedText], more: bool) -> No
     assert joined == sentences.said
     cited = list(dict.fromkeys(snippet for each in said for snippet in each.citations))
     for ending in (
-        ["", refusals.NUMBER_MISMATCH["en"], refusals.MODEL_FAILED["en"]] if more and said else [""]
+        ["", refusals.number_mismatch("en", (), ()).text, refusals.model_failed("en").text]
+        if more and said
+        else [""]
     ):
         gap = " " if ending and not joined[-1].isspace() else ""
         assert check(joined + gap + ending, cited, fill=0).passed, (joined, ending)

@@ -33,8 +33,8 @@ from agent.app import Adapters
 from agent.config import Settings
 from agent.grounding.claims import parse
 from agent.grounding.verify import check, snippets_of, verify
+from agent.lang import LANGUAGES
 from agent.llm.mock import MockModel
-from agent.llm.wording import ASKING
 from agent.ports.brain import Question, Refused, TurnEvent, Verified
 from agent.ports.model import Delta, Prompt
 from agent.ports.search import Hit, Passage
@@ -47,7 +47,7 @@ SHARED = Path(os.environ.get("AGENT_SHARED") or ROOT.parent / "shared") / "data"
 TOKEN = 0.02  # seconds
 RATE = 0.5  # of drafts that hold an invention
 QUESTIONS = 150
-ASKED = {text.removeprefix("ASK: ") for text in ASKING.values()}
+ASKED = {language.quoting.asking for language in LANGUAGES.values()}
 
 ONE_DRAFT: dict[str, Any] = {"redrafts": 0}
 ROWS: Sequence[tuple[str, dict[str, Any]]] = (

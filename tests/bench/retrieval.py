@@ -33,9 +33,9 @@ from agent.ports.search import Lang, Passage
 from agent.retrieval.load import Source, load
 from agent.retrieval.meaning import Meaning, text_of
 from agent.retrieval.search import KnowledgeBase
-from agent.retrieval.stems import stem
 from agent.retrieval.synonyms import read_synonyms
 from agent.retrieval.tables import subject_words
+from agent.text.stems import stem
 from agent.text.words import words
 
 ROOT = Path(__file__).parents[2]

@@ -14,7 +14,7 @@ import trio.testing
 
 from agent.app import Adapters
 from agent.config import Settings
-from agent.llm.wording import ASKING
+from agent.lang import LANGUAGES
 from agent.ports.model import Delta, Prompt
 from agent.ports.search import Hit
 from agent.retrieval.load import Source
@@ -34,7 +34,7 @@ KB = (
 TOKEN = 0.02  # seconds
 GOOD = "The Standard plan costs 299 kr per month with us here. "  # eleven tokens
 MISMATCH = "I cannot verify that"
-ASKED = {text.removeprefix("ASK: ") for text in ASKING.values()}
+ASKED = {language.quoting.asking for language in LANGUAGES.values()}
 
 
 class Slow:

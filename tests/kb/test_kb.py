@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from agent.lang import LANGUAGES
 from agent.retrieval.load import Skipped, Source
 from agent.retrieval.read import passages_of
-from agent.retrieval.stems import LANGS, stem
 from agent.retrieval.synonyms import read_synonyms
 from agent.retrieval.tables import is_function_word, stop_words
 from agent.text.language import language
+from agent.text.stems import stem
 from agent.text.words import words
 
 KB = Path(__file__).parents[2] / "kb"
@@ -97,13 +98,13 @@ def test_each_group_of_synonyms_says_something_that_the_documents_say() -> None:
         stem(lang, word)
         for path in KB.rglob("*.md")
         for word in words(path.read_text(encoding="utf-8"))
-        for lang in LANGS
+        for lang in LANGUAGES
     }
     synonyms, trouble = read_synonyms(KB)
     assert trouble == ()
     lost = [
         word
         for word, others in synonyms.of.items()
-        if not any(stem(lang, each) in known for each in (word, *others) for lang in LANGS)
+        if not any(stem(lang, each) in known for each in (word, *others) for lang in LANGUAGES)
     ]
     assert lost == []

@@ -88,7 +88,7 @@ def test_every_kind_is_drawn() -> None:
         ("en", ("The price is", "You reach us", "That includes", "It applies", "Here that", "Yes, it is")),
         ("sv", ("Priset är", "Du når oss", "Då ingår", "Det gäller", "Här betyder", "Ja, det är")),
     ):
-        of = Ground(DRAFT, EVIDENCE, "Is it 249 kr?", lang, ("119.50 kr",))  # type: ignore[arg-type]
+        of = Ground(DRAFT, EVIDENCE, "Is it 249 kr?", lang, ("119.50 kr",))
         texts = [invent(of, Random(seed)) for seed in range(300)]
         assert all(any(start in text for text in texts) for start in starts)
         assert any("349" in text for text in texts)

@@ -5,16 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.grounding.verify import verify
-from agent.llm.wording import (
-    BARE_LEAD,
-    LEAD,
-    NOTHING,
-    OTHER_LANGUAGE,
-    QUOTE_CHARS,
-    SECTIONS,
-    chosen,
-    compose,
-)
+from agent.lang import LANGUAGES
+from agent.llm.wording import QUOTE_CHARS, SECTIONS, chosen, compose
 from agent.ports.search import Hit, Lang, Passage, Snippet
 from agent.text.numbers import tokens
 
@@ -62,8 +54,11 @@ def test_nothing_is_quoted_twice() -> None:
 def test_nothing_to_quote_is_said_without_a_number() -> None:
     """In the language of the question."""
     assert chosen([]) == []
-    assert [compose([], "en"), compose([], "sv")] == [NOTHING["en"], NOTHING["sv"]]
-    assert not tokens(NOTHING["en"] + NOTHING["sv"])
+    assert [compose([], lang) for lang in ("en", "sv")] == [
+        "The pages I was given do not say.",
+        "Sidorna jag fick säger inget om det.",
+    ]
+    assert not any(tokens(each.quoting.nothing) for each in LANGUAGES.values())
 
 
 # --- how it is put
@@ -104,8 +99,8 @@ def test_a_statement_without_plain_words_is_quoted_as_it_stands() -> None:
         (("Page", "Plans"), "From “Page › Plans”:"),
         (("Page", "Prices 2025", "Plans"), "From “Page › Plans”:"),
         (("Page", "Plan B", "Step two"), "From “Page › Plan B”:"),
-        (("Prices 2025",), BARE_LEAD["en"]),
-        ((), BARE_LEAD["en"]),
+        (("Prices 2025",), "From our pages:"),
+        ((), "From our pages:"),
     ],
 )
 def test_the_lead_names_two_headings_without_numbers(headings: tuple[str, ...], lead: str) -> None:
@@ -116,11 +111,8 @@ def test_the_lead_names_two_headings_without_numbers(headings: tuple[str, ...], 
 def test_what_is_in_another_language_is_said() -> None:
     """Before the quotes and in the question's language, when nothing of them is in it."""
     swedish, english = section("Den är fri.", lang="sv"), section("It is free.", headings=("Fees",))
-    assert (
-        compose(swedish, "en")
-        == f"{OTHER_LANGUAGE['en']}\n\n{LEAD['en'].format(section='Plans')}\nDen är fri."
-    )
-    assert compose(english, "sv").startswith(OTHER_LANGUAGE["sv"])
+    assert compose(swedish, "en") == "I only found this on a page in Swedish.\n\nFrom “Plans”:\nDen är fri."
+    assert compose(english, "sv").startswith("Jag hittade det här bara på en sida på engelska.\n")
     assert compose([*swedish, *english], "en").startswith("From “Plans”:")
 
 

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 
 import pytest
 
+from agent.lang import LANGUAGES
 from agent.retrieval import alike as module
 from agent.retrieval.alike import MEANING, MEANING_SURE, SYNONYM, Alike
-from agent.retrieval.stems import LANGS, stem
+from agent.text.stems import stem
 
 TEXT = (
     "standard plan price customer delivered subscription students discounts plans paketet rabatter studenter månader "
@@ -17,7 +18,7 @@ WORDS = TEXT.split()
 
 def stems(word: str) -> Sequence[str]:
     """Return the stems of a word in both languages."""
-    return [f"{lang} {stem(lang, word)}" for lang in LANGS]
+    return [f"{lang} {stem(lang, word)}" for lang in LANGUAGES]
 
 
 @pytest.fixture

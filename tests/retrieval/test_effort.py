@@ -17,7 +17,7 @@ from agent.retrieval.effort import Effort, TooMuch
 from agent.retrieval.folder import Folder
 from agent.retrieval.load import Source
 from agent.retrieval.search import KnowledgeBase
-from agent.retrieval.stems import stem
+from agent.text.stems import stem
 
 from . import sections, statements
 

@@ -4,11 +4,11 @@ import random
 
 import pytest
 
+from agent.lang import LANGUAGES
 from agent.ports.search import Lang, Passage
 from agent.retrieval.index import Found, Index
 from agent.retrieval.ranking import rank
 from agent.retrieval.search import KnowledgeBase
-from agent.retrieval.stems import LANGS
 
 from . import sections
 
@@ -72,7 +72,7 @@ def test_any_series_of_changes_is_as_good_as_a_new_index(seed: int) -> None:
         index = Index(changed, after=index, gone=gone)
     fresh = Index(passage for passages in files.values() for passage in passages)
     assert index.live == fresh.live
-    for lang in LANGS:
+    for lang in LANGUAGES:
         for word in WORDS:
             assert of(index, lang, word) == of(fresh, lang, word)
             mine, theirs = index.alike.number(word), fresh.alike.number(word)

@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agent.lang import LANGUAGES
 from agent.ports.search import Lang
-from agent.retrieval.stems import LANGS
 from agent.retrieval.tables import WORD_MAX, stop_words, subject_words
 from agent.text.words import words
 
 
-@pytest.mark.parametrize("lang", LANGS)
+@pytest.mark.parametrize("lang", LANGUAGES)
 def test_entries_are_folded_words(lang: Lang) -> None:
     """An entry that is not one folded word could never match."""
     assert stop_words(lang)
@@ -32,13 +32,13 @@ def test_what_carries_the_subject_is_kept(text: str, lang: Lang, expected: list[
 
 
 @pytest.mark.parametrize("text", ["", "?!", "what is it", "vad är det", "how do I", "x y"])
-@pytest.mark.parametrize("lang", LANGS)
+@pytest.mark.parametrize("lang", LANGUAGES)
 def test_common_words_alone_are_about_nothing(text: str, lang: Lang) -> None:
     """Whatever language they are asked in."""
     assert subject_words(text, lang) == []
 
 
-@given(st.text(max_size=200), st.sampled_from(LANGS))
+@given(st.text(max_size=200), st.sampled_from(list(LANGUAGES)))
 def test_words_are_bounded(text: str, lang: Lang) -> None:
     """However long a word is written."""
     assert all(0 < len(word) <= WORD_MAX for word in subject_words(text + "a" * 90, lang))

@@ -4,8 +4,9 @@ import threading
 
 import pytest
 
+from agent.lang import LANGUAGES
 from agent.ports.search import Lang
-from agent.retrieval.stems import LANGS, stem
+from agent.text.stems import stem
 
 
 @pytest.mark.parametrize(
@@ -23,7 +24,7 @@ def test_forms_of_a_word_have_one_stem(lang: Lang, forms: list[str]) -> None:
 
 
 @pytest.mark.parametrize("word", ["", "a", "'s", "x" * 5000, "\u0301", "12", "日本", "\x00"])
-@pytest.mark.parametrize("lang", LANGS)
+@pytest.mark.parametrize("lang", LANGUAGES)
 def test_any_word_has_a_stem(lang: Lang, word: str) -> None:
     """Itself, where there is nothing to take off."""
     assert isinstance(stem(lang, word), str)

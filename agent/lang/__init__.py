@@ -1,0 +1,59 @@
+"""The languages that the server speaks: a folder each, found by itself.
+
+To add a language, add a folder: `agent/lang/da/`, named by its two letters (ISO 639-1), whose `__init__.py` puts a
+`LANGUAGE = Language(...)` together as those of `en` and `sv` do. The record (`agent.lang.language`) says what it must
+have, and the type checker what it lacks. Nothing else names a language: what the wire takes, the settings, the command
+line, the page, the index and the language of a text all follow from LANGUAGES. Not here yet are number words and units
+(`agent.text.number_words`, `agent.text.units`): without them a language has its numbers in digits.
+
+Strategy: the folders in this package's path are imported once, in the order of their codes, so that the same folders
+give the same patterns and the same wire. They hold data only, and import nothing but the record.
+"""
+
+import importlib
+import pkgutil
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+from .language import Language
+
+
+def found(path: Iterable[str]) -> Mapping[str, Language]:
+    """Return the languages whose folders stand in `path`, by code and in that order.
+
+    Raises TypeError for a folder without a LANGUAGE that is one, and ValueError for one that is named otherwise.
+    """
+    languages: dict[str, Language] = {}
+    for module in sorted(pkgutil.iter_modules(path), key=lambda module: module.name):
+        if not module.ispkg:
+            continue
+        folder = importlib.import_module(f"{__name__}.{module.name}")
+        language = getattr(folder, "LANGUAGE", None)
+        if not isinstance(language, Language):
+            raise TypeError(f"agent/lang/{module.name}/__init__.py must say LANGUAGE = Language(...)")
+        if language.code != module.name:
+            raise ValueError(
+                f"agent/lang/{module.name} holds the language {language.code}: give both one name"
+            )
+        languages[language.code] = language
+    return MappingProxyType(languages)
+
+
+LANGUAGES: Final = found(__path__)
+"""Every language there is, by its code."""
+
+DEFAULT: Final = "en"
+"""The language of what does not tell its own, unless a setting says another."""
+
+if TYPE_CHECKING:
+    Lang: TypeAlias = str
+else:
+    Lang = Literal[tuple(LANGUAGES)]
+"""The code of a language. At run time the codes there are, so that the wire and the command line take no other."""
+
+
+def either() -> str:
+    """Return the codes as a sentence offers them: "en or sv"."""
+    *others, last = LANGUAGES
+    return f"{', '.join(others)} or {last}" if others else last

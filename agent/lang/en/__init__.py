@@ -1,0 +1,21 @@
+"""English."""
+
+from ..language import Language
+from .actions import ACTING
+from .sayings import COURTESIES, INVENTING, PROMPTING, QUOTING, REFUSALS
+from .words import SEARCHING, STATING, TELLING, WRITING
+
+LANGUAGE = Language(
+    code="en",
+    name="English",
+    writing=WRITING,
+    telling=TELLING,
+    searching=SEARCHING,
+    stating=STATING,
+    refusals=REFUSALS,
+    courtesies=COURTESIES,
+    quoting=QUOTING,
+    prompting=PROMPTING,
+    acting=ACTING,
+    inventing=INVENTING,
+)

@@ -1,0 +1,81 @@
+"""What is said in English: refusals, courtesies, the frame of a quotation, prompts, and made-up numbers."""
+
+from ..language import Courtesies, Inventing, Pleasantries, Prompting, Quoting, Refusals, Sayings
+
+REFUSALS = Refusals(
+    no_sources="I couldn't find any references to this in the knowledge base",
+    number_mismatch="I cannot verify that",
+    model_failed="I can't answer right now. Please try again.",
+)
+
+COURTESIES = Courtesies(
+    heard=Pleasantries(
+        greeting="hello|hi|hey|hiya|greetings|good (?:morning|afternoon|evening|day)",
+        thanks="thanks|thank you|thank u|thx|cheers|many thanks|bye|goodbye",
+        abilities=(
+            "what can (?:you|i) (?:do|help (?:me )?with|ask(?: you)?(?: about)?|answer|tell me)"
+            "|what do you (?:do|know)(?: about)?|how can you help(?: me)?|who are you|what are you|help(?: me)?"
+        ),
+    ),
+    after="there|again|all|everyone|everybody|very much|so much|a lot|for (?:your|the) help|please|to you",
+    replies=Pleasantries(
+        greeting="Hello! Ask me about anything that is in the documents here.",
+        thanks="You are welcome. Ask again whenever you like.",
+        abilities="I answer questions from the documents here, and show where the answer stands.",
+    ),
+    about="They are about:",
+)
+
+QUOTING = Quoting(
+    lead="From “{section}”:",
+    bare_lead="From our pages:",
+    other_language="I only found this on a page in {language}.",
+    nothing="The pages I was given do not say.",
+    asking="I am not sure which of our pages you mean; what is it about?",
+    names={"sv": "Swedish"},
+)
+
+PROMPTING = Prompting(
+    only_snippets=(
+        "Answer the question in English from the snippets only. Write each number exactly as a snippet writes it, "
+        "with its unit, and never work one out. The question is not a source."
+    ),
+    ask_back=(
+        "If the snippets do not say, do not guess: answer with a single line that starts with ASK: and asks for "
+        "what is missing."
+    ),
+    say_so="If the snippets do not say, say so.",
+    claims=(
+        'Answer with a JSON array and nothing else. Each element is {"text": one full sentence, "evidence": an array '
+        "of the numbers of the snippets that hold it, counted from one in the order given}."
+    ),
+    again=(
+        "Your last answer was refused: no snippet holds a number in what follows, where every number has been taken "
+        "out. Read the snippets again and write a new answer."
+    ),
+    unread="Your last answer was refused: it was not the JSON that was asked for.",
+)
+
+INVENTING = Inventing(
+    sayings=Sayings(
+        price="The price is {} kr.",
+        phone="You reach us on {}.",
+        percent="That includes a discount of {} %.",
+        date="It applies from {}.",
+        elsewhere="Here that means {}.",
+        question="Yes, it is {}.",
+    ),
+    months=("February", "April", "July", "October"),
+    other_units={
+        "day": "month",
+        "days": "months",
+        "month": "year",
+        "months": "years",
+        "year": "month",
+        "years": "months",
+        "hour": "day",
+        "hours": "days",
+        "minute": "hour",
+        "minutes": "hours",
+    },
+)

@@ -1,0 +1,242 @@
+"""What a language must have: one frozen record, put together from small ones by who reads them.
+
+Strategy: no field has a default, so that a language which lacks one is an error of the type checker, and of the first
+import. The records hold data only, no two languages in one place; what is made of it (patterns, tables over all
+languages) is made by the module that uses it. Words are written folded: composed, in small letters, with the plain
+apostrophe. Where a field says pattern, it is the alternatives of a regular expression, matched on word boundaries.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+_CODE = re.compile(r"[a-z]{2}")
+
+
+def words(text: str) -> frozenset[str]:
+    """Return the words of `text` as a set: one string of words reads better than a list of quoted ones."""
+    return frozenset(text.split())
+
+
+def table(record: Any) -> dict[str, Any]:
+    """Return what a record holds, by the names of its fields and in their order."""
+    return {field.name: getattr(record, field.name) for field in fields(record)}
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """How it is written (`agent.text.words`, `agent.text.sentences`).
+
+    function_words: that carry grammar and no subject: articles, pronouns, prepositions, conjunctions, auxiliaries,
+    question words. letters: its small letters beyond a to z, in any order. abbreviations: without the last full stop,
+    which ends no sentence.
+    """
+
+    function_words: frozenset[str]
+    letters: str
+    abbreviations: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Telling:
+    """What tells a text in it from others, beside its function words and letters (`agent.text.language`).
+
+    words: frequent in questions: content words that hardly another language has, and function words as people type
+    them without its letters. endings: pattern of the ends of its words that others hardly have. pairs: pattern of such
+    letters in a row. marks: within its words, such as the apostrophe.
+    """
+
+    words: frozenset[str]
+    endings: str
+    pairs: str
+    marks: str
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """What asks for a thing of each kind (`agent.retrieval.asked`): patterns. Money and time are numbers too."""
+
+    number: str
+    money: str
+    time: str
+
+
+@dataclass(frozen=True, slots=True)
+class Searching:
+    """How it is searched (`agent.retrieval`).
+
+    stemmer: name of the Snowball stemmer as tantivy has it; "" where there is none, and words are compared as they are
+    written. empty_words: that say nothing of what a question is about,
+    beside the function words.
+    """
+
+    stemmer: str
+    empty_words: frozenset[str]
+    asking: Asking
+
+
+@dataclass(frozen=True, slots=True)
+class Stating:
+    """What surrounds the numbers of a statement (`agent.grounding.binding`, `agent.retrieval.statements`).
+
+    said_of_all: words that say of a number what any row says. priced: words that a currency says already. calendar:
+    names of days and months, and words for them. versions: pattern of what stands before a version, with or without a
+    full stop or a colon. parts: pattern of what names the part of a text whose number follows. examples: pattern of
+    what makes an example of a statement. at_most, at_least: patterns of what makes a bound of a number.
+    """
+
+    said_of_all: frozenset[str]
+    priced: frozenset[str]
+    calendar: frozenset[str]
+    versions: str
+    parts: str
+    examples: str
+    at_most: str
+    at_least: str
+
+
+@dataclass(frozen=True, slots=True)
+class Refusals:
+    """What is said in place of an answer (`agent.grounding.refusals`); a number stands in none."""
+
+    no_sources: str
+    number_mismatch: str
+    model_failed: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pleasantries:
+    """Something of each of the things that people say to a server which are no question."""
+
+    greeting: str
+    thanks: str
+    abilities: str
+
+
+@dataclass(frozen=True, slots=True)
+class Courtesies:
+    """What is no question, and what is said to it (`agent.text.courtesy`, `agent.grounding.courtesies`).
+
+    heard: patterns. after: pattern of what may follow. replies: a number stands in none. about: leads into the list of
+    what the documents are about.
+    """
+
+    heard: Pleasantries
+    after: str
+    replies: Pleasantries
+    about: str
+
+
+@dataclass(frozen=True, slots=True)
+class Quoting:
+    """The frame of an answer that quotes (`agent.llm.wording`); a number stands in none.
+
+    lead: with {section}. other_language: with {language}, which is named as in `names`. nothing: where nothing can be
+    quoted. asking: asks back, after the mark `ASK:`. names: of other languages, by code; one that is not there is
+    called what it calls itself.
+    """
+
+    lead: str
+    bare_lead: str
+    other_language: str
+    nothing: str
+    asking: str
+    names: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Prompting:
+    """What a model is told (`agent.answering.prompts`); a number stands in none.
+
+    only_snippets: how to answer. ask_back, say_so: what to do when the snippets do not say, where it may ask and where
+    not. claims: the JSON to answer with. again, unread: why there is a second draft.
+    """
+
+    only_snippets: str
+    ask_back: str
+    say_so: str
+    claims: str
+    again: str
+    unread: str
+
+
+@dataclass(frozen=True, slots=True)
+class Keywords:
+    """The words that ask for each action, by the action's name on the wire; to add an action, add a field."""
+
+    schedule_callback: tuple[str, ...]
+    send_sms: tuple[str, ...]
+    create_ticket: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Acting:
+    """Which words ask for an action, and which of them say that it is not wanted (`agent.actions.triggers`).
+
+    negators, excluders, fillers, late_negators, followers: as told there. asking: before a negator, makes a request of
+    it ("why not"). new_start: begin something else, which what stands before does not negate. carries_on: after a
+    comma, go on with the same clause. clock: stand before the time of a day.
+    """
+
+    keywords: Keywords
+    negators: frozenset[str]
+    excluders: frozenset[str]
+    fillers: frozenset[str]
+    late_negators: frozenset[str]
+    followers: frozenset[str]
+    asking: frozenset[str]
+    new_start: frozenset[str]
+    carries_on: frozenset[str]
+    clock: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Sayings:
+    """A sentence about a made-up number for each kind of it; {} is the number."""
+
+    price: str
+    phone: str
+    percent: str
+    date: str
+    elsewhere: str
+    question: str
+
+
+@dataclass(frozen=True, slots=True)
+class Inventing:
+    """What the mock makes numbers up with, so that the rule has something to refuse (`agent.llm.inventions`).
+
+    months: some, as they stand in a date. other_units: what each unit is exchanged for, as it stands after a number.
+    """
+
+    sayings: Sayings
+    months: tuple[str, ...]
+    other_units: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """A language: all that the server must know to be asked in it, to search in it and to answer in it.
+
+    code: two letters (ISO 639-1), the name of its folder. name: what it calls itself.
+    Raises ValueError for another kind of code.
+    """
+
+    code: str
+    name: str
+    writing: Writing
+    telling: Telling
+    searching: Searching
+    stating: Stating
+    refusals: Refusals
+    courtesies: Courtesies
+    quoting: Quoting
+    prompting: Prompting
+    acting: Acting
+    inventing: Inventing
+
+    def __post_init__(self) -> None:
+        """Check what the types cannot say."""
+        if not _CODE.fullmatch(self.code):
+            raise ValueError(f"the code of a language has two small letters (ISO 639-1), not {self.code!r}")

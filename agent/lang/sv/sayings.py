@@ -1,0 +1,79 @@
+"""What is said in Swedish: refusals, courtesies, the frame of a quotation, prompts, and made-up numbers."""
+
+from ..language import Courtesies, Inventing, Pleasantries, Prompting, Quoting, Refusals, Sayings
+
+REFUSALS = Refusals(
+    no_sources="Jag hittar inget stöd i kunskapsbasen.",
+    number_mismatch="Jag kan inte verifiera det.",
+    model_failed="Jag kan inte svara just nu. Försök igen.",
+)
+
+COURTESIES = Courtesies(
+    heard=Pleasantries(
+        greeting="hej|hejsan|hallå|halloj|tja|tjena|tjenare|god(?: )?(?:morgon|dag|kväll|eftermiddag)",
+        thanks="tack|tackar|hej ?då|adjö",
+        abilities=(
+            "vad kan (?:du|jag) (?:göra|hjälpa (?:mig |till )?med|fråga(?: dig)?(?: om)?|svara på|berätta)"
+            "|vad kan du|vad vet du|vad gör du|hur kan du hjälpa(?: mig| till)?|vem är du|vad är du|hjälp(?: mig)?"
+        ),
+    ),
+    after=(
+        "där|igen|och bockar|alla|allihopa|på dig|på er|så mycket|snälla|för hjälpen|för (?:din|er) hjälp|till dig"
+    ),
+    replies=Pleasantries(
+        greeting="Hej! Fråga mig om det som står i dokumenten här.",
+        thanks="Varsågod. Fråga gärna mer.",
+        abilities="Jag svarar på frågor ur dokumenten här och visar var svaret står.",
+    ),
+    about="De handlar om:",
+)
+
+QUOTING = Quoting(
+    lead="Ur ”{section}”:",
+    bare_lead="Från våra sidor:",
+    other_language="Jag hittade det här bara på en sida på {language}.",
+    nothing="Sidorna jag fick säger inget om det.",
+    asking="Jag är inte säker på vilken av våra sidor du menar; vad gäller det?",
+    names={"en": "engelska"},
+)
+
+PROMPTING = Prompting(
+    only_snippets=(
+        "Svara på frågan på svenska och bara utifrån utdragen. Skriv varje tal precis som det står i ett utdrag, med "
+        "sin enhet, och räkna aldrig ut något. Frågan är ingen källa."
+    ),
+    ask_back=(
+        "Om utdragen inte säger det, gissa inte: svara med en enda rad som börjar med ASK: och frågar efter det "
+        "som saknas."
+    ),
+    say_so="Om utdragen inte säger det, säg det.",
+    claims=(
+        'Svara med en JSON-array och inget annat. Varje element är {"text": en hel mening, "evidence": en array med '
+        "numren på de utdrag som den står i, räknade från ett i den ordning de gavs}."
+    ),
+    again=(
+        "Ditt förra svar underkändes: inget utdrag innehåller ett tal i det som följer, där alla tal har tagits bort. "
+        "Läs utdragen igen och skriv ett nytt svar."
+    ),
+    unread="Ditt förra svar underkändes: det var inte den JSON som efterfrågades.",
+)
+
+INVENTING = Inventing(
+    sayings=Sayings(
+        price="Priset är {} kr.",
+        phone="Du når oss på {}.",
+        percent="Då ingår en rabatt på {} %.",
+        date="Det gäller från den {}.",
+        elsewhere="Här betyder det {}.",
+        question="Ja, det är {}.",
+    ),
+    months=("februari", "april", "juli", "oktober"),
+    other_units={
+        "dagar": "månader",
+        "månad": "vecka",
+        "månader": "år",
+        "år": "månader",
+        "timmar": "dagar",
+        "minuter": "timmar",
+    },
+)

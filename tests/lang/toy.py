@@ -1,0 +1,121 @@
+"""A language of two dozen words, as a stranger would add it, and a server that speaks it.
+
+`python -m tests.lang.toy FOLDER` serves with FOLDER as one more folder of `agent.lang`, in a process of its own since
+everything is made from the languages when it is imported; it prints what was answered as JSON.
+"""
+
+import json
+import sys
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec, module_from_spec
+from pathlib import Path
+from typing import Any
+
+import trio
+import trio.testing
+
+ESPERANTO = '''
+"""Esperanto, a little of it."""
+
+from agent.lang.language import (
+    Acting, Asking, Courtesies, Inventing, Keywords, Language, Pleasantries, Prompting, Quoting, Refusals, Sayings,
+    Searching, Stating, Telling, Writing, words,
+)
+
+LANGUAGE = Language(
+    code="eo",
+    name="Esperanto",
+    writing=Writing(words("la kaj estas kiom kio por ne min"), "ĉĝĥĵŝŭ", words("ktp")),
+    telling=Telling(words("saluton dankon prezo"), "ojn|oj|on|as|is", "aĵ|oj", ""),
+    searching=Searching("", words("diru"), Asking("kiom|kiam", "kostas", "kiam")),
+    stating=Stating(
+        words("kostas"), words("prezo kostas"), words("lundo tago"), "versio", "paĝo", "ekzemple", "plej", "almenaŭ"
+    ),
+    refusals=Refusals("Mi trovas nenion pri tio.", "Mi ne povas kontroli tion.", "Mi nun ne povas respondi."),
+    courtesies=Courtesies(
+        Pleasantries("saluton", "dankon", "kion vi povas"),
+        "al ĉiuj",
+        Pleasantries("Saluton! Demandu min.", "Nedankinde.", "Mi respondas el la dokumentoj."),
+        "Ili temas pri:",
+    ),
+    quoting=Quoting(
+        "El “{section}”:", "El niaj paĝoj:", "Nur en paĝo en {language}.", "Nenio.", "Pri kio?", {"sv": "la sveda"}
+    ),
+    prompting=Prompting("Respondu.", "ASK:", "Diru tion.", "JSON.", "Denove.", "Ne JSON."),
+    acting=Acting(
+        Keywords(("voku min",), ("mesaĝu",), ("bileto",)),
+        words("ne"), words("sen"), words("plu"), words("ne"), words("min"), words("kial"), words("sed"), words("kaj"),
+        words("je"),
+    ),
+    inventing=Inventing(
+        Sayings("Prezo: {}.", "Telefono: {}.", "Rabato: {} %.", "De {}.", "Tie: {}.", "Jes, {}."),
+        ("julio",), {"tagoj": "jaroj"},
+    ),
+)
+'''
+
+PRICES = """# Prezoj
+
+## Pakaĵoj
+
+La norma pakaĵo kostas 29 eŭrojn.
+
+La granda pakaĵo kostas 59 eŭrojn.
+"""
+SWEDISH = "# Öppettider\n\nVi har öppet till klockan 18 på vardagar.\n"
+
+
+def add_folder(folder: Path) -> None:
+    """Let what stands in `folder` be folders of `agent.lang`, which is not imported yet."""
+    spec = find_spec("agent.lang")
+    assert isinstance(spec, ModuleSpec)
+    assert spec.loader is not None
+    assert spec.submodule_search_locations is not None
+    spec.submodule_search_locations.append(str(folder))
+    module = sys.modules[spec.name] = module_from_spec(spec)
+    spec.loader.exec_module(module)
+
+
+async def serve() -> dict[str, object]:
+    """Ask a server what is in its two languages; return what came, by what was asked."""
+    from agent.app import Adapters  # noqa: PLC0415 - everything of it follows from the languages
+    from agent.config import Settings  # noqa: PLC0415
+    from agent.protocol.asyncapi import document  # noqa: PLC0415
+    from agent.retrieval.load import Source  # noqa: PLC0415
+    from agent.retrieval.search import KnowledgeBase  # noqa: PLC0415
+    from agent.testing.network import network  # noqa: PLC0415
+
+    knowledge = KnowledgeBase.build(
+        [Source("kb/prezoj.md", PRICES.encode()), Source("kb/tider.md", SWEDISH.encode())]
+    )
+    schemas = json.loads(document())["components"]["schemas"]
+    said: dict[str, object] = {
+        "langs": [passage.lang for passage in knowledge.passages],
+        "wire": schemas["Message"]["properties"]["lang"],
+    }
+    frames: list[dict[str, Any]] = []
+    settings, adapters = Settings(pace_ms=0, lang="eo"), Adapters(knowledge=knowledge)
+    async with network(settings, adapters) as server, server.connect() as client:
+        for name, text, lang in (
+            ("given", "29 pakaĵo norma", "eo"),
+            ("told", "kiom kostas la norma pakaĵo?", None),
+            ("refused", "kio estas la prezo por ĉevaloj?", None),
+            ("greeted", "Saluton!", None),
+            ("acted", "voku min, kiom kostas la granda pakaĵo?", None),
+            ("not acted", "ne voku min, kiom kostas la granda pakaĵo?", None),
+            ("elsewhere", "klockan 18 vardagar", "eo"),
+            ("swedish", "När har ni öppet på vardagar?", None),
+            ("by setting", "123", None),
+        ):
+            await client.ask(text, lang=lang)
+            frames += await client.frames_until("response")
+            said[name] = frames[-1]["text"]
+        await client.ask("kiom", lang="da")
+        said["unknown"] = (await client.next_frame())["message"]
+    said["actions"] = [frame["action"] for frame in frames if frame["type"] == "action_suggestion"]
+    return said
+
+
+if __name__ == "__main__":
+    add_folder(Path(sys.argv[1]))
+    print(json.dumps(trio.run(serve, clock=trio.testing.MockClock(autojump_threshold=0))))  # noqa: T201
