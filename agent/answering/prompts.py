@@ -15,13 +15,13 @@ from ..lang import LANGUAGES, Lang
 from ..ports.model import Form
 from ..ports.search import Hit
 from ..text.numbers import Token, tokens
+from ..text.sentences import by_line
 
 CHARACTERS_PER_TOKEN = 3
 """Estimate for the size of evidence: English has about 4 characters to a token, Swedish about 3; the lower is safe."""
 
 _SENTENCES = 3  # that are quoted
 _QUOTED = 300  # characters of each
-_BORDER = re.compile(r"[.!?]\s+|\n")
 _GAP = "[...]"
 _ASK = re.compile(r"(?<!\w)ASK:[ \t]*")
 
@@ -88,9 +88,9 @@ def within(hits: Sequence[Hit], budget: int) -> tuple[Hit, ...]:
 
 def _sentence(draft: str, token: Token) -> tuple[int, int]:
     """Return where the sentence that holds the token starts and ends."""
-    first = max((match.end() for match in _BORDER.finditer(draft, 0, token.start)), default=0)
-    border = _BORDER.search(draft, token.end)
-    return first, border.end() if border else len(draft)
+    cut = list(by_line(draft))
+    first = max((start for start, _ in cut if start <= token.start), default=0)
+    return first, min((end for _, end in cut if end >= token.end), default=len(draft))
 
 
 def _without(draft: str, first: int, last: int, numbers: Sequence[Token]) -> str:

@@ -21,6 +21,7 @@ from ..grounding.verify import Verdict, check, verify
 from ..ports.brain import Confidence, VerifiedText
 from ..ports.search import Hit, Lang, Snippet
 from ..text.numbers import TOO_MANY, Token
+from ..text.sentences import carries_on
 from .prompts import asks, unmarked
 
 LEAST = 20
@@ -155,7 +156,9 @@ class Sentences:
         if "\n" not in gap and rest[line:end].lstrip().startswith("|"):
             return False
         body = rest[max(0, end - 40) : end].rstrip(_CLOSING)
-        return body.endswith(("!", "?", "…")) or (body.endswith(".") and not _ABBREVIATION.search(body[:-1]))
+        return body.endswith(("!", "?", "…")) or (
+            body.endswith(".") and not _ABBREVIATION.search(body[:-1]) and not carries_on(body, len(body) - 1)
+        )
 
     def _try(self, piece: str) -> VerifiedText | None:
         """Return the piece as it may be said; None when it is held back or does not stand."""

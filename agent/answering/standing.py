@@ -4,19 +4,15 @@ Leaving sentences out moves others together, so what is left is verified anew. I
 claims something: a greeting and a lead are no answer.
 """
 
-import re
 from collections.abc import Sequence
 
-from ..grounding.binding import Binding
+from ..grounding.binding import Binding, names_of
 from ..grounding.verify import Verdict, verify
 from ..ports.brain import Confidence, VerifiedText
 from ..ports.search import Hit, Snippet
-from ..text.words import FUNCTION_WORDS, words
+from ..text.sentences import by_line
 
-_BORDER = re.compile(r"(?<=[.!?])[\"'”’»)*_]*[ \t]+(?=[^\W\d_])|\n+")
 _WORDS = 2  # of the evidence that a sentence without a number must hold to claim something
-_LETTERS = 4  # of such a word
-_STEM = 5  # letters in which it must agree with one of the evidence
 
 
 def standing(
@@ -43,17 +39,13 @@ def standing(
 
 def _sentences(text: str) -> list[tuple[int, int]]:
     """Return where the sentences of `text` begin and end, each with the white space after it."""
-    ends = [match.end() for match in _BORDER.finditer(text)]
-    return [(start, end) for start, end in zip([0, *ends], [*ends, len(text)], strict=True) if start < end]
+    starts = [start for start, _ in by_line(text)]
+    return list(zip([0, *starts[1:]], [*starts[1:], len(text)], strict=True))
 
 
 def _claims(sentence: str, citations: Sequence[Snippet]) -> bool:
     """Tell whether a sentence without a number says something that the citations are about; a question does not."""
     if sentence.rstrip().endswith(("?", ":")):
         return False
-    said = _stems(sentence)
-    return len(said & {stem for each in citations for stem in _stems(each.text)}) >= _WORDS
-
-
-def _stems(text: str) -> set[str]:
-    return {word[:_STEM] for word in words(text) if len(word) >= _LETTERS and word not in FUNCTION_WORDS}
+    held = frozenset().union(*[names_of(each.text) for each in citations])
+    return len(names_of(sentence) & held) >= _WORDS

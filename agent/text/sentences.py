@@ -1,8 +1,9 @@
-"""Where the sentences of a text end.
+"""Where the sentences of a text end: the one place that cuts them, for pages, drafts and snippets alike.
 
 Strategy: a sentence ends at a mark of its own (. ! ? …), with whatever closes after it, when white space follows and
-then something that can begin a sentence: a capital letter, a digit, an opening quote or bracket. A full stop after an
-abbreviation, an initial or the number of a list does not end one. Linear in the text.
+then something that can begin a sentence: a letter that is not a small one, a digit, an opening quote or bracket, marks
+of emphasis. A full stop after an abbreviation of any language, an initial or the number of a list does not end one.
+Where a text has lines of its own, such as rows and list items, each is cut by itself (`by_line`). Linear in the text.
 """
 
 import re
@@ -11,7 +12,8 @@ from typing import Final
 
 from agent.lang import LANGUAGES
 
-_END: Final = re.compile(r"[.!?…]+[\"'”’»)\]]*(\s+)(?=[\"'“‘«(\[]{0,3}[^\W_a-zåäöéü])")
+_END: Final = re.compile(r"[.!?…]+[\"'”’»)\]*_`]*(\s+)(?=[\"'“‘«(\[*_`]{0,3}([^\W_]))")
+_LINE: Final = re.compile(r"[^\n]+")
 _SHORT: Final = frozenset().union(*[each.writing.abbreviations for each in LANGUAGES.values()])
 _LAST_WORD: Final = re.compile(r"[^\s(\[\"'“‘«]+$")
 _REACH: Final = 16  # characters in which an abbreviation before a full stop stands
@@ -22,14 +24,21 @@ def sentences(text: str) -> Iterator[tuple[int, int]]:
     at = 0
     for match in _END.finditer(text):
         end = match.start(1)
-        if text[end - 1] == "." and _goes_on(text, end - 1):
+        if match[2].islower() or (text[end - 1] == "." and carries_on(text, end - 1)):
             continue
         yield from _trimmed(text, at, end)
         at = match.end()
     yield from _trimmed(text, at, len(text))
 
 
-def _goes_on(text: str, stop: int) -> bool:
+def by_line(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where each sentence of each line of `text` begins and ends, white space around it left out."""
+    for line in _LINE.finditer(text):
+        for start, end in sentences(line.group()):
+            yield line.start() + start, line.start() + end
+
+
+def carries_on(text: str, stop: int) -> bool:
     """Return whether the full stop at `stop` belongs to an abbreviation, an initial or a lone number."""
     word = _LAST_WORD.search(text, max(0, stop - _REACH), stop)
     if word is None:

@@ -379,3 +379,14 @@ def test_time_is_linear_in_the_draft() -> None:
             sentences.feed(draft[at : at + 7])
         sentences.finish()
         assert looked_at <= 6 * len(draft)
+
+
+@pytest.mark.parametrize("short", ["approx.", "ungefär t.ex.", "incl.", "J."])
+def test_no_piece_ends_after_an_abbreviation(short: str) -> None:
+    """Of any language: what it stands before belongs to it."""
+    draft = f"The delivery to you takes {short} Lund and goes on. Then it is there."
+    _, said = run(draft, range(1, len(draft)))
+    assert [each.text for each in said] == [
+        f"The delivery to you takes {short} Lund and goes on. ",
+        "Then it is there.",
+    ]

@@ -6,7 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.text.sentences import sentences
+from agent.answering import prompts, standing
+from agent.grounding.binding import sentences_of
+from agent.text.numbers import tokens
+from agent.text.sentences import by_line, sentences
 
 
 def cut(text: str) -> list[str]:
@@ -34,6 +37,8 @@ def cut(text: str) -> list[str]:
         "1. Open the app",
         "it is. and goes on so",
         "What?!|Really",
+        "**It is so.**|_Is it?_|`Yes.`|No.",
+        "It is. à la carte",
     ],
 )
 def test_each_ends_at_its_mark(text: str) -> None:
@@ -56,3 +61,33 @@ def test_it_is_linear(piece: str) -> None:
     began = thread_time()
     list(sentences(piece * (200_000 // len(piece))))
     assert thread_time() - began < 1.0
+
+
+MIXED = (
+    "Ring t.ex. Anna, dvs. chefen, ca. 9.30. “Öppet?” (Ja.) See e.g. Smith et al. and no. 5.\n"
+    "- The fee is approx. 299 kr. *Delivery* is free.\n- 14 days"
+)
+PIECES = [
+    "Ring t.ex. Anna, dvs. chefen, ca. 9.30.",
+    "“Öppet?”",
+    "(Ja.)",
+    "See e.g. Smith et al. and no. 5.",
+    "- The fee is approx. 299 kr.",
+    "*Delivery* is free.",
+    "- 14 days",
+]
+
+
+def test_rows_and_items_are_cut_by_themselves() -> None:
+    """A line of its own never runs on into the next."""
+    assert [MIXED[start:end] for start, end in by_line(MIXED)] == PIECES
+    assert list(by_line("\n \n")) == []
+
+
+def test_all_who_cut_a_text_cut_it_alike() -> None:
+    """What binding reads as one, what is kept of a draft, and what a redraft is told about."""
+    assert sentences_of(MIXED) == PIECES
+    assert [MIXED[start:end].strip() for start, end in standing._sentences(MIXED)] == PIECES
+    price = next(token for token in tokens(MIXED) if token.text == "299 kr")
+    start, end = prompts._sentence(MIXED, price)
+    assert MIXED[start:end] == PIECES[4]
