@@ -4,9 +4,10 @@ Strategy: a reader says what it meets (a heading, a paragraph, a row) with its l
 the headings that hold, or nothing where no letter or digit is left in it.
 """
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+from agent.text.sentences import sentences
 
 from .breath import Breath
 from .form import Block, Kind, Unreadable
@@ -19,7 +20,11 @@ _PARENTS = 8  # the innermost ones
 _BLOCKS = (
     300_000  # of one document; a file of the largest size has them only when nearly every line is a letter
 )
-_SENTENCE = re.compile(r"(?<=[.!?])\s+")
+
+
+def _last_sentence(text: str) -> str:
+    """Return the last sentence of a text; "" of one that has none."""
+    return next((text[start:end] for start, end in reversed(list(sentences(text)))), "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +52,7 @@ class Lead:
 
     def after(self, text: str) -> None:
         """Remember the text of a paragraph; of a long one its last sentence. "" forgets."""
-        self.text = text if len(text) <= _PARENT else _SENTENCE.split(text)[-1][-_PARENT:]
+        self.text = text if len(text) <= _PARENT else _last_sentence(text)[-_PARENT:]
         self._into = text.endswith(":")
 
     @property

@@ -21,6 +21,8 @@ from pathlib import Path
 
 import structlog
 
+from agent.lang import LANGUAGES
+
 from .effort import Effort
 
 _log = structlog.get_logger("agent.retrieval")

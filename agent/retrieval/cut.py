@@ -13,6 +13,7 @@ from functools import lru_cache
 from agent.config import SNIPPET_CHARACTERS
 from agent.text.number_words import classify
 from agent.text.numbers import tokens
+from agent.text.sentences import borders
 
 from .effort import Effort
 
@@ -22,7 +23,6 @@ _BLOB = re.compile(
     r"data:[\w.+-]{1,100}/[\w.+-]{1,100}[;,][^\s\"'<>()]*"
     rf"|(?<![A-Za-z0-9+/=_-])[A-Za-z0-9+/=_-]{{{_NO_TEXT},}}"
 )
-_AFTER_SENTENCE = re.compile(r"[.!?…][\"'”’)\]*_`]*\s+(?=[^\W\d_])")
 _SPACE = re.compile(r"\s+(?=\S)")
 _MARK = re.compile(r"[,;|{}\[\]()<>\"](?=\S)")  # others may stand within a name or a number
 _EDGE = re.compile(r"[\s,;|{}\[\]()<>\"']")  # before and after what is no text
@@ -154,10 +154,13 @@ def _texts(line: str, start: int, end: int, effort: Effort, most: int) -> Iterat
 def _last_place(line: str, start: int, reach: int, effort: Effort) -> int | None:
     """Return the best place to cut between `start` and `reach`; None when there is none."""
     near = (start + reach) // 2
-    for pattern, begin in ((_AFTER_SENTENCE, near), (_SPACE, start), (_MARK, start)):
+    for pattern in (None, _SPACE, _MARK):
         effort.look()
         # A match needs to see what follows it.
-        places = [found.end() for found in pattern.finditer(line, begin, reach + 1)]
+        if pattern is None:
+            places = [begins for _, begins in borders(line, near, reach + 1)]
+        else:
+            places = [found.end() for found in pattern.finditer(line, start, reach + 1)]
         for at in reversed(places):
             if start < at <= reach and _apart(line, at):
                 return at

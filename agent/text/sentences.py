@@ -22,13 +22,21 @@ _REACH: Final = 16  # characters in which an abbreviation before a full stop sta
 def sentences(text: str) -> Iterator[tuple[int, int]]:
     """Yield where each sentence of `text` begins and ends, white space around it left out."""
     at = 0
-    for match in _END.finditer(text):
-        end = match.start(1)
-        if match[2].islower() or (text[end - 1] == "." and carries_on(text, end - 1)):
-            continue
+    for end, start in borders(text):
         yield from _trimmed(text, at, end)
-        at = match.end()
+        at = start
     yield from _trimmed(text, at, len(text))
+
+
+def borders(text: str, first: int = 0, last: int | None = None) -> Iterator[tuple[int, int]]:
+    """Yield where a sentence ends and where the next one begins, for each two of them between `first` and `last`.
+
+    What begins must be seen: `last` is behind the first character of it. None is the end of the text.
+    """
+    for match in _END.finditer(text, first, len(text) if last is None else last):
+        end, start = match.span(1)
+        if not match[2].islower() and not (text[end - 1] == "." and carries_on(text, end - 1)):
+            yield end, start
 
 
 def by_line(text: str) -> Iterator[tuple[int, int]]:

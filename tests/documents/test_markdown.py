@@ -85,6 +85,13 @@ def test_link_definitions_are_no_text() -> None:
     assert told(md(source)) == [("paragraph", "[Note]: this is text.")]
 
 
+def test_of_a_long_lead_in_the_last_sentence_leads() -> None:
+    """Which does not begin after an abbreviation."""
+    source = f"{'It is long. ' * 30}We go to Oslo, Rome etc. Typically we take:\n\n- trains\n"
+    (item,) = [block for block in md(source).blocks if block.kind == "item"]
+    assert item.parents == ("We go to Oslo, Rome etc. Typically we take:",)
+
+
 def test_an_item_hangs_under_its_lead_in_and_the_items_around_it() -> None:
     """Parents are told outermost first; the items of one list share a group, and have their depth."""
     document = md("Plans:\n\n- Basic\n  - 5 GB\n    1. of disk\n- Pro\n\nOther.\n\n- alone\n")

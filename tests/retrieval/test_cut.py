@@ -46,6 +46,12 @@ def test_a_long_line_is_cut_after_a_sentence_else_between_words() -> None:
         assert all(SNIPPET_CHARACTERS / 2 < len(part) <= SNIPPET_CHARACTERS for part in found[:-1])
 
 
+def test_a_long_line_is_not_cut_after_an_abbreviation() -> None:
+    """It ends no sentence here either."""
+    said = "This is said of all the places here. It is so, e.g. Lund and Malmö are."
+    assert cut(said, 60) == ["This is said of all the places here.", "It is so, e.g. Lund and Malmö are."]
+
+
 TEXT = (
     "zebra costs 299 kr kr. 1 000 % 5-10 dagar 14 mars 2026 tolv hundra half a miljon 1,5 (5 kg) $ 20 till och "
     '08-123 45 67 | – No. kl Then it. 9:00 tjugo fem procent and a-b x2 § 3 {"price":299,"name":"z"}'
