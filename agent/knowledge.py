@@ -19,10 +19,11 @@ from .embedding.open import choose, open_meaning
 from .errors import UsageError
 from .grounding.openers import openers
 from .heap import give_back, set_aside_so_far
+from .lang import LANGUAGES, Lang
 from .llm.open import open_model
 from .ports.brain import Brain
 from .ports.model import ChatModel
-from .ports.search import Hit, Lang, Passage
+from .ports.search import Hit, Passage
 from .ports.work import RunSync
 from .retrieval.cache import Cache
 from .retrieval.live import LiveKnowledge
@@ -141,7 +142,7 @@ class Knowledge:
         if self._openers_of is not present:
             self._openers_of, self._openers = present, {}
         if lang not in self._openers:
-            langs: tuple[Lang, ...] = ("sv", "en") if lang == "sv" else ("en", "sv")
+            langs = (lang, *(each for each in LANGUAGES if each != lang))
             found = (
                 openers(present.passages, present.topics(each), each, partial(_finds, present, each))
                 for each in langs

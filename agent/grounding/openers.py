@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Final
 
-from agent.ports.search import Lang, Passage
+from agent.lang import LANGUAGES, Lang
+from agent.ports.search import Passage
 
 from .courtesies import counted
 
@@ -19,8 +20,6 @@ OPENERS: Final = 3
 _ASKED: Final = 2  # of them that are headings which ask
 _TRIED: Final = 8  # candidates that are looked up
 _LONGEST: Final = 70  # characters of a heading
-
-_ABOUT: Final[dict[Lang, str]] = {"en": "What is there about {}?", "sv": "Vad finns det om {}?"}
 
 
 def openers(
@@ -49,7 +48,11 @@ def _candidates(passages: Iterable[Passage], topics: Sequence[str], lang: Lang) 
         if heading.endswith("?") and " " in heading and _fit(heading)
     )
     yield from list(asking)[:_ASKED]
-    yield from (_ABOUT[lang].format(topic) for topic in topics if not topic.endswith("?") and _fit(topic))
+    yield from (
+        LANGUAGES[lang].courtesies.opener.format(topic)
+        for topic in topics
+        if not topic.endswith("?") and _fit(topic)
+    )
 
 
 def _fit(heading: str) -> bool:

@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
+from .page import Page
+
 _CODE = re.compile(r"[a-z]{2}")
 
 
@@ -119,13 +121,14 @@ class Courtesies:
     """What is no question, and what is said to it (`agent.text.courtesy`, `agent.grounding.courtesies`).
 
     heard: patterns. after: pattern of what may follow. replies: a number stands in none. about: leads into the list of
-    what the documents are about.
+    what the documents are about. opener: asks about the topic {}.
     """
 
     heard: Pleasantries
     after: str
     replies: Pleasantries
     about: str
+    opener: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,6 +238,7 @@ class Language:
     prompting: Prompting
     acting: Acting
     inventing: Inventing
+    page: Page
 
     def __post_init__(self) -> None:
         """Check what the types cannot say."""

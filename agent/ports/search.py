@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Protocol
 
-from ..lang import Lang as Lang
+from ..lang import Lang as Lang  # crosses this port with the rest
 
 
 @dataclass(frozen=True, slots=True)

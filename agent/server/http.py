@@ -21,9 +21,10 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from ..lang import DEFAULT, LANGUAGES, Lang
 from ..ports.observe import Observer
-from ..ports.search import Lang
 from .admission import NEEDS_TOKEN
+from .languages import script
 from .source import PATH, READING, Sections, source
 from .tagged import tag_of, tagged
 
@@ -37,10 +38,13 @@ _ASSETS = {
     "list.js": "text/javascript; charset=utf-8",
     "language.js": "text/javascript; charset=utf-8",
     "kept.js": "text/javascript; charset=utf-8",
+    "languages.js": "text/javascript; charset=utf-8",
     "words.js": "text/javascript; charset=utf-8",
     "style.css": "text/css; charset=utf-8",
     "icon.svg": "image/svg+xml",
 }
+MADE = "languages.js"
+"""The file of the page that stands nowhere: it is made from the languages."""
 _PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 _NO_UPGRADE = "This is the WebSocket: connect to it as ws://, or open the chat page at /.\n"
 # The page loads nothing from elsewhere, runs no inline script, and cannot be framed.
@@ -109,7 +113,7 @@ def make_app(contents: Contents, observer: Observer) -> ASGIApp:
 
 
 def _asset(name: str) -> bytes:
-    return files(__package__).joinpath("static", name).read_bytes()
+    return script() if name == MADE else files(__package__).joinpath("static", name).read_bytes()
 
 
 def _page(contents: Contents) -> bytes:
@@ -124,7 +128,8 @@ def _page(contents: Contents) -> bytes:
 
 def _openers(request: Request, openers: Callable[[Lang], Sequence[str] | None]) -> Response:
     """Return questions to begin with in the language that is asked for, as JSON."""
-    found = openers("sv" if request.query_params.get("lang") == "sv" else "en")
+    wanted = request.query_params.get("lang", DEFAULT)
+    found = openers(wanted if wanted in LANGUAGES else DEFAULT)
     if found is None:
         return PlainTextResponse(READING, 503, {"retry-after": "1"})
     content = json.dumps(found).encode()

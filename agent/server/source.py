@@ -17,6 +17,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
 from ..grounding.view import Part, Piece, View, view
+from ..lang import DEFAULT, LANGUAGES, Lang
 from ..ports.search import Passage
 from .tagged import tag_of, tagged
 
@@ -32,25 +33,6 @@ _BAD_LINES = (
 _NO_FILE = "There is no such file in the index; a citation's file is its name, as in /source/kb/prices.md?lines=3-5.\n"
 _NO_LINES = "The index holds nothing of these lines; leave out lines to see the whole file.\n"
 READING = "The documents are being read; try again in a moment.\n"
-
-_WORDS = {
-    "en": {
-        "lines": "Lines marked: {}",
-        "whole": "The whole file",
-        "above": "What stands above this under the same heading is left out.",
-        "below": "Cut here: this is as much as is shown at once.",
-        "on": "Go on from line {}",
-        "held": "What the index holds of this file. What is not text (front matter, tags, blank lines) is left out.",
-    },
-    "sv": {
-        "lines": "Markerade rader: {}",
-        "whole": "Hela filen",
-        "above": "Det som står ovanför under samma rubrik är utelämnat.",
-        "below": "Avklippt här: mer visas inte på en gång.",
-        "on": "Fortsätt från rad {}",
-        "held": "Det som indexet har av filen. Det som inte är text (metadata, taggar, tomma rader) är utelämnat.",
-    },
-}
 
 
 def source(request: Request, sections: Sections) -> Response:
@@ -70,11 +52,7 @@ def source(request: Request, sections: Sections) -> Response:
     if "application/json" in request.headers.get("accept", ""):
         content, kind = json.dumps(_data(found)).encode(), "application/json"
     else:
-        swedish = request.headers.get("accept-language", "").lower().startswith("sv")
-        content, kind = (
-            _page(found, "sv" if swedish else "en").encode("utf-8", "replace"),
-            "text/html; charset=utf-8",
-        )
+        content, kind = _page(found, _wanted(request)).encode("utf-8", "replace"), "text/html; charset=utf-8"
     return tagged(request, content, tag_of(content), {"content-type": kind, **_VARY})
 
 
@@ -120,22 +98,29 @@ def runs(piece: Piece) -> list[str]:
     return [*found, piece.text[at:]]
 
 
-def _page(shown: View, lang: str) -> str:
+def _wanted(request: Request) -> Lang:
+    """Return the language that a browser asks for first, if there is such a one."""
+    wanted = request.headers.get("accept-language", "")[:2].lower()
+    return wanted if wanted in LANGUAGES else DEFAULT
+
+
+def _page(shown: View, lang: Lang) -> str:
     """Return a view as a page of its own."""
-    words = _WORDS[lang]
+    page = LANGUAGES[lang].page
+    words = page.source
     here = quote(f"/source/{shown.file}", safe="/", errors="replace")
     name = escape(shown.file)
     told = ""
     if shown.lines is not None:
         first, last = shown.lines
-        told = f"<p>{words['lines'].format(first if first == last else f'{first}–{last}')}</p>"
+        told = f"<p>{words.marked.format(lines=first if first == last else f'{first}–{last}')}</p>"
     if not shown.whole and shown.lines is not None:
-        told += f'<p><a href="{here}">{words["whole"]}</a></p>'
-    above = f'<p class="cut">{words["above"]}</p>' if shown.above else ""
+        told += f'<p><a href="{here}">{page.whole}</a></p>'
+    above = f'<p class="cut">{words.above}</p>' if shown.above else ""
     below = ""
     if shown.below is not None:
-        on = f'<a href="{here}?lines={shown.below}">{words["on"].format(shown.below)}</a>'
-        below = f'<p class="cut">{words["below"]} {on}</p>'
+        on = f'<a href="{here}?lines={shown.below}">{words.on.format(line=shown.below)}</a>'
+        below = f'<p class="cut">{words.below} {on}</p>'
     body = "".join(_section(part) for part in shown.parts)
     return (
         f'<!doctype html>\n<html lang="{lang}">\n<head>\n<meta charset="utf-8">\n'
@@ -144,7 +129,7 @@ def _page(shown: View, lang: str) -> str:
         '<link rel="icon" href="/static/icon.svg" type="image/svg+xml">\n'
         '<link rel="stylesheet" href="/static/style.css">\n</head>\n<body class="source">\n'
         f"<header><h1>{name}</h1></header>\n<main>{told}{above}{body}{below}"
-        f'<p class="held">{words["held"]}</p></main>\n</body>\n</html>\n'
+        f'<p class="held">{words.held}</p></main>\n</body>\n</html>\n'
     )
 
 

@@ -17,6 +17,7 @@ from agent.errors import UsageError
 from agent.lang import DEFAULT, LANGUAGES, Lang, either, found
 from agent.lang import language as records
 from agent.lang.language import Language, table
+from agent.text.language import language as detected
 from agent.text.numbers import tokens
 from agent.text.stems import stem
 from agent.text.words import words
@@ -142,14 +143,14 @@ def test_nothing_that_is_said_holds_a_number(lang: Lang) -> None:
 
 
 def test_the_folders_hold_data_only() -> None:
-    """No function, no class, and no import but of the record and of each other."""
+    """No function, no class, and no import but of the records and of each other."""
     folders = [name for name in MODULES if name.startswith("lang/") and name.count("/") == 2]
     assert len(folders) > len(LANGUAGES)
     for name in folders:
         for node in ast.walk(MODULES[name]):
             assert not isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Lambda | ast.Import), name
             if isinstance(node, ast.ImportFrom):
-                assert node.level == 1 or (node.level, node.module) == (2, "language"), name
+                assert node.level == 1 or (node.level == 2 and node.module in ("language", "page")), name
 
 
 def test_nothing_else_names_a_language() -> None:
@@ -206,8 +207,13 @@ def test_an_added_language_acts(spoken: dict[str, Any]) -> None:
 
 
 def test_an_added_language_stands_beside_the_others(spoken: dict[str, Any]) -> None:
-    """They are spoken as before; the wire offers it, and names it to who sends another."""
+    """They are told and spoken as before; page and wire offer it, and the latter names it to who sends another."""
     assert spoken["swedish"] == "Ur ”Öppettider”:\nVi har öppet till klockan 18 på vardagar."
     assert spoken["elsewhere"].startswith("Nur en paĝo en la sveda.\n\nEl “Öppettider”:")
     assert spoken["wire"] == {"anyOf": [{"enum": ["en", "eo", "sv"]}, {"type": "null"}], "default": None}
+    questions = Path(__file__).parents[1] / "retrieval" / "on_topic.jsonl"
+    asked = [json.loads(line) for line in questions.read_text(encoding="utf-8").splitlines()]
+    told = [row["question"] for row in asked if detected(row["question"]) != row["lang"]]
+    assert spoken["told otherwise"] == told
+    assert spoken["page"] is True
     assert spoken["unknown"] == "Set the field lang of the message to en, eo or sv, or leave it out."

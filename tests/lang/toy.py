@@ -17,6 +17,9 @@ import trio.testing
 ESPERANTO = '''
 """Esperanto, a little of it."""
 
+from dataclasses import replace
+
+from agent.lang.en import LANGUAGE as ENGLISH
 from agent.lang.language import (
     Acting, Asking, Courtesies, Inventing, Keywords, Language, Pleasantries, Prompting, Quoting, Refusals, Sayings,
     Searching, Stating, Telling, Writing, words,
@@ -37,6 +40,7 @@ LANGUAGE = Language(
         "al ĉiuj",
         Pleasantries("Saluton! Demandu min.", "Nedankinde.", "Mi respondas el la dokumentoj."),
         "Ili temas pri:",
+        "Kio estas pri {}?",
     ),
     quoting=Quoting(
         "El “{section}”:", "El niaj paĝoj:", "Nur en paĝo en {language}.", "Nenio.", "Pri kio?", {"sv": "la sveda"}
@@ -51,6 +55,7 @@ LANGUAGE = Language(
         Sayings("Prezo: {}.", "Telefono: {}.", "Rabato: {} %.", "De {}.", "Tie: {}.", "Jes, {}."),
         ("julio",), {"tagoj": "jaroj"},
     ),
+    page=replace(ENGLISH.page, title="Demandu"),
 )
 '''
 
@@ -83,7 +88,9 @@ async def serve() -> dict[str, object]:
     from agent.protocol.asyncapi import document  # noqa: PLC0415
     from agent.retrieval.load import Source  # noqa: PLC0415
     from agent.retrieval.search import KnowledgeBase  # noqa: PLC0415
+    from agent.server.languages import script  # noqa: PLC0415
     from agent.testing.network import network  # noqa: PLC0415
+    from agent.text.language import language  # noqa: PLC0415
 
     knowledge = KnowledgeBase.build(
         [Source("kb/prezoj.md", PRICES.encode()), Source("kb/tider.md", SWEDISH.encode())]
@@ -112,6 +119,10 @@ async def serve() -> dict[str, object]:
             said[name] = frames[-1]["text"]
         await client.ask("kiom", lang="da")
         said["unknown"] = (await client.next_frame())["message"]
+    questions = (Path(__file__).parents[1] / "retrieval" / "on_topic.jsonl").read_text(encoding="utf-8")
+    asked = [json.loads(line) for line in questions.splitlines()]
+    said["told otherwise"] = [row["question"] for row in asked if language(row["question"]) != row["lang"]]
+    said["page"] = '"eo": {"name": "Esperanto", "words": {"title": "Demandu"' in script().decode()
     said["actions"] = [frame["action"] for frame in frames if frame["type"] == "action_suggestion"]
     return said
 

@@ -55,7 +55,8 @@ async def get(path: str, method: str = "GET", headers: str = "") -> tuple[int, d
     [
         ("/", "text/html", b"<!doctype html>"),
         ("/static/app.js", "text/javascript", b"WebSocket"),
-        ("/static/words.js", "text/javascript", b"number_mismatch"),
+        ("/static/words.js", "text/javascript", b"languages"),
+        ("/static/languages.js", "text/javascript", b"number_mismatch"),
         ("/static/style.css", "text/css", b":focus-visible"),
         ("/static/icon.svg", "image/svg+xml", b"<svg"),
         ("/favicon.ico", "image/svg+xml", b"<svg"),

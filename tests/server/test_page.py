@@ -12,10 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.actions.triggers import proposals
-from agent.server.http import _ASSETS
+from agent.server.http import _ASSETS, MADE
+from agent.server.languages import script
 
 STATIC = files("agent.server").joinpath("static")
-SOURCES = {name: STATIC.joinpath(name).read_text(encoding="utf-8") for name in sorted(_ASSETS)}
+SOURCES = {name: STATIC.joinpath(name).read_text(encoding="utf-8") for name in sorted({*_ASSETS} - {MADE})}
 MODULE = re.compile(r"^import .*;\n|^export ", re.MULTILINE)
 
 DOM = """
@@ -82,7 +83,8 @@ def page() -> quickjs.Context:
         "openers.js",
         "list.js",
     )
-    context.eval(DOM + "".join(MODULE.sub("", SOURCES[name]) for name in names) + HARNESS)
+    sources = [script().decode(), *(SOURCES[name] for name in names)]
+    context.eval(DOM + "".join(MODULE.sub("", source) for source in sources) + HARNESS)
     return context
 
 
@@ -331,6 +333,23 @@ def flat(tree: Any) -> list[str]:
     )
 
 
+def test_the_page_offers_every_language() -> None:
+    """By what each calls itself, after the one that the browser's language chooses."""
+    offered = js("(() => language.children.map((each) => [each.value, each.lang, each.own]))")
+    assert offered == [["en", "en", "English"], ["sv", "sv", "Svenska"]]
+
+
+@pytest.mark.parametrize(
+    ("chosen", "browser", "spoken"),
+    [("", "sv-SE", "sv"), ("", "en", "en"), ("", "fi", "en"), ("sv", "en", "sv"), ("xx", "sv", "en")],
+)
+def test_the_page_speaks_the_chosen_language_or_the_browsers(chosen: str, browser: str, spoken: str) -> None:
+    """And the default where it is spoken in neither."""
+    call = "((chosen, browser) => { language.value = chosen; navigator.language = browser; return code(); })"
+    assert js(call, chosen, browser) == spoken
+    js("(() => { language.value = ''; navigator.language = 'en'; return 0; })")
+
+
 def test_nothing_of_an_answer_is_read_as_html() -> None:
     """There is no way into the page but text nodes, and nothing that was written in it runs."""
     way = re.compile(
@@ -343,7 +362,7 @@ def test_every_module_that_the_page_imports_is_served() -> None:
     """And every file beside them is."""
     imported = {name for source in SOURCES.values() for name in re.findall(r'"/static/([\w.]+)"', source)}
     assert imported | {"index.html"} == set(_ASSETS)
-    assert {each.name for each in STATIC.iterdir()} == set(_ASSETS)
+    assert {each.name for each in STATIC.iterdir()} | {MADE} == set(_ASSETS)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from ..language import Language
 from .actions import ACTING
+from .page import PAGE
 from .sayings import COURTESIES, INVENTING, PROMPTING, QUOTING, REFUSALS
 from .words import SEARCHING, STATING, TELLING, WRITING
 
@@ -18,4 +19,5 @@ LANGUAGE = Language(
     prompting=PROMPTING,
     acting=ACTING,
     inventing=INVENTING,
+    page=PAGE,
 )

@@ -24,6 +24,7 @@ COURTESIES = Courtesies(
         abilities="I answer questions from the documents here, and show where the answer stands.",
     ),
     about="They are about:",
+    opener="What is there about {}?",
 )
 
 QUOTING = Quoting(

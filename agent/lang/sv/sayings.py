@@ -26,6 +26,7 @@ COURTESIES = Courtesies(
         abilities="Jag svarar på frågor ur dokumenten här och visar var svaret står.",
     ),
     about="De handlar om:",
+    opener="Vad finns det om {}?",
 )
 
 QUOTING = Quoting(

@@ -3,10 +3,9 @@
 
 import { element } from "/static/answer.js";
 import { Kept } from "/static/kept.js";
-import { language, words } from "/static/language.js";
+import { code, language, words } from "/static/language.js";
 import { clear, finish, follow, followAgain, restore, settle, show } from "/static/list.js";
 import { greeting, name, offer } from "/static/openers.js";
-import { WORDS } from "/static/words.js";
 
 const BACKOFF = [500, 1000, 2000, 4000, 8000, 15000]; // ms before the next attempt; then always the last
 const UNAUTHORISED = 4401;
@@ -30,7 +29,7 @@ const kept = new Kept(sessionStorage);
 // --- words
 
 function speak() {
-  document.documentElement.lang = words() === WORDS.sv ? "sv" : "en";
+  document.documentElement.lang = code();
   for (const each of document.querySelectorAll("[data-word]")) each.textContent = words()[each.dataset.word];
   for (const each of document.querySelectorAll("[data-label]")) each.setAttribute("aria-label", words()[each.dataset.label]);
   question.placeholder = words().question;

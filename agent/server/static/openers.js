@@ -1,7 +1,7 @@
 // What stands on the page before anything was asked: the operator's name and greeting, and questions to begin with.
 
 import { element } from "/static/answer.js";
-import { spoken } from "/static/language.js";
+import { code } from "/static/language.js";
 
 const AGAIN = 3000; // ms until documents that are still being read are asked about again
 const list = document.getElementById("openers");
@@ -18,7 +18,7 @@ export async function offer(ask) {
   const token = sessionStorage.getItem("token");
   let found = [];
   try {
-    const answer = await fetch(`/openers.json?lang=${spoken()}`, { headers: token ? { authorization: `Bearer ${token}` } : {} });
+    const answer = await fetch(`/openers.json?lang=${code()}`, { headers: token ? { authorization: `Bearer ${token}` } : {} });
     if (answer.status === 503) setTimeout(() => number === asked && offer(ask), AGAIN);
     if (answer.ok) found = await answer.json();
   } catch {

@@ -1,0 +1,180 @@
+"""What the chat page must be able to say in a language: one record, with one for each group of the wire's names."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class States:
+    """What a session is doing, beside "connecting", "disconnected" and "asleep", which only the page knows."""
+
+    connecting: str
+    disconnected: str
+    asleep: str
+    idle: str
+    buffering: str
+    streaming: str
+    awaiting_confirmation: str
+    executing: str
+
+
+@dataclass(frozen=True, slots=True)
+class Confidences:
+    """How sure an answer is, by the wire's names."""
+
+    low: str
+    med: str
+    high: str
+
+
+@dataclass(frozen=True, slots=True)
+class Blockings:
+    """Why there is no answer, by the wire's codes."""
+
+    no_sources: str
+    number_mismatch: str
+    model_failed: str
+
+
+@dataclass(frozen=True, slots=True)
+class Errors:
+    """What was not done, by the wire's codes."""
+
+    bad_json: str
+    bad_message: str
+    unknown_suggestion: str
+    busy: str
+    rate_limited: str
+    shutting_down: str
+    internal: str
+
+
+@dataclass(frozen=True, slots=True)
+class Closings:
+    """Why the connection ended, where that is worth a sentence; `agent.server.languages` knows the codes."""
+
+    gone: str
+    unwelcome: str
+    too_long: str
+    broken: str
+    restarting: str
+
+
+@dataclass(frozen=True, slots=True)
+class Actions:
+    """What each action does, by its name on the wire."""
+
+    schedule_callback: str
+    send_sms: str
+    create_ticket: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """What a field of a payload or a result is called; others are called by their own names."""
+
+    phone: str
+    text: str
+    subject: str
+    message: str
+    status: str
+    id: str
+    ticket: str
+    time: str
+    email: str
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """Why a suggestion can no longer be confirmed, by the wire's names."""
+
+    expired: str
+    cancelled: str
+    rejected: str
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """How an action ended."""
+
+    done: str
+    failed: str
+    unknown: str
+    cancelled: str
+    ignored: str
+    expired: str
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """What is said of a source that is opened, in the page and in a page of its own. on has {line}, marked {lines}.
+
+    locked, gone, unread, other: why it cannot be shown.
+    """
+
+    locked: str
+    gone: str
+    unread: str
+    other: str
+    above: str
+    below: str
+    on: str
+    marked: str
+    held: str
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Every word the page says.
+
+    line has {first}, lines {first} and {last}, left and retry {seconds}, open_it {place}.
+    """
+
+    title: str
+    conversation: str
+    hint: str
+    openers: str
+    language: str
+    auto: str
+    question: str
+    send: str
+    stop: str
+    clear: str
+    copy: str
+    copied: str
+    not_copied: str
+    sources: str
+    line: str
+    lines: str
+    open: str
+    open_it: str
+    shut: str
+    whole: str
+    loading: str
+    source: Opened
+    stopped: str
+    interrupted: str
+    lost: str
+    confirm: str
+    decline: str
+    left: str
+    waiting: str
+    locked: str
+    token: str
+    unlock: str
+    wrong_token: str
+    unusable_token: str
+    retry: str
+    state: States
+    confidence: Confidences
+    blocked: Blockings
+    error: Errors
+    close: Closings
+    action: Actions
+    field: Fields
+    yes: str
+    no: str
+    none: str
+    recorded: str
+    closed: Ends
+    result: Results
