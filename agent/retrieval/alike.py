@@ -121,6 +121,14 @@ class Alike:
             self._kept.popitem(last=False)
         return found
 
+    def spelled_as(self, word: str) -> str:
+        """Return what a folded word's letters are looked for as: of an unknown one, what the operator says it means."""
+        if word in self._numbers or not self._synonyms_of(word):
+            return word
+        like = self.like(word)
+        best = max(like, key=like.__getitem__, default=None)
+        return word if best is None or like[best] < SYNONYM else self.words[best]
+
     def _guess(self, word: str, found: dict[int, float]) -> None:
         """Add what a word that is not known may be misspelt from, else put together from."""
         meant = [number for each in neighbours(word) if (number := self._numbers.get(each)) is not None]

@@ -188,6 +188,7 @@ def _candidates(
     weights: Weights,
 ) -> list[_Candidate]:
     """Return the sections that may answer, with what the index tells of them."""
+    said = [index.alike.spelled_as(word) for word in said]
     grams = index.by_grams(said, _SPAN)
     stems = index.by_stems(said, lang, CANDIDATES)
     numbers = dict.fromkeys(islice(grams.scores, CANDIDATES))

@@ -16,14 +16,14 @@ from agent.retrieval.search import KnowledgeBase
 EVERYDAY = Path(__file__).parents[1] / "kb" / "everyday.jsonl"
 HITS = 5
 
-NOTHING = {("off", "en"): 18, ("off", "sv"): 19, ("static", "en"): 21, ("static", "sv"): 19}
+NOTHING = {("off", "en"): 6, ("off", "sv"): 11, ("static", "en"): 13, ("static", "sv"): 14}
 """Of 30 questions a language, how many find nothing, as measured. Wanted: at most 6."""
 
-FIRST = {("off", "en"): 10, ("off", "sv"): 9, ("static", "en"): 8, ("static", "sv"): 8}
+FIRST = {("off", "en"): 17, ("off", "sv"): 16, ("static", "en"): 13, ("static", "sv"): 14}
 """Of 30, how many have the right file first, as measured."""
 
-ASTRAY = 1
-"""Of 30, how many find something, and the right file is not among it. Measured: 0, and 1 in Swedish."""
+ASTRAY = {"off": 4, "static": 1}
+"""Of 30, how many find something, and the right file is not among it, as measured: in English, and in Swedish 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ async def test_what_kb_answers(vectors: str, knowledge: KnowledgeBase, lang: Lan
     assert len(asked) == 30
     assert len(nothing) <= NOTHING[vectors, lang], nothing
     assert len(first) >= FIRST[vectors, lang], first
-    assert len(astray) <= ASTRAY, astray
+    assert len(astray) <= ASTRAY[vectors], astray
 
 
 @pytest.mark.parametrize("lang", ["en", "sv"])
