@@ -9,6 +9,7 @@ counts. Words that an operator's file of synonyms puts together stand for each o
 from array import array
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
 from typing import Protocol
 
 from .misspelt import neighbours, parts
@@ -95,7 +96,7 @@ class Alike:
         return self._numbers.get(word)
 
     def like(self, word: str) -> Mapping[int, float]:
-        """Return the known words that a folded word may stand for, by number, each with how surely (0..1)."""
+        """Return the known words that a folded word may stand for, by number, with how surely; the surest first."""
         kept = self._kept.get(word)
         if kept is not None:
             self._kept.move_to_end(word)
@@ -116,7 +117,7 @@ class Alike:
             found[own] = 1.0
         if max(found.values(), default=0.0) < SURE:
             self._guess(word, found)
-        self._kept[word] = found
+        found = self._kept[word] = dict(sorted(found.items(), key=itemgetter(1), reverse=True))
         if len(self._kept) > _KEPT:
             self._kept.popitem(last=False)
         return found

@@ -13,6 +13,7 @@ A number is never given to a second section. BM25's counts still know what is go
 
 import math
 from array import array
+from bisect import bisect_left
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -43,6 +44,7 @@ _HEAP_LARGE = 120_000_000
 _LARGE = 2_000  # sections from which the larger heap pays
 _STEM_POSTINGS = 10_000  # entries of posting lists that a search of stems reads
 _GRAM_POSTINGS = 12_000  # and one of 4-grams, of which a query has many more
+_SCANNED = 8  # entries of a list that are read in the time in which one is looked up in a long one
 _SURELY = 0.85  # how surely a word must be stood for by another, such as a synonym, to be looked up by it too
 _SATURATED = 2.2  # k1 + 1 of BM25: what a term's weight grows towards
 
@@ -104,6 +106,7 @@ class Index:
             array(NUMBERS, after._counts) if after else array(NUMBERS)
         )  # word -> sections that hold it
         # By the number of a word; what a later index adds changes nothing for an earlier one.
+        self._holders: list[array[int]] = after._holders if after else []  # the sections that ever held it
         self._stemmed: dict[Lang, list[str]] = after._stemmed if after else {lang: [] for lang in LANGUAGES}
         self.live: int = after.live if after else 0
         added = list(passages)
@@ -122,6 +125,15 @@ class Index:
         """Return how much a word tells: the logarithm of how many sections there are to each that holds it."""
         count = self._counts[word] if word is not None and word < len(self._counts) else 0
         return math.log(1 + self.live / (1 + count))
+
+    def holders(self, word: int, among: set[int]) -> set[int]:
+        """Return those of some living sections that a known word stands in, wherever: headings, leads, statements."""
+        if word >= len(self._holders):  # a later index is just making it known
+            return set()
+        holders = self._holders[word]
+        if len(holders) <= len(among) * _SCANNED:
+            return among.intersection(holders)
+        return {each for each in among if holders[bisect_left(holders, each, 0, len(holders) - 1)] == each}
 
     def _forget(self, gone: Collection[str], writer: tantivy.IndexWriter) -> None:
         """Take the sections of files out of the index and of what is known of words."""
@@ -150,11 +162,12 @@ class Index:
             tuple(map(leads.__getitem__, array_of(terms.led))),
             terms.marks,
         )
-        counts = self._counts
+        counts, holders, here = self._counts, self._holders, len(self.sections)
         for word in _distinct(section):
             counts[word] += 1
+            holders[word].append(here)
         document = tantivy.Document()
-        document.add_unsigned("number", len(self.sections))
+        document.add_unsigned("number", here)
         document.add_text("file", passage.file)
         counted = list(map(number, above * _HEADINGS + said))
         document.add_text(passage.lang, " ".join(map(self._stemmed[passage.lang].__getitem__, counted)))
@@ -182,6 +195,7 @@ class Index:
         numbers = self.alike.numbers(words)
         known = self.alike.words
         self._counts.extend([0] * (len(known) - len(self._counts)))
+        self._holders += [array(NUMBERS) for _ in range(len(known) - len(self._holders))]
         for lang, stems in self._stemmed.items():
             stems += [stem(lang, word) for word in known[len(stems) :]]
         return numbers

@@ -4,7 +4,7 @@ Strategy: brute force over one matrix, which is exact: a product of 25,000 secti
 file is where its sections are together, the mean of their vectors.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,8 +20,9 @@ SPAN = 1000
 
 @dataclass(frozen=True, slots=True)
 class Near:
-    """How near sections are to a question: by number. cosine: as it is. near, file: 0..1 beside the best one."""
+    """How near sections are to a question, by number. cosine: as it is. near, file: 0..1 beside the best one."""
 
+    numbers: Sequence[int]
     cosine: Sequence[float]
     near: Sequence[float]
     file: Sequence[float]
@@ -42,22 +43,17 @@ class Sections:
         """Return the vector of each, by its number."""
         return self._matrix
 
-    def nearest(self, question: object, limit: int) -> Sequence[int]:
-        """Return the numbers of the `limit` nearest sections, in no order."""
+    def near(self, question: object, others: Iterable[int], limit: int) -> Near:
+        """Return how near the other sections are to a question, and after them the `limit` nearest ones."""
         if not len(self._matrix):
-            return ()
-        cosines = self._matrix @ np.asarray(question, dtype=np.float32)
-        return list(_top(cosines, limit).tolist())
-
-    def near(self, question: object, sections: Sequence[int]) -> Near:
-        """Return how near each of the sections is to a question."""
-        if not sections:
-            return Near((), (), ())
+            return Near((), (), (), ())
         vector = np.asarray(question, dtype=np.float32)
         cosines = self._matrix @ vector
         files = self._means @ vector
-        at = np.asarray(sections, dtype=np.int64)
+        numbers = list(dict.fromkeys([*others, *_top(cosines, limit).tolist()]))
+        at = np.asarray(numbers, dtype=np.int64)
         return Near(
+            numbers,
             list(cosines[at].tolist()),
             list(_spread(cosines, cosines[at]).tolist()),
             list(_spread(files, files[self._file[at]]).tolist()),
@@ -72,16 +68,20 @@ def unpacked(content: bytes, rows: int) -> Sequence[Matrix]:
 
 
 def _top(scores: npt.NDArray[np.float32], limit: int) -> npt.NDArray[np.int64]:
+    """Return the places of the `limit` highest scores, in no order."""
     if len(scores) <= limit:
         return np.arange(len(scores))
-    return np.argpartition(-scores, limit)[:limit]
+    rest = len(scores) - limit
+    return np.argpartition(scores, rest - 1)[rest:]
 
 
 def _spread(scores: npt.NDArray[np.float32], chosen: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """Return chosen scores brought to 0..1, from the last of the SPAN highest to the highest."""
     if not len(scores):
         return chosen
     best = float(scores.max())
-    least = float(scores[_top(scores, SPAN)].min()) if len(scores) > SPAN else float(scores.min())
+    last = len(scores) - SPAN
+    least = float(np.partition(scores, last)[last]) if last > 0 else float(scores.min())
     spread: Matrix = np.clip((chosen - least) / max(best - least, 1e-9), 0.0, 1.0)
     return spread
 

@@ -10,18 +10,19 @@ Sections are ranked in two looks: what the index tells orders all candidates, an
 closely. Only the statements of those that may answer are weighed one by one.
 """
 
-import heapq
-from collections.abc import Mapping, Sequence
+from bisect import insort
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from math import exp
+from operator import itemgetter
 from typing import NamedTuple, TypeAlias
 
 from agent.ports.search import Lang
 
 from .asked import asked
 from .index import Found, Index, Section
-from .signals import Question, Single, Whole
+from .signals import Question, Single
 from .vectors import NoVectors, SectionVectors
 
 CANDIDATES = 50
@@ -35,6 +36,7 @@ ANSWERING = 6
 
 _SPAN = 200  # sections of an arm over which its scores are spread to 0..1
 _FILE_TOP = 3  # sections of a file whose scores count for the file
+_ROUNDING = 1e-9  # of sums of the same terms in another order
 
 
 class Weights(NamedTuple):
@@ -89,8 +91,7 @@ WITHOUT = Weights(
 # fmt: on
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
+class Statement(NamedTuple):
     """One statement that may answer. section: the number of its section. place: of it there. score: of any scale."""
 
     section: int
@@ -100,7 +101,7 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """The sections for a question, best first, by number, and their statements, best first.
+    """The best sections for a question, best first, by number, and the statements of those that may answer, best first.
 
     sure: how likely the first ones answer it, 0..1.
     """
@@ -110,17 +111,19 @@ class Ranked:
     sure: float
 
 
-@dataclass(frozen=True, slots=True)
-class _Candidate:
-    number: int
-    section: Section
-    first: float  # what the index alone says
-    grams: float  # its share of the most that there could be
-    cosine: float
+class _Candidates(NamedTuple):
+    """The sections that may answer. first: what the index alone says of each, by number. grams: what that arm found.
+
+    cosines: by number; {} without vectors.
+    """
+
+    first: dict[int, float]
+    grams: Found
+    cosines: Mapping[int, float]
 
 
-_Looked: TypeAlias = tuple[float, _Candidate, Whole]
-_Answering: TypeAlias = tuple[float, _Candidate, list[Single]]
+_Answering: TypeAlias = tuple[float, int, list[Single]]
+"""A section's score, its number, and the signals of its statements."""
 
 
 def rank(
@@ -131,52 +134,90 @@ def rank(
     vectors: SectionVectors | None = None,
     vector: object = None,
     floor: float | None = None,
+    most: int = ANSWERING,
 ) -> Ranked | None:
     """Return the sections and statements for a question; None when nothing matches at all.
 
     vector: the question's, where there are `vectors` of sections, of the kind that `weights` are for. floor: how sure
     one must be in the question's own language, 0..1, for no other language to be looked at; None looks at all of them
-    alike.
+    alike. most: sections that are returned, at least ANSWERING and at most CLOSELY, where there are so many.
     """
     subject = asked(question, lang)
     found = _candidates(subject.words, index, lang, vectors or NoVectors(), vector, weights)
     read = Question(subject, index)
-    own = [each for each in found if each.section.passage.lang == lang]
-    if floor is not None and own:
-        ranked = _ranked(own, read, weights)
-        if ranked.sure >= floor or len(own) == len(found):
-            return ranked
-    return _ranked(found, read, weights) if found else None
+    if floor is not None:
+        own = [number for number in found.first if _section(index, number).passage.lang == lang]
+        if own:
+            ranked = _ranked(own, found, read, index, weights, most)
+            if ranked.sure >= floor or len(own) == len(found.first):
+                return ranked
+    return _ranked(found.first, found, read, index, weights, most) if found.first else None
 
 
-def _ranked(candidates: Sequence[_Candidate], read: Question, weights: Weights) -> Ranked:
+def _ranked(
+    numbers: Iterable[int], found: _Candidates, read: Question, index: Index, weights: Weights, most: int
+) -> Ranked:
     """Return some candidates, of which there is at least one, in order."""
-    looked: list[_Looked] = []
-    for candidate in heapq.nlargest(CLOSELY, candidates, key=lambda each: each.first):
-        whole = read.look(candidate.section)
-        score = (
-            candidate.first
-            + weights.coverage * whole.coverage
-            + weights.best * whole.best
-            + weights.kind * whole.kind
-        )
-        looked.append((score, candidate, whole))
-    looked.sort(key=lambda each: (-each[0], each[1].number))
-    answering = [(score, each, read.statements(each.section)) for score, each, _ in looked[:ANSWERING]]
+    closely = sorted(numbers, key=found.first.__getitem__, reverse=True)[:CLOSELY]
+    covered = read.coverage(closely)
+    looked = _looked(closely, covered, found.first, read, index, weights, max(most, ANSWERING))
+    answering = looked[:ANSWERING]
     statements = _statements(answering, weights)
-    _, first, whole = looked[0]
+    _, best, _ = answering[0]
     top = statements[0]
-    best = next(singles for _, each, singles in answering if each.number == top.section)[top.place]
+    first = next(singles for _, number, singles in answering if number == top.section)[top.place]
     told = (
         weights.sure_bias
-        + weights.sure_all * best.all
-        + weights.sure_coverage * whole.coverage
-        + weights.sure_cosine * first.cosine
+        + weights.sure_all * first.all
+        + weights.sure_coverage * covered[best]
+        + weights.sure_cosine * found.cosines.get(best, 0.0)
         + weights.sure_unknown * read.unknown
-        + weights.sure_grams * first.grams
+        + weights.sure_grams
+        * (found.grams.scores.get(best, 0.0) / found.grams.most if found.grams.most else 0.0)
         + weights.sure_words * len(read.asked.words) / 10
     )
-    return Ranked([each.number for _, each, _ in looked], statements, 1 / (1 + exp(-told)))
+    return Ranked([number for _, number, _ in looked], statements, 1 / (1 + exp(-told)))
+
+
+def _looked(
+    closely: Iterable[int],
+    covered: Mapping[int, float],
+    first: Mapping[int, float],
+    read: Question,
+    index: Index,
+    weights: Weights,
+    most: int,
+) -> list[_Answering]:
+    """Return the `most` best of some sections, best first.
+
+    No statement covers more than its section does, so what is not read yet cannot be better than if one covered as
+    much: when that is below the `most` best, none of the rest is read.
+    """
+    bounds = []
+    for number in closely:
+        kind = weights.kind * read.kind(_section(index, number))
+        without = first[number] + weights.coverage * covered[number] + kind
+        bounds.append((without + weights.best * covered[number], without, number))
+    bounds.sort(key=itemgetter(0), reverse=True)
+    looked: list[_Answering] = []
+    for bound, without, number in bounds:
+        if len(looked) >= most and bound < looked[most - 1][0] - _ROUNDING:
+            break
+        singles = read.statements(_section(index, number))
+        best = max([single.all for single in singles])
+        insort(looked, (without + weights.best * best, number, singles), key=_best_first)
+    return looked[:most]
+
+
+def _best_first(looked: _Answering) -> tuple[float, int]:
+    return -looked[0], looked[1]
+
+
+def _section(index: Index, number: int) -> Section:
+    """Return a section that a search found, which is thus a living one."""
+    section = index.sections[number]
+    assert section is not None
+    return section
 
 
 def _candidates(
@@ -186,62 +227,62 @@ def _candidates(
     vectors: SectionVectors,
     vector: object,
     weights: Weights,
-) -> list[_Candidate]:
+) -> _Candidates:
     """Return the sections that may answer, with what the index tells of them."""
     said = [index.alike.spelled_as(word) for word in said]
     grams = index.by_grams(said, _SPAN)
     stems = index.by_stems(said, lang, CANDIDATES)
-    numbers = dict.fromkeys(islice(grams.scores, CANDIDATES))
-    numbers |= dict.fromkeys(stems.scores)
-    numbers |= dict.fromkeys(vectors.nearest(vector, CANDIDATES))
+    proposed = dict.fromkeys(islice(grams.scores, CANDIDATES))
+    proposed |= dict.fromkeys(stems.scores)
+    near = vectors.near(vector, proposed, CANDIDATES)
+    numbers: Iterable[int] = proposed if near is None else near.numbers
     sections = [(number, index.sections[number]) for number in numbers]
-    living = [(number, section) for number, section in sections if section is not None]
-    near = vectors.near(vector, [number for number, _ in living])
-    from_grams, from_file = _spread(grams.scores), _spread(_by_file(grams, index))
-    found = []
-    for place, (number, section) in enumerate(living):
-        first = weights.grams * from_grams.get(number, 0.0) + weights.file_grams * from_file.get(
-            section.file, 0.0
-        )
-        cosine = 0.0
-        if near is not None:
-            first += weights.near * near.near[place] + weights.file_near * near.file[place]
-            cosine = near.cosine[place]
-        share = grams.scores.get(number, 0.0) / grams.most if grams.most else 0.0
-        found.append(_Candidate(number, section, first, share, cosine))
-    return found
+    files = {number: section.file for number, section in sections if section is not None}
+    from_grams = _spread(grams.scores, files)
+    from_file = _spread(_by_file(grams, index), files.values())
+    first = {
+        number: weights.grams * from_grams[number] + weights.file_grams * from_file[file]
+        for number, file in files.items()
+    }
+    if near is None:
+        return _Candidates(first, grams, {})
+    for number, its, of_file in zip(near.numbers, near.near, near.file, strict=True):
+        if number in first:
+            first[number] += weights.near * its + weights.file_near * of_file
+    return _Candidates(first, grams, dict(zip(near.numbers, near.cosine, strict=True)))
 
 
 def _statements(answering: Sequence[_Answering], weights: Weights) -> list[Statement]:
     """Return the statements of the best sections, best first."""
     best = answering[0][0]
-    found = [
-        Statement(
-            candidate.number,
-            place,
-            weights.single_section * (score - best)
-            + weights.single_own * single.own
-            + weights.single_all * single.all
-            + weights.single_kind * single.kind
-            + weights.single_leads * single.leads
-            + weights.single_asks * single.asks
-            + weights.single_code * single.code,
-        )
-        for score, candidate, singles in answering
-        for place, single in enumerate(singles)
-    ]
-    found.sort(key=lambda each: -each.score)
+    found: list[Statement] = []
+    for score, number, singles in answering:
+        section = weights.single_section * (score - best)
+        scores = {id(single): section + _weighed(single, weights) for single in singles}
+        found += [Statement(number, place, scores[id(single)]) for place, single in enumerate(singles)]
+    found.sort(key=itemgetter(2), reverse=True)
     return found
 
 
-def _spread(scores: Mapping[int, float]) -> dict[int, float]:
-    """Return scores brought to 0..1, from that of the last that counts to the best."""
-    if not scores:
-        return {}
-    ordered = heapq.nlargest(_SPAN, scores.values())
-    best, least = ordered[0], ordered[-1] if len(ordered) >= _SPAN else 0.0
+def _weighed(single: Single, weights: Weights) -> float:
+    return (
+        weights.single_own * single.own
+        + weights.single_all * single.all
+        + weights.single_kind * single.kind
+        + weights.single_leads * single.leads
+        + weights.single_asks * single.asks
+        + weights.single_code * single.code
+    )
+
+
+def _spread(scores: Mapping[int, float], wanted: Iterable[int]) -> dict[int, float]:
+    """Return the scores of what is wanted brought to 0..1, from that of the last that counts to the best; else 0."""
+    best = max(scores.values(), default=0.0)
+    least = min(scores.values()) if len(scores) >= _SPAN else 0.0
     span = best - least
-    return {key: max(0.0, (score - least) / span) if span > 0 else 1.0 for key, score in scores.items()}
+    return {
+        key: 0.0 if key not in scores else (scores[key] - least) / span if span > 0 else 1.0 for key in wanted
+    }
 
 
 def _by_file(found: Found, index: Index) -> dict[int, float]:

@@ -142,7 +142,7 @@ class KnowledgeBase:
 
     def sections(self, query: str, lang: Lang, limit: int, vector: object = None) -> tuple[Passage, ...]:
         """Return the at most `limit` best sections, best first, whatever the floor. vector: as in `find`."""
-        ranked = rank(query, self._index, lang, *self._known(vector), vector)
+        ranked = rank(query, self._index, lang, *self._known(vector), vector, most=limit)
         found = [self._index.sections[number] for number in ranked.sections[:limit]] if ranked else ()
         return tuple([section.passage for section in found if section is not None])
 

@@ -5,7 +5,12 @@ from typing import Any, Protocol
 
 
 class Near(Protocol):
-    """How near sections are to a question. cosine: as it is. near, file: 0..1 beside the best section and file."""
+    """How near sections are to a question. near, file: 0..1 beside the best section and file."""
+
+    @property
+    def numbers(self) -> Sequence[int]:
+        """Return which sections these are."""
+        ...
 
     @property
     def cosine(self) -> Sequence[float]:
@@ -31,12 +36,11 @@ class SectionVectors(Protocol):
         """Return the vector of each, by its number."""
         ...
 
-    def nearest(self, question: object, limit: int) -> Sequence[int]:
-        """Return the numbers of the `limit` nearest sections, in no order."""
-        ...
+    def near(self, question: object, others: Iterable[int], limit: int) -> Near | None:
+        """Return how near the other sections are to a question, and after them the `limit` nearest ones.
 
-    def near(self, question: object, sections: Sequence[int]) -> Near | None:
-        """Return how near each of the sections is to a question; None when nothing is known."""
+        Each section is told of once. None when nothing is known.
+        """
         ...
 
 
@@ -45,10 +49,6 @@ class NoVectors:
 
     rows: Iterable[Any] = ()
 
-    def nearest(self, question: object, limit: int) -> Sequence[int]:
-        """Return none."""
-        return ()
-
-    def near(self, question: object, sections: Sequence[int]) -> Near | None:
+    def near(self, question: object, others: Iterable[int], limit: int) -> Near | None:
         """Return None."""
         return None

@@ -87,6 +87,15 @@ def test_synonyms_stand_for_each_other_almost_fully(alike: Alike) -> None:
     assert like(alike, "prices")["price"] == 1.0
 
 
+def test_the_surest_come_first(alike: Alike) -> None:
+    """So that whoever looks for the best one ends where it is found."""
+    alike.learn({"plan": ("warranty",)}, Meanings(alike))
+    for word in ("plan", "mobile", "kamera", "rabatt", "priset"):
+        sure = list(alike.like(word).values())
+        assert sure == sorted(sure, reverse=True)
+    assert len(set(alike.like("plan").values())) > 1
+
+
 class Meanings:
     """Tells that two words mean nearly the same."""
 

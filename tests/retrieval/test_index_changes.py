@@ -115,3 +115,23 @@ def test_two_indexes_rank_as_one_that_was_built_anew() -> None:
         assert theirs is not None
         assert mine.sure == pytest.approx(theirs.sure)
         assert [each.section for each in mine.statements] == [each.section for each in theirs.statements]
+
+
+def test_each_index_knows_which_of_its_sections_hold_a_word() -> None:
+    """Of few or many; a later one adds its own, and what it is just making known is in none of the one before."""
+    one = Index(sections("\n\n".join(f"# {at}\n\nA zebra{' and an okapi' * (at == 7)}." for at in range(20))))
+    zebra, okapi = (one.alike.number(word) for word in ("zebra", "okapi"))
+    assert zebra is not None
+    assert okapi is not None
+    assert one.holders(zebra, {0, 19}) == {0, 19}
+    assert one.holders(zebra, set(range(20))) == set(range(20))
+    assert one.holders(okapi, {7}) == one.holders(okapi, {6, 7, 8}) == {7}
+    assert one.holders(okapi, {6}) == one.holders(zebra, set()) == set()
+    two = Index(sections("An okapi, a quagga.", "kb/b.md"), after=one)
+    quagga = two.alike.number("quagga")
+    assert quagga is not None
+    assert two.holders(okapi, {7, 8, 20}) == {7, 20}
+    assert two.holders(quagga, {20}) == {20}
+    assert one.holders(okapi, {7, 8}) == {7}
+    assert one.holders(one.alike.add("bongo"), {7}) == set()
+    assert one.holders(zebra, {25}) == set()

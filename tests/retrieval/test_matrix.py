@@ -7,7 +7,7 @@ import pytest
 
 from agent.ports.embed import Vectors
 from agent.retrieval import matrix as module
-from agent.retrieval.matrix import Matrix, Sections, Words
+from agent.retrieval.matrix import Matrix, Near, Sections, Words
 
 
 def row(*numbers: float) -> Matrix:
@@ -23,23 +23,31 @@ EAST, NORTH, NORTH_EAST, WEST = row(1, 0), row(0, 1), row(1, 1), row(-1, 0)
 def test_the_nearest_sections_are_those_with_the_largest_cosine() -> None:
     """As many as are asked for; one that is gone has no direction."""
     sections = Sections([WEST, EAST, row(0, 0), NORTH_EAST, NORTH], [0, 0, 0, 1, 1])
-    assert set(sections.nearest(EAST, 2)) == {1, 3}
-    assert sorted(sections.nearest(EAST, 9)) == [0, 1, 2, 3, 4]
+    assert set(sections.near(EAST, [], 2).numbers) == {1, 3}
+    assert sorted(sections.near(EAST, [], 9).numbers) == [0, 1, 2, 3, 4]
+
+
+def test_others_are_told_of_before_the_nearest() -> None:
+    """In their order, and each section once."""
+    sections = Sections([WEST, EAST, row(0, 0), NORTH_EAST, NORTH], [0, 0, 0, 1, 1])
+    near = sections.near(EAST, [4, 3, 0], 2)
+    assert near.numbers == [4, 3, 0, 1]
+    assert len(near.cosine) == len(near.near) == len(near.file) == 4
 
 
 def test_nearness_is_told_as_it_is_and_beside_the_others() -> None:
     """From 0, for the farthest, to 1, for the nearest, whichever sections are asked about."""
     sections = Sections([WEST, EAST, NORTH_EAST, NORTH], [0, 0, 1, 1])
-    near = sections.near(EAST, [2, 1, 0])
+    near = sections.near(EAST, [2, 1, 0], 0)
     assert near.cosine == pytest.approx([0.5**0.5, 1, -1])
     assert near.near == pytest.approx([(0.5**0.5 + 1) / 2, 1, 0])
-    assert near.near[0] == pytest.approx(sections.near(EAST, [2]).near[0])
+    assert near.near[0] == pytest.approx(sections.near(EAST, [2], 0).near[0])
 
 
 def test_a_file_is_where_its_sections_are_together() -> None:
     """The mean of them, whatever their number; opposite ones are nowhere."""
     sections = Sections([EAST, NORTH, NORTH, WEST, EAST], [0, 0, 1, 2, 2])
-    near = sections.near(EAST, [0, 1, 2, 3])
+    near = sections.near(EAST, [0, 1, 2, 3], 0)
     assert near.file[0] == near.file[1] == pytest.approx(1)
     assert near.file[2] == near.file[3] == pytest.approx(0)
 
@@ -47,18 +55,17 @@ def test_a_file_is_where_its_sections_are_together() -> None:
 def test_nearness_is_spread_over_a_bounded_number_of_sections(monkeypatch: pytest.MonkeyPatch) -> None:
     """In a large knowledge base those after it are all as far."""
     monkeypatch.setattr(module, "SPAN", 2)
-    near = Sections([EAST, NORTH_EAST, NORTH, WEST], [0, 1, 2, 3]).near(EAST, [0, 1, 2, 3])
+    near = Sections([EAST, NORTH_EAST, NORTH, WEST], [0, 1, 2, 3]).near(EAST, [0, 1, 2, 3], 0)
     assert near.near == pytest.approx([1, 0, 0, 0])
 
 
 def test_nothing_is_near_where_there_is_nothing() -> None:
     """No sections at all, or a question without a direction."""
     none = Sections([], [])
-    assert list(none.nearest(EAST, 5)) == []
-    assert list(none.near(EAST, []).cosine) == []
+    assert none.near(EAST, [], 5) == Near((), (), (), ())
     some = Sections([EAST, WEST], [0, 1])
-    assert some.near(row(0, 0), [0, 1]).cosine == [0, 0]
-    assert len(some.nearest(row(0, 0), 1)) == 1
+    assert some.near(row(0, 0), [0, 1], 0).cosine == [0, 0]
+    assert len(some.near(row(0, 0), [], 1).numbers) == 1
 
 
 class Compass:

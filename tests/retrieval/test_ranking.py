@@ -1,0 +1,95 @@
+"""Ranking: what is read of the sections, and that reading less of them changes nothing."""
+
+import random
+from collections.abc import Sequence
+
+import pytest
+
+from agent.ports.search import Lang
+from agent.retrieval.asked import asked
+from agent.retrieval.index import Index, Section
+from agent.retrieval.ranking import ANSWERING, CLOSELY, rank
+from agent.retrieval.signals import Question, Single
+
+from . import sections
+
+WORDS = (
+    *("zebra", "okapi", "tapir", "bongo", "dikdik", "gnu", "kudu", "oryx", "eland", "impala"),
+    *("price", "month", "week", "standard", "basic", "plan"),
+)
+COMMON = "animal keeper"
+
+
+@pytest.fixture(scope="module")
+def index() -> Index:
+    """Sixty sections of several statements, with headings, lists and numbers; two words are in nearly all of them."""
+    draw = random.Random(7)
+    texts = []
+    for number in range(60):
+        said = [" ".join(draw.choices(WORDS, k=draw.randint(1, 5))) for _ in range(4)]
+        texts.append(
+            f"## {draw.choice(WORDS)} {number}\n\n{COMMON if number % 9 else ''} {said[0]}. It is {said[1]} of {number} kr.\n\n"
+            f"{said[2]}:\n\n- {said[3]}\n- {draw.choice(WORDS)} {number} months\n"
+        )
+    return Index([*sections("# All\n\n" + "\n".join(texts)), *sections("Zebran är här.", "kb/sv/a.md")])
+
+
+QUESTIONS = [
+    *[" ".join(random.Random(seed).choices([*WORDS, *COMMON.split(), "volcano", "zebras"], k=4)) for seed in range(20)],
+    "how many months is the zebra", "what does an okapi cost", "tapir", "animal", "volcano",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("lang", ["en", "sv"])
+@pytest.mark.parametrize("floor", [None, 0.0, 1.0])
+def test_to_read_only_what_may_be_best_changes_nothing(index: Index, lang: Lang, floor: float | None) -> None:
+    """The best sections, all statements and how sure they are, are those of reading all of the candidates."""
+    for question in QUESTIONS:
+        read = rank(question, index, lang, floor=floor, most=CLOSELY)
+        less = rank(question, index, lang, floor=floor)
+        assert (read is None) == (less is None)
+        if read is not None and less is not None:
+            assert less.sections == read.sections[:ANSWERING]
+            assert (less.statements, less.sure) == (read.statements, read.sure)
+
+
+def test_what_cannot_be_among_the_best_is_not_read(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many sections hold a common word, and few the rest of the question."""
+    read: list[Section] = []
+    statements = Question.statements
+
+    def noted(question: Question, section: Section) -> list[Single]:
+        read.append(section)
+        return statements(question, section)
+
+    monkeypatch.setattr(Question, "statements", noted)
+    ranked = rank("zebra okapi tapir", index, "en")
+    assert ranked is not None
+    assert len(ranked.sections) == ANSWERING <= len(read) < CLOSELY / 2
+
+
+def by_reading(question: Question, index: Index, number: int) -> float:
+    """Return the coverage of a section by reading all of its words, one for one."""
+    section = index.sections[number]
+    assert section is not None
+    held: Sequence[int] = [
+        *section.headings,
+        *section.own,
+        *[word for lead in section.leads for word in lead],
+    ]
+    words = question.asked.words
+    weights = [index.rarity(index.alike.number(word)) for word in words]
+    sure = [max([index.alike.like(word).get(each, 0.0) for each in held]) for word in words]
+    return sum(weight * how for weight, how in zip(weights, sure, strict=True)) / (sum(weights) or 1.0)
+
+
+def test_coverage_is_that_of_all_words_of_a_section(index: Index) -> None:
+    """Whether a word is in a few sections or in nearly all, and however many are asked about."""
+    for text in QUESTIONS:
+        question = Question(asked(text, "en"), index)
+        for numbers in ([3], [0, 17, 42], range(60)):
+            found = question.coverage(numbers)
+            assert list(found) == list(numbers)
+            assert list(found.values()) == pytest.approx(
+                [by_reading(question, index, each) for each in numbers]
+            )
