@@ -8,7 +8,7 @@ counts. Words that an operator's file of synonyms puts together stand for each o
 
 from array import array
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import Protocol
 
@@ -105,10 +105,8 @@ class Alike:
         if self._meanings is not None:
             for number, cosine in self._meanings.near(word, MEANING):
                 found[number] = max(found.get(number, 0.0), cosine * MEANING_SURE)
-        for synonym in self._synonyms_of(word):
-            for stem in self._stem(synonym):
-                for number in self._by_stem.get(stem, ()):
-                    found[number] = max(found.get(number, 0.0), SYNONYM)
+        for number in self.explained(word):
+            found[number] = max(found.get(number, 0.0), SYNONYM)
         for stem in self._stem(word):
             for number in self._by_stem.get(stem, ()):
                 found[number] = 1.0
@@ -122,13 +120,11 @@ class Alike:
             self._kept.popitem(last=False)
         return found
 
-    def spelled_as(self, word: str) -> str:
-        """Return what a folded word's letters are looked for as: of an unknown one, what the operator says it means."""
-        if word in self._numbers or not self._synonyms_of(word):
-            return word
-        like = self.like(word)
-        best = max(like, key=like.__getitem__, default=None)
-        return word if best is None or like[best] < SYNONYM else self.words[best]
+    def explained(self, word: str) -> Iterator[int]:
+        """Give the known words that a folded word stands for as the operator says, by number."""
+        for synonym in self._synonyms_of(word):
+            for stem in self._stem(synonym):
+                yield from self._by_stem.get(stem, ())
 
     def _guess(self, word: str, found: dict[int, float]) -> None:
         """Add what a word that is not known may be misspelt from, else put together from."""

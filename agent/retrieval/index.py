@@ -24,7 +24,7 @@ import tantivy
 from agent.lang import LANGUAGES, Lang
 from agent.ports.search import Passage
 from agent.text.stems import stem
-from agent.text.words import words
+from agent.text.words import replaced, words
 
 from .alike import Alike
 from .effort import Effort
@@ -125,6 +125,24 @@ class Index:
         """Return how much a word tells: the logarithm of how many sections there are to each that holds it."""
         count = self._counts[word] if word is not None and word < len(self._counts) else 0
         return math.log(1 + self.live / (1 + count))
+
+    def spelled_as(self, word: str) -> str:
+        """Return the word that a folded word's letters are looked for as.
+
+        Of one that no section holds it is the first one that one holds of those that the operator says it stands for.
+        """
+        if self._holds(self.alike.number(word)):
+            return word
+        return next(
+            (self.alike.words[each] for each in self.alike.explained(word) if self._holds(each)), word
+        )
+
+    def reworded(self, text: str) -> str:
+        """Return a text with the words of the documents in place of those that only the operator's synonyms explain."""
+        return replaced(text, self.spelled_as)
+
+    def _holds(self, word: int | None) -> bool:
+        return word is not None and word < len(self._counts) and self._counts[word] > 0
 
     def holders(self, word: int, among: set[int]) -> set[int]:
         """Return those of some living sections that a known word stands in, wherever: headings, leads, statements."""

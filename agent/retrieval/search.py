@@ -138,7 +138,9 @@ class KnowledgeBase:
 
     async def vector(self, question: str, lang: Lang) -> object:
         """Return the vector of a question; None where there are none."""
-        return None if self._vectors is None else await self._vectors.question(question, lang)
+        if self._vectors is None:
+            return None
+        return await self._vectors.question(self._index.reworded(question), lang)
 
     def sections(self, query: str, lang: Lang, limit: int, vector: object = None) -> tuple[Passage, ...]:
         """Return the at most `limit` best sections, best first, whatever the floor. vector: as in `find`."""

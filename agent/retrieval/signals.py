@@ -56,10 +56,11 @@ class Single(NamedTuple):
 class Question:
     """A question against one index: its words, what they may stand for, and how much each tells.
 
-    unknown: the share of what its words tell that nothing here stands for.
+    unknown: the share of what its words tell that nothing here stands for. meant: the share of those words that the
+    operator's synonyms explain.
     """
 
-    __slots__ = ("_index", "_kinds", "_likes", "_stands", "_weights", "asked", "unknown")
+    __slots__ = ("_index", "_kinds", "_likes", "_stands", "_weights", "asked", "meant", "unknown")
 
     def __init__(self, asked: Asked, index: Index) -> None:
         self.asked = asked
@@ -70,10 +71,12 @@ class Question:
         total = sum(weights) or 1.0
         self._weights = [weight / total for weight in weights]
         self._stands: dict[int, list[tuple[int, float]]] = {}  # filled when first needed
-        self.unknown = 0.0
-        for like, weight in zip(self._likes, self._weights, strict=True):
+        self.unknown = self.meant = 0.0
+        for word, like, weight in zip(asked.words, self._likes, self._weights, strict=True):
             if next(iter(like.values()), 0.0) < _KNOWN:
                 self.unknown += weight
+            if index.spelled_as(word) != word:
+                self.meant += weight
 
     def coverage(self, sections: Collection[int]) -> dict[int, float]:
         """Return the coverage of sections by all words in them, by number. They must be living ones."""

@@ -8,6 +8,7 @@ from content reads them here.
 
 import re
 import unicodedata
+from collections.abc import Callable
 from typing import Final
 
 from agent.lang import LANGUAGES
@@ -57,6 +58,17 @@ def fold(text: str) -> str:
 def words(text: str) -> list[str]:
     """Return the words of `text` in order, folded; digits count as letters, marks between words are dropped."""
     return _WORD.findall(fold(text))
+
+
+def replaced(text: str, by: Callable[[str], str]) -> str:
+    """Return `text` with each word for which `by` gives another, called with the word folded, replaced by that."""
+
+    def instead(match: re.Match[str]) -> str:
+        word = fold(match.group())
+        other = by(word)
+        return match.group() if other == word else other
+
+    return _WORD.sub(instead, text)
 
 
 def deltas(text: str) -> list[str]:

@@ -168,15 +168,3 @@ def test_each_word_has_one_number(alike: Alike) -> None:
     assert alike.add("price") == alike.number("price") == WORDS.index("price")
     assert alike.number("unheard") is None
     assert alike.words == WORDS
-
-
-def test_the_letters_of_what_a_word_means_are_looked_for(alike: Alike) -> None:
-    """Where the operator says what a word stands for that the documents do not have; others stay as they are."""
-    alike.learn({"phone": ("telephone",), "warranty": ("price",), "dog": ("cat",)}, None)
-    assert [alike.spelled_as(word) for word in ("phone", "phones", "warranty", "dog", "zebra")] == [
-        "telephone",
-        "telephone",
-        "warranty",
-        "dog",
-        "zebra",
-    ]

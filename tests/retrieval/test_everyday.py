@@ -16,13 +16,13 @@ from agent.retrieval.search import KnowledgeBase
 EVERYDAY = Path(__file__).parents[1] / "kb" / "everyday.jsonl"
 HITS = 5
 
-NOTHING = {("off", "en"): 6, ("off", "sv"): 11, ("static", "en"): 13, ("static", "sv"): 14}
+NOTHING = {("off", "en"): 4, ("off", "sv"): 9, ("static", "en"): 7, ("static", "sv"): 8}
 """Of 30 questions a language, how many find nothing, as measured. Wanted: at most 6."""
 
-FIRST = {("off", "en"): 17, ("off", "sv"): 16, ("static", "en"): 13, ("static", "sv"): 14}
+FIRST = {("off", "en"): 18, ("off", "sv"): 16, ("static", "en"): 16, ("static", "sv"): 17}
 """Of 30, how many have the right file first, as measured."""
 
-ASTRAY = {"off": 4, "static": 1}
+ASTRAY = {"off": 3, "static": 2}
 """Of 30, how many find something, and the right file is not among it, as measured: in English, and in Swedish 1."""
 
 

@@ -139,3 +139,20 @@ def test_content_words_and_grams() -> None:
     assert content_words("Det är the price") == ["price"]
     assert grams_of("sms") == (" sms", "sms ")
     assert grams_of("a") == (" a ",)
+
+
+def test_the_letters_of_what_a_word_means_are_looked_for() -> None:
+    """Where the operator says what a word stands for that no section holds; others stay as they are.
+
+    What only a later snapshot holds is no such word here.
+    """
+    index = Index(sections("A zebra."))
+    index.alike.learn(
+        {"horse": ("zebra",), "horses": ("unheard",), "zebra": ("okapi",), "gnu": ("cow",)}, None
+    )
+    asked = "The Horse, a zebra; or a gnu?"
+    assert index.reworded(asked) == "The zebra, a zebra; or a gnu?"
+    later = Index(sections("A gnu and a cow."), after=index)
+    later.alike.learn({"horse": ("cow",), "gnu": ("zebra",)}, None)
+    assert index.reworded(asked) == "The zebra, a zebra; or a gnu?"
+    assert later.reworded("horse gnu") == "cow gnu"

@@ -28,7 +28,8 @@ def index() -> Index:
     for number in range(60):
         said = [" ".join(draw.choices(WORDS, k=draw.randint(1, 5))) for _ in range(4)]
         texts.append(
-            f"## {draw.choice(WORDS)} {number}\n\n{COMMON if number % 9 else ''} {said[0]}. It is {said[1]} of {number} kr.\n\n"
+            f"## {draw.choice(WORDS)} {number}\n\n{COMMON if number % 9 else ''} {said[0]}. "
+            f"It is {said[1]} of {number} kr.\n\n"
             f"{said[2]}:\n\n- {said[3]}\n- {draw.choice(WORDS)} {number} months\n"
         )
     return Index([*sections("# All\n\n" + "\n".join(texts)), *sections("Zebran är här.", "kb/sv/a.md")])

@@ -149,3 +149,11 @@ def test_a_question_without_words_covers_nothing(index: Index) -> None:
     assert section is not None
     assert (question.coverage([0, 1]), question.unknown) == ({0: 0, 1: 0}, 0)
     assert {each.all for each in question.statements(section)} == {0}
+
+
+def test_what_the_operator_explains_is_told(index: Index) -> None:
+    """The share that unknown words with synonyms have of a question; what the documents know themselves has none."""
+    index.alike.learn({"horse": ("zebra",), "zebra": ("okapi",)}, None)
+    assert Question(asked("horse", "en"), index).meant == 1
+    assert 0 < Question(asked("striped horse", "en"), index).meant < 1
+    assert Question(asked("striped zebra", "en"), index).meant == 0
