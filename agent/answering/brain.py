@@ -18,6 +18,7 @@ from ..config import Settings
 from ..errors import ModelFailed
 from ..grounding import refusals
 from ..grounding.courtesies import reply
+from ..numbers.read import Token
 from ..ports.brain import (
     Confidence,
     Drafted,
@@ -33,7 +34,6 @@ from ..ports.model import ChatModel, Prompt
 from ..ports.search import Hit, Lang, Retriever
 from ..text.courtesy import courtesy, without
 from ..text.language import language
-from ..text.numbers import Token
 from .drafting import Drafting
 from .prompts import instructions, within
 from .ways import Failed, Way, by_claims, by_sentences, whole

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 
 from ..config import EVIDENCE_CHARACTERS
 from ..grounding.evidence import shown
+from ..numbers.read import Token, tokens
 from ..ports.model import Form
 from ..ports.search import Hit, Lang
-from ..text.numbers import Token, tokens
 
 CHARACTERS_PER_TOKEN = 3
 """Estimate for the size of evidence: English has about 4 characters to a token, Swedish about 3; the lower is safe."""

@@ -18,9 +18,9 @@ from collections.abc import Sequence
 from ..grounding import refusals
 from ..grounding.binding import Binding
 from ..grounding.verify import Verdict, check, verify
+from ..numbers.read import TOO_MANY, Token
 from ..ports.brain import Confidence, VerifiedText
 from ..ports.search import Hit, Lang, Snippet
-from ..text.numbers import TOO_MANY, Token
 from .prompts import asks, unmarked
 
 LEAST = 20

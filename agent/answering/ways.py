@@ -12,10 +12,10 @@ from ..errors import ModelFailed
 from ..grounding.binding import Binding
 from ..grounding.claims import parse, render
 from ..grounding.verify import Verdict, verify
+from ..numbers.read import Token, tokens
 from ..ports.brain import Confidence, Drafted, TurnEvent, Verified, VerifiedText
 from ..ports.model import Prompt
 from ..ports.search import Hit, Lang
-from ..text.numbers import Token, tokens
 from . import prompts
 from .drafting import Drafting
 from .sentences import Sentences

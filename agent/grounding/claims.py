@@ -12,9 +12,9 @@ from typing import Annotated, Final
 
 import msgspec
 
+from agent.numbers.read import Token
 from agent.ports.brain import Confidence, VerifiedText
 from agent.ports.search import Hit
-from agent.text.numbers import Token
 
 from .verify import verify
 

@@ -6,10 +6,10 @@ They cite nothing, so no topic with a number in it is told, in digits or in word
 from collections.abc import Sequence
 from typing import Final
 
+from agent.numbers.read import tokens
 from agent.ports.brain import VerifiedText
 from agent.ports.search import Lang
 from agent.text.courtesy import Courtesy
-from agent.text.numbers import tokens
 
 TOPICS: Final = 5
 """Topics that are told at most."""

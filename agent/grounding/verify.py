@@ -13,14 +13,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from agent.numbers.keys import Given
+from agent.numbers.layout import bullets
+from agent.numbers.read import TOO_MANY, Kind, Token, tokens
 from agent.ports.brain import Confidence, VerifiedText
 from agent.ports.search import Hit, Snippet
-from agent.text.layout import bullets
-from agent.text.numbers import TOO_MANY, Token, tokens
 
 from .binding import Binding, bound, names_of, rows_of
 from .citations import FILL, choose, source_of, used
-from .evidence import Evidence, evidence_of, shown
+from .evidence import evidence_for
 
 HIGH_SCORE: Final = 0.9
 LOW_SCORE: Final = 0.35
@@ -120,7 +121,7 @@ def check(
     found = tokens(said)
     if len(found) > TOO_MANY:
         return _verdict(said, (), found[-1:], ())
-    evidence = [evidence_of(shown(snippet)) for snippet in snippets]
+    evidence = [evidence_for(snippet) for snippet in snippets]
     masks = [_mask(one, found) for one in evidence]
     if binding == "strict":
         above = headings or [()] * len(snippets)
@@ -136,18 +137,18 @@ def check(
     return _verdict(said, tuple([snippets[i] for i in cited]), found, tuple([masks[i] for i in cited]))
 
 
-def _mask(evidence: Evidence, found: Sequence[Token]) -> int:
+def _mask(evidence: Given, found: Sequence[Token]) -> int:
     """Return which tokens a snippet supports, as bits."""
     mask = 0
     bit = 1
     holds = evidence.keys.issuperset
     for token in found:
         for group in token.needs:
-            if holds(group):
+            if holds(group) and (not token.rate or evidence.at_rate(group, token.rate)):
                 mask |= bit
                 break
         else:
-            if token.kind == "range" and evidence.supports(token):
+            if token.kind is Kind.RANGE and evidence.holds(token):
                 mask |= bit
         bit <<= 1
     return mask
@@ -178,7 +179,7 @@ def read_ahead(snippet: Snippet, *, binding: Binding = "off") -> None:
 
     binding: of the verdicts to come.
     """
-    evidence_of(shown(snippet))
+    evidence_for(snippet)
     names_of(snippet.text)
     if binding == "strict":
         rows_of(snippet)

@@ -9,8 +9,8 @@ as it does alone. What a person reads in such an answer a person has written.
 import re
 from collections.abc import Mapping, Sequence
 
+from ..numbers.read import tokens
 from ..ports.search import Hit, Lang, Passage
-from ..text.numbers import tokens
 
 QUOTE_CHARS = 700
 """Characters of all that is quoted; the best statement is, however long."""

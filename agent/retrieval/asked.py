@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Literal
 
+from agent.numbers.number_words import classify
+from agent.numbers.units import CODES, CURRENCIES, SIGNS, UNITS
 from agent.ports.search import Lang
-from agent.text.number_words import classify
-from agent.text.units import CODES, CURRENCIES, SIGNS, UNITS
 from agent.text.words import fold
 
 from .tables import subject_words

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from agent.documents import Block, Document
+from agent.numbers.read import Token, tokens
 from agent.ports.search import Lang
-from agent.text.numbers import Token, tokens
 from agent.text.sentences import sentences
 
 from .stems import stem

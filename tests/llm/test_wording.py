@@ -15,8 +15,8 @@ from agent.llm.wording import (
     chosen,
     compose,
 )
+from agent.numbers.read import tokens
 from agent.ports.search import Hit, Lang, Passage, Snippet
-from agent.text.numbers import tokens
 
 
 def section(

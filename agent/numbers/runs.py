@@ -6,21 +6,28 @@ Between two number words that touch lies no border: the run is read whole or not
 import re
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Literal
 
-from .amounts import canonical, of_fraction, scaled, suffix
+from agent.text.tables import words
+
+from .amounts import canonical, of_fraction, scaled
 from .number_words import Word, classify, value_of
-from .shortcuts import after
-from .tables import words
-from .tokens import Amount
+from .suffixes import LEADING, suffix
+from .token import Amount, Sort
 
 _JOINT = re.compile(r"(?:[ \n]|-|\ue000)(?:((?i:and|och)|&)[ \n-])?(?:((?i:an?))[ \n-])?([^\W\d_]++)")
 _OF = re.compile(r"[ \n-](?:(?:of|av)[ \n])?(?:(?:an?|en|ett|the)[ \n])?")
-_PARTY = re.compile(
-    r"-|[ \n](?:part(?:y|ies)|time|options?|persons?|way|choice|type|kind|reason|step|plan)(?![^\W_])"
+_SHARED = re.compile(
+    r"(?![ \n-][^\W\d_])|[ \n](?:of|off|less|more|the|as|to|or|and|in|is|are|was|at|on|by|for|than|from|between|per"
+    r"|[^\W\d_]{3,12}er)(?![^\W_])"
 )
-_ENDS = frozenset(("", ".", ",", ";", "!", "?", ")"))
+"""What follows "a third" when it is a part: no word, one of grammar, or a comparison ("larger"); not a noun."""
+_OF_OFF = re.compile(r" (?:of|off|less|more)(?![^\W_])")
 _NUMERIC = words("cardinal article ordinal third fraction")
+_PLAIN = words("article cardinal")
+LONGEST = 40
+"""Words of a run; what is longer is read in parts."""
 _EXEMPT = words("byte vardag")
 """Units that say nothing after an article: "ett byte" is an exchange, "en vardag" a kind of day."""
 _POINTS = words("komma point")
@@ -40,43 +47,49 @@ class Run:
 
 def run_at(s: str, word: Word, end: int, article: bool) -> Run:
     """Read the run whose first word ends at `end`; `article`: "a" stands before it."""
-    if word.unit is None and word.sort in ("article", "cardinal"):
-        found = _JOINT.match(s, end)
-        decimal = found is not None and found[3].lower() in _POINTS and not found[1] and not found[2]
-        if found is not None and decimal:
+    found = _JOINT.match(s, end) if word.unit is None and word.sort in _PLAIN else None
+    if found is not None and not found[1] and not found[2]:
+        if found[3].lower() in _POINTS:
             run = _decimal(s, word, found.end())
             if run is not None:
                 return run
-        plain = found is None or (not found[1] and not found[2] and after(found[3]) == ("n", ""))
-        if plain and word.sort == "article":
+        elif word.sort == "article" and says_nothing(found[3]):
             return Run("exempt", end)
-        value = value_of(word.atoms) if plain else None
-        if plain and value is not None and (found is not None or s[end : end + 1] in _ENDS):
-            return Run("amount", end, Amount(end, (str(value),), words=True))
     words = [word]
     ends = [end]
     ands = [False]
-    while words[-1].unit is None and len(words) < 40:
+    while words[-1].unit is None and len(words) < LONGEST:
         found = _JOINT.match(s, ends[-1])
-        if found is None:
-            break
-        follower = classify(found[3])
-        if follower is None or follower.sort not in _NUMERIC:
-            break
-        if found[1] and not _may_join(words[-1], follower, s, found.end()):
-            break
-        if (
-            found[2]
-            and follower.sort not in ("fraction", "third")
-            and not (follower.atoms and follower.atoms[0] >= 100)
-        ):
-            break
-        if found[2] and not found[1] and words[-1].sort != "fraction":
+        follower = classify(found[3]) if found is not None else None
+        if found is None or follower is None or not _goes_on(words[-1], found, follower, s):
             break
         words.append(follower)
         ends.append(found.end())
         ands.append(bool(found[1]))
     return _read(s, words, ends, ands, article)
+
+
+@lru_cache(maxsize=16_384)
+def says_nothing(word: str) -> bool:
+    """Tell whether a word after "one", "en", "ett" makes no number of it."""
+    return (
+        word.lower() not in LEADING
+        and classify(word) is None
+        and suffix(f" {word}", Amount(0, ("1",))).end == 0
+    )
+
+
+def _goes_on(last: Word, found: "re.Match[str]", follower: Word, s: str) -> bool:
+    """Tell whether a run of number words goes on with the one that follows."""
+    if follower.sort not in _NUMERIC:
+        return False
+    if found[1] and not _may_join(last, follower, s, found.end()):
+        return False
+    if not found[2]:
+        return True
+    if follower.sort not in ("fraction", "third") and not (follower.atoms and follower.atoms[0] >= 100):
+        return False
+    return bool(found[1]) or last.sort == "fraction"
 
 
 def _decimal(s: str, word: Word, end: int) -> Run | None:
@@ -118,12 +131,12 @@ def _read(s: str, words: list[Word], ends: list[int], ands: list[bool], article:
     """Read collected words whole."""
     last = words[-1]
     if last.sort == "fraction" or (
-        last.sort == "third" and (len(words) > 1 or (article and not _PARTY.match(s, ends[-1])))
+        last.sort == "third" and (len(words) > 1 or (article and _SHARED.match(s, ends[-1])))
     ):
         return _fraction(s, words, ends, ands)
     if last.sort in ("ordinal", "third"):
         if len(words) == 1 and len(last.atoms) == 1:
-            if article and last.atoms[0] > 3 and s.startswith(" of", ends[-1]):
+            if article and last.atoms[0] > 3 and _OF_OFF.match(s, ends[-1]):
                 return _amount(s, of_fraction(Fraction(1, last.atoms[0])), last, ends[-1])
             return Run("ordinal", ends[-1], ordinal=last.atoms[0])
         if len(words) == 2 and words[0].sort == "article" and words[0].value != "one":  # en andra gång
@@ -147,11 +160,17 @@ def _read(s: str, words: list[Word], ends: list[int], ands: list[bool], article:
     return _cardinal(s, words, ends)
 
 
+def _year(atoms: tuple[int, ...]) -> int | None:
+    """Read a year in two halves, `nineteen ninety-nine`; None when words are not such a year."""
+    rest = value_of(atoms[1:]) if len(atoms) > 1 and 11 <= atoms[0] <= 20 else None
+    return atoms[0] * 100 + rest if rest is not None and 10 <= rest < 100 else None
+
+
 def _cardinal(s: str, words: list[Word], ends: list[int]) -> Run:
     last = words[-1]
     if len(words) > 1 and words[0].sort == "article" and words[0].value != "one" and last.atoms[-1] < 100:
         after = _amount(s, "1", last, ends[-1]).amount
-        if after is not None and after.sort != "n" and len(words) == 2:  # "en tio minuters paus"
+        if after is not None and after.sort is not Sort.BARE and len(words) == 2:  # "en tio minuters paus"
             value = value_of(last.atoms)
             return _amount(s, str(value), last, ends[-1]) if value is not None else Run("unread", ends[-1])
     value = value_of(tuple([a for w in words for a in w.atoms]))
@@ -161,10 +180,12 @@ def _cardinal(s: str, words: list[Word], ends: list[int]) -> Run:
             run = _amount(s, str(high), last, ends[-1])
             return Run("range", run.end, run.amount, low=Amount(ends[0], (str(low),), words=True))
     if value is None:
+        value = _year(tuple([a for w in words for a in w.atoms]))
+    if value is None:
         return Run("unread", ends[-1])
     if len(words) == 1 and last.sort == "article":
         run = _amount(s, "1", last, ends[-1])
-        known = run.amount is not None and run.amount.sort in "qm%p‰"
+        known = run.amount is not None and run.amount.sort is not Sort.BARE
         if s[ends[-1] : run.end].strip().lower() in _EXEMPT:
             known = False
         return run if known else Run("exempt", ends[-1])
@@ -178,11 +199,11 @@ def _amount(s: str, value: str, last: Word, end: int) -> Run:
     if unit is None:
         suffix(s, amount)
     elif unit[0] == "$":
-        amount.sort, amount.unit = "m", unit[1:]
+        amount.sort, amount.unit = Sort.MONEY, unit[1:]
     elif unit[0] == "%":
-        amount.sort = "p" if unit == "%pp" else "%"
+        amount.sort = Sort.POINTS if unit == "%pp" else Sort.PERCENT
     else:
-        amount.sort, amount.unit = "q", unit
+        amount.sort, amount.unit = Sort.QUANTITY, unit
     return Run("amount", amount.end, amount)
 
 
@@ -203,10 +224,10 @@ def _fraction(s: str, words: list[Word], ends: list[int], ands: list[bool]) -> R
     if value is None:
         return Run("unread", ends[-1])
     run = _amount(s, value, Word("fraction"), ends[-1])
-    if run.amount is not None and run.amount.sort == "n" and run.end == ends[-1]:
+    if run.amount is not None and run.amount.sort is Sort.BARE and run.end == ends[-1]:
         found = _OF.match(s, ends[-1])
         if found is not None and found.end() > ends[-1] + 1:
             further = suffix(s, Amount(found.end() - 1, (value,), words=True))
-            if further.sort == "q" or further.values[0] != value:
+            if further.sort is Sort.QUANTITY or further.values[0] != value:
                 return Run("amount", further.end, further)
     return run

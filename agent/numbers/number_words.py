@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Literal
 
-from .tables import words
+from agent.text.tables import words
+
 from .units import unit_of
 
 Sort = Literal[
     "cardinal", "article", "ordinal", "fraction", "third", "factor", "quantity", "magnitude", "month", "sign", "symbol",
-    "roman", "letter", "lookalike", "vague", "opaque",
+    "roman", "letter", "lookalike", "vague", "opaque", "slang",
 ]  # fmt: skip
 
 _UNITS: Final = {
@@ -111,6 +112,11 @@ _MONTHS: Final = words(
     "august aug augusti september sep sept october oct oktober okt november nov december dec"
 )
 
+PARTS: Final = words(
+    "version kapitel chapter part del kap avsnitt section article artikel volume volym bilaga appendix passage stycke "
+    "paragraph table tabell figure figur page sida source källa step steg document dokument item punkt"
+)
+"""What parts of a text are called, before their number."""
 _REST: Final = (
     "siffrig", "rums", "rumm", "hjul", "språk", "stegs", "pack", "person", "procent", "sitsig", "dörr", "delad",
     "delar", "sidig", "kant", "tals", "talet", "tal", "personers", "gradig", "poäng", "växlad", "mil", "manna",
@@ -190,6 +196,8 @@ def _listed(lower: str, word: str) -> Word | None:
         return Word("opaque", value=lower)
     if lower in ("minus", "negative", "negativa", "negativt"):
         return Word("sign")
+    if lower == "grand":
+        return Word("slang", value="1000")
     if lower == "tens":
         return Word("magnitude", value="1")
     return _shaped(word)

@@ -10,41 +10,14 @@ ever lost.
 """
 
 import re
-import unicodedata
 from bisect import bisect_right
 from dataclasses import dataclass
 
+from agent.text.words import composed
+
+from .characters import FRACTION, SEAM, TABLE, plain_run
 from .number_words import classify
 from .references import AFTER_AMPERSAND, Reference, resolved
-from .words import composed
-
-SEAM = "\ue000"
-"""Stands between two digit runs that only markup keeps apart."""
-
-SYMBOLS = (
-    "\u2680-\u2685\u2801-\u28ff\U0001f000-\U0001f0ff\U0001f51f\U0001f550-\U0001f567"
-    "\U0001f4af\U0001f947-\U0001f949\U0001f51e\U0001f522\u2f00\u2f06\u2f0b\u2f17\u2f33\u2f36\u32c0-\u32cb"
-    "\u3358-\u3370\u33e0-\u33fe\U0001f241\U0001f242"
-)
-"""Regex class of characters that show a number without Unicode giving them a numeric value: dice, braille
-cells, dominoes, tiles and cards, clock faces, keycap ten, hundred points, medals, hours and days in one sign."""
-
-_LOOKALIKE = dict(
-    zip(
-        "аеорсухіѕјһԁԛԝАВЕКМНОРСТХІЅЈοΟΑΒΕΗΙΚΜΝΡΤΧΥΖӀӏƖǀ∣ՕօסⲞⲟⵔƒıᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘʀꜱᴛᴜᴠᴡʏᴢɡɑƻƼƽ",
-        "aeopcyxisjhdqwABEKMHOPCTXISJoOABEHIKMNPTXYZIlIllOooOoOfiabcdefghijklmnoprstuvwyzga255",
-        strict=True,
-    )
-)
-_DASHES = "\u2212\u02d7\u2796\u2043\u207b\u208b"
-_MARKS = {
-    "\u2018": "'", "\u2019": "'", "\u02bc": "'", "\u00b4": "'", "\u2032": "'", "\u066c": "'", "\u066b": ".",
-    "\u066a": "%", "\u2044": "/", "\u2215": "/", "\u2236": ":", "\u00ba": "\u00b0", "\u02da": "\u00b0",
-    "\u00d7": "\u00d7", "\u2715": "\u00d7", "\u2a2f": "\u00d7", "\u2800": " ", "\u00a0": " ",
-}  # fmt: skip
-_FILLERS = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0\ufe00-\ufe0f]")
-_FRACTION = "\ue001"
-"""Stands before a fraction that is one character, until it is known whether a digit comes before it."""
 
 REPAIRS = 50_000
 """Edits; a text that needs more is not read at all."""
@@ -57,9 +30,7 @@ _CHARACTER = re.compile(
     r"(?:(?<=\\)(?=[-.,:;%$+/'!?()\n ])|(?<=&)" + AFTER_AMPERSAND + r"|(?<![&\\])[^\x00-\x7fåäöÅÄÖéÉ°]*+)"
 )
 _MARKS_ABOVE = re.compile("[\u0300-\u036f]")
-_SUPER = re.compile(r"[⁰¹²³⁴-⁹⁺⁻]++")
 _PIECE = re.compile(r"[⁰¹²³⁴-⁹⁺⁻]++|[₀-₉]++|.", re.S)
-_SUB = re.compile(r"[₀-₉]++")
 _ALONE = (
     r"\[(?=[^\[\]\n]{0,100}\]\()|\](?:(?<=\])\([^()\n]{0,400}\)|(?<=\])\[[^\[\]\d\n]{0,100}\])"
     r"|<[a-zA-Z/!?][^<>]{0,400}>|\[/?[a-zA-Z]{1,10}\]|``*+|~~~*+|\*\**+|__*+"
@@ -69,7 +40,7 @@ _MARKUP_AND_SPACE = re.compile(_ALONE + r"|\t[ \t\n]*+| [ \t\n][ \t\n]*+|\n[ \t\
 _HAS_MARKUP = re.compile(r"[\]<\[`~*_]")
 _BLOCK_TAG = re.compile(r"</?(?:br|p|div|li|ul|ol|tr|td|th|h[1-6]|hr|table|tbody|thead|section)\b", re.I)
 _HEADING_TAG = re.compile(r"</?h[1-6]\s*/?>", re.I)
-_SEAMS = re.compile(rf"[ \n]?[{SEAM}{_FRACTION}][{SEAM}{_FRACTION} \n]*+")
+_SEAMS = re.compile(rf"[ \n]?[{SEAM}{FRACTION}][{SEAM}{FRACTION} \n]*+")
 _PAIR_AFTER = re.compile(r"[\d.,]++(\*++)")
 
 
@@ -213,15 +184,15 @@ def _characters(old: str, start: int, end: int, out: _Edits, references: list[Re
             return  # no character: what is written is what shows
         if any(c.isdigit() for c in old[:size]):
             references.append(Reference(start, start + size, old[size - 1] == ";"))
-        new = becomes if becomes.isascii() else _run(becomes, text[start - 1 : start])
+        new = becomes if becomes.isascii() else plain_run(becomes, text[start - 1 : start])
     elif _MARKS_ABOVE.search(old):
         if _MARKS_ABOVE.match(old) and start > out.done and text[start - 1].isalpha():
             start -= 1
         whole = composed(text[start:end])
-        new = _run(_MARKS_ABOVE.sub("", whole) if whole[0].isalpha() else whole, text[start - 1 : start])
+        new = plain_run(_MARKS_ABOVE.sub("", whole) if whole[0].isalpha() else whole, text[start - 1 : start])
     else:
-        new = _run(old, text[start - 1 : start] if start else "")
-        if len(old) > 1 and (len(new) != len(old) or "" in map(_TABLE.__getitem__, map(ord, old))):
+        new = plain_run(old, text[start - 1 : start] if start else "")
+        if len(old) > 1 and (len(new) != len(old) or "" in map(TABLE.__getitem__, map(ord, old))):
             _pieces(old, start, out)
             return
     if new != old or end - start != len(old):
@@ -232,83 +203,9 @@ def _pieces(old: str, start: int, out: _Edits) -> None:
     """Put the plain form of a run piece by piece, so that offsets stay exact."""
     for found in _PIECE.finditer(old):
         at = start + found.start()
-        new = _run(found.group(), out.text[at - 1 : at])
+        new = plain_run(found.group(), out.text[at - 1 : at])
         if new != found.group():
             out.put(at, start + found.end(), new)
-
-
-class _Table(dict[int, str]):
-    """Maps a code point to its plain form, worked out when it is first met."""
-
-    def __missing__(self, code: int) -> str:
-        new = self[code] = _one(chr(code))
-        return new
-
-
-_TABLE = _Table()
-
-
-def _run(old: str, before: str) -> str:
-    """Return the plain form of a run of characters; `before` is the one that stands before it."""
-    if _SUPER.search(old):
-        old = _SUPER.sub(_exponent, old)
-    if _SUB.search(old):
-        old = _SUB.sub(lambda m: _index(m, before), old)
-    return old.translate(_TABLE)
-
-
-def _exponent(match: re.Match[str]) -> str:
-    digits = "".join(
-        "-" if c == "⁻" else "" if c == "⁺" else str(unicodedata.digit(c)) for c in match.group()
-    )
-    return "^" + digits if any(c.isdigit() for c in digits) else digits
-
-
-def _index(match: re.Match[str], before: str) -> str:
-    """Return lowered digits: part of a name after a letter (CO₂), else apart from what they touch."""
-    digits = "".join(str(unicodedata.digit(c)) for c in match.group())
-    left = match.string[match.start() - 1] if match.start() else before
-    return digits if left.isalpha() else "_" + digits
-
-
-def _one(char: str) -> str:
-    """Return the plain form of one character that is not ASCII or is a control character."""
-    if char in _MARKS:
-        return _MARKS[char]
-    if char in _LOOKALIKE:
-        return _LOOKALIKE[char]
-    category = unicodedata.category(char)
-    if category == "Nd":
-        return str(unicodedata.decimal(char))
-    if category == "Pd" or char in _DASHES:
-        return "-"
-    if char in "\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029":
-        return "\n"
-    if category == "Zs" or char in "\t\r":
-        return " "
-    if category in ("Cf", "Cc") or _FILLERS.match(char):
-        return ""
-    if "\ue000" <= char <= "\uf8ff":  # private use: must not pass for our own marks
-        return "\ufffd"
-    if unicodedata.numeric(char, None) is not None:
-        parts = unicodedata.normalize("NFKC", char).split("\u2044")
-        if len(parts) == 2 and all(p.isdigit() and p.isascii() for p in parts):
-            return _FRACTION + "/".join(parts) + SEAM
-        return char
-    if "\U0001f130" <= char <= "\U0001f1ff":  # letters in squares and rings, and of flags
-        letter = ord(char) - 0x1F1E6 if char >= "\U0001f1e6" else (ord(char) - 0x1F130) % 32
-        if letter < 26:
-            return chr(97 + letter)
-    whole = "".join([_LOOKALIKE.get(c, c) for c in unicodedata.normalize("NFKC", char)])
-    if whole[0] == " ":  # an accent that stands alone
-        return char
-    if any(unicodedata.numeric(c, None) is not None for c in whole):
-        step = unicodedata.decomposition(char).split()
-        piece = "".join(chr(int(code, 16)) for code in step[1:]) if step[:1] == ["<square>"] else char
-        return (
-            piece.replace("²", "^2").replace("³", "^3") if not any("0" <= c <= "9" for c in piece) else char
-        )
-    return whole
 
 
 def _comments(text: str, out: _Edits, hidden: list[tuple[int, int, str]]) -> None:
@@ -394,6 +291,6 @@ def _join(text: str, out: _Edits) -> None:
         space = "\n\n" if lines > 1 else "\n" if lines else " " if " " in old else ""
         before = start > 0 and text[start - 1].isdigit()
         if before and end < len(text) and text[end].isdigit() and "\n\n" not in old:
-            out.put(start, end, " " if old == _FRACTION or old == " " + _FRACTION else SEAM)
+            out.put(start, end, " " if old == FRACTION or old == " " + FRACTION else SEAM)
         else:
             out.put(start, end, space)

@@ -3,14 +3,14 @@
 import unicodedata
 from collections.abc import Callable
 
-from hypothesis import example, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from agent.grounding.verify import check
+from agent.numbers.read import TOO_MANY, tokens
 from agent.ports.search import Snippet
-from agent.text.numbers import TOO_MANY, tokens
 
-from .test_number_kinds import english, grouped, swedish
+from .test_kinds import english, grouped, swedish
 
 SOURCE = (
     Snippet(
@@ -125,6 +125,7 @@ FORMS: dict[str, Callable[[int], str]] = {
 def test_invented_number(words: list[str], value: int, form: str, place: int, spaced: bool) -> None:
     """A number that no snippet holds blocks the answer, wherever and in whatever form it stands."""
     words.insert(place, FORMS[form](value))
+    assume("sex" not in words)  # no number in an English line
     answer = (" " if spaced else ", ").join(words)
     assert not check(answer, SOURCE).passed
 

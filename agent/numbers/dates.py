@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from .tables import words
+from agent.text.tables import words
 
 _MONTH_WORD = (
     r"(?i:jan(?:uary|uari)?|feb(?:r|ruary|ruari)?|mars|march|mar|apr(?:il)?|may|maj|jun[ei]?|juni|jul[yi]?|"

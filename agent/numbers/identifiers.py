@@ -1,8 +1,11 @@
 """Reads what is compared character by character: phone numbers, codes, versions, dimensions, URLs."""
 
 import re
+from dataclasses import dataclass
 
-from .tables import words
+from agent.text.tables import words
+
+from .units import unit_of
 
 _PHONE = re.compile(
     r"(?:\+\d{1,3}(?: ?\(0\))?[ -]?)?(?:\(\d{1,5}\)[ -]?)?\d{1,14}(?:(?:[ -]| - )\d{1,8}){0,7}(?!\d)"
@@ -14,8 +17,13 @@ CALLS = words(
 )
 _RUN = re.compile(r"\w++(?:[-./:_'@+#~=&?%^]++\w++)*+")
 _DOTTED = re.compile(r"\d++(?:\.\d++){2,}+(?!\w)")
-_DIMENSION = re.compile(r"\d{1,6}(?:[.,]\d{1,4})?(?:(?: ?[x×] ?| by )\d{1,6}(?:[.,]\d{1,4})?){1,4}(?!\w)")
-_SPLIT = re.compile(r" ?[x×] ?| by ")
+_DIMENSIONS = re.compile(
+    r"(?!0[x×])\d{1,6}(?:[.,]\d{1,4})?(?: ?[^\W\d_]{1,12}| ?[\"'″′]|)(?: ?[x×] ?| by )\d"
+)
+_SIDE = re.compile(r"(\d{1,6}(?:[.,]\d{1,4})?)(?![\d])")
+_SIDE_UNIT = re.compile(r"[ -]?([^\W\d_x×]{1,14}|[\"'″′])(?![^\W_x×])")
+_BY = re.compile(r" ?[x×] ?(?=\d)| by (?=\d)")
+_INCHES = {'"': "inch", "″": "inch", "'": "foot", "′": "foot"}
 _URL = re.compile(r"(?:https?|ftp)://[^\s<>\"'`|\\^{}]++|www\.[^\s<>\"'`|\\^{}]++", re.I)
 _SEGMENT = re.compile(r"[^/?#&=]++")
 
@@ -47,12 +55,53 @@ def dotted_at(s: str, at: int) -> int | None:
     return found.end() if found is not None else None
 
 
-def dimension_at(s: str, at: int) -> tuple[int, str] | None:
-    """Read `4x4`, `4 x 6`, `8 by 10`: (end, "4x4")."""
-    found = _DIMENSION.match(s, at)
+@dataclass(frozen=True, slots=True)
+class Dimension:
+    """`10 x 20 cm`: its sides as written, with a decimal point, and their unit ("" when none is stated)."""
+
+    end: int
+    sides: tuple[str, ...]
+    unit: str
+
+
+def dimension_at(s: str, at: int) -> Dimension | None:
+    """Read `4x4`, `4 x 6`, `8 by 10`, `10 cm x 20 cm`; None when its sides have different units."""
+    found = _DIMENSIONS.match(s, at)
     if found is None:
         return None
-    return found.end(), "x".join(part.replace(",", ".") for part in _SPLIT.split(found.group()))
+    sides: list[str] = []
+    units: set[str] = set()
+    end = at
+    while True:
+        side = _SIDE.match(s, end)
+        if side is None:
+            return None
+        sides.append(side[1].replace(",", "."))
+        end = side.end()
+        unit, after = _unit_at(s, end)
+        between = _BY.match(s, after)
+        if between is None:
+            break
+        if unit:
+            units.add(unit)
+        end = between.end()
+    if unit:
+        units.add(unit)
+        end = after
+    elif s[end : end + 1] == "s" and not s[end + 1 : end + 2].isalnum():
+        end += 1
+    if len(units) > 1 or not 2 <= len(sides) <= 5:
+        return None
+    return Dimension(end, tuple(sides), "".join(units))
+
+
+def _unit_at(s: str, at: int) -> tuple[str, int]:
+    """Return the unit of a side that ends at `at` and where it ends, or "" and `at`."""
+    found = _SIDE_UNIT.match(s, at)
+    if found is None:
+        return "", at
+    unit = _INCHES.get(found[1]) or unit_of(found[1])
+    return (unit, found.end()) if unit is not None else ("", at)
 
 
 def urls(s: str) -> list[tuple[int, int, str]]:

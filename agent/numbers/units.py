@@ -7,7 +7,7 @@ A unit is known by one short canonical name; two units agree when their names ar
 from functools import lru_cache
 from typing import Final
 
-from .tables import words
+from agent.text.tables import words
 
 _WORDS: Final = {
     "millisecond": "ms millisecond milliseconds millisekund millisekunder",
@@ -67,6 +67,11 @@ _WORDS: Final = {
     "V": "volt volts",
     "A": "ampere amperes amp amps",
     "mAh": "mah",
+    "lm": "lm lumen lumens",
+    "lux": "lux lx",
+    "N": "newton newtons",
+    "Nm": "nm newtonmeter newtonmeters",
+    "pt": "pt",
     "Hz": "hz hertz",
     "kHz": "khz",
     "MHz": "mhz",
@@ -89,7 +94,8 @@ _EXACT: Final = {
     "gb": "GB", "Gb": "GB", "TB": "TB", "tb": "TB", "PB": "PB", "KiB": "KiB", "MiB": "MiB", "GiB": "GiB",
     "TiB": "TiB", "Mbit": "Mbit", "Gbit": "Gbit", "kbit": "kbit", "mbit": "Mbit", "gbit": "Gbit",
     "Mbps": "Mbit/s", "mbps": "Mbit/s", "Gbps": "Gbit/s", "gbps": "Gbit/s", "kbps": "kbit/s", "W": "W", "kW": "kW",
-    "MW": "MW", "V": "V", "kV": "kV", "mV": "mV", "A": "A", "mA": "mA", "K": "K", "kvm": "m^2", "sqm": "m^2",
+    "MW": "MW", "V": "V", "kV": "kV", "mV": "mV", "A": "A", "mA": "mA",
+    "mAh": "mAh", "Ah": "Ah", "N": "N", "Nm": "Nm", "K": "K", "kvm": "m^2", "sqm": "m^2",
     "sqft": "ft^2", "kvadratmeter": "m^2", "kubikmeter": "m^3", "kvadratkilometer": "km^2", "kvadratfot": "ft^2",
     "C": "degC", "F": "degF", "celsius": "degC", "Celsius": "degC", "fahrenheit": "degF", "Fahrenheit": "degF",
     "kmh": "km/h", "kph": "km/h", "Pa": "Pa", "kPa": "kPa", "MPa": "MPa", "hPa": "hPa", "J": "J", "MJ": "MJ",
@@ -164,6 +170,8 @@ MULTIPLIERS: Final = {
     "lakh": 5, "lakhs": 5, "crore": 7, "crores": 7,
 }  # fmt: skip
 LETTER_MULTIPLIERS: Final = {"k": 3, "K": 3, "M": 6}
+PREFIXED_MULTIPLIERS: Final = {"m": 6, "b": 9, "B": 9, "t": 12, "T": 12}
+"""Letters that multiply an amount whose currency stands before it, when nothing is between: $1.5m."""
 
 MILLE: Final = words("promille promilles permille")
 """Words for thousandths, which are no percents."""

@@ -1,0 +1,127 @@
+"""Tables and labels: a header gives its unit, currency, per cent and rate to the numbers of its column.
+
+A table is lines in a row that have as many bars; the first is its header, lines that only rule are skipped. A label
+before a colon, as in `Price (kr/month): 149`, says the same of the one number behind it.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from .rates import RATE, SPANS, rates_in
+from .reader import Reader
+from .suffixes import is_known, suffix
+from .token import NO_RATE, Amount, Found, Rate, Sort, amount_found
+from .units import SIGNS, UNITS
+
+_RULE = re.compile(r"[ |:+=-]*")
+_BRACKETS = re.compile(r"[(\[]([^()\[\]]{1,40})[)\]]")
+_IN = re.compile(r"(?:in|i|à)[ ]", re.I)
+_PIECE = re.compile(r"[,;/]| (?=\()")
+_LAST = re.compile(r"(?:^|[ ])([^\W\d_]+|[%‰°])$")
+_LABEL = 80
+"""Characters of a label that are looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What a column's header or a label says of its numbers; BARE: no unit."""
+
+    sort: Sort = Sort.BARE
+    unit: str = ""
+    rate: Rate = NO_RATE
+
+
+@lru_cache(maxsize=4096)
+def header(text: str) -> Header:
+    """Read a header's cell or a label."""
+    rate = rates_in(text)
+    rest = RATE.sub(" ", text)
+    brackets = _BRACKETS.findall(rest)
+    for said in [*brackets, *([] if any(c.isdigit() for c in rest) else [_BRACKETS.sub("", rest)])]:
+        whole = said in brackets
+        for piece in _PIECE.split(said) if whole else [said]:
+            amount = _unit(_IN.sub("", piece.strip(" |:*_"), count=1), whole)
+            if amount is not None:
+                return Header(amount.sort, amount.unit, rate)
+    lone = text.strip(" |:*_").lower()
+    if not rate and UNITS.get(lone) in SPANS:
+        rate = frozenset((UNITS[lone],))
+    return Header(rate=rate)
+
+
+def _unit(text: str, whole: bool) -> Amount | None:
+    """Read a unit, currency or percent sign: all of a text, or the last word of it."""
+    if not whole:
+        last = _LAST.search(text)
+        if last is None:
+            return None
+        text = last[1]
+    if not text or len(text) > 30:
+        return None
+    if text in SIGNS:
+        return Amount(1, ("1",), sort=Sort.MONEY, unit=SIGNS[text])
+    amount = suffix(f"1 {text}", Amount(1, ("1",)))
+    taken = amount.end == len(text) + 2 and not amount.shift
+    return amount if taken and amount.sort is not Sort.BARE and is_known(amount) else None
+
+
+def lend_headers(r: Reader) -> None:
+    """Give each bare number of a table the unit of its column, and each without a rate its rate."""
+    s = r.s
+    found = iter(r.found)
+    its = next(found, None)
+    at = 0
+    names: list[str] = []
+    bars = 0
+    for line in s.split("\n"):
+        end = at + len(line)
+        count = line.count("|")
+        if count == 0 or count != bars:
+            if not (count == 0 and bars and line and _RULE.fullmatch(line)):
+                names, bars = _cells(line) if count else [], count
+        elif not _RULE.fullmatch(line):
+            while its is not None and its.start < at:
+                its = next(found, None)
+            while its is not None and its.start < end:
+                column = line.count("|", 0, its.start - at)
+                if its.amount is not None and column < len(names):
+                    give(its, header(names[column]))
+                its = next(found, None)
+        at = end + 1
+
+
+def _cells(line: str) -> list[str]:
+    return line.split("|")
+
+
+def lend_labels(r: Reader) -> None:
+    """Give the number behind a label, `Price (kr/month): 149`, what the label says."""
+    s = r.s
+    for found in r.found:
+        start = found.start
+        if found.amount is None or start < 2:
+            continue
+        colon = start - 1 if s[start - 1] == ":" else start - 2
+        if s[colon] != ":" or (colon == start - 2 and s[start - 1] != " "):
+            continue
+        low = max(0, colon - _LABEL)
+        begin = max(s.rfind(mark, low, colon) for mark in ("\n", ";", "|", ". ", ": ")) + 1
+        give(found, header(s[max(begin, low) : colon].strip()), rate_only="(" not in s[begin:colon])
+
+
+def give(found: Found, said: Header, rate_only: bool = False) -> None:
+    """Give a number what its header says and it does not say itself."""
+    amount, low = found.amount, found.low
+    if amount is None:
+        return
+    if said.rate and not found.rate:
+        found.rate = said.rate
+    if rate_only or said.sort is Sort.BARE or amount.sort is not Sort.BARE or amount.version or found.earlier:
+        return
+    for each in (amount, low):
+        if each is not None:
+            each.sort, each.unit, each.written = said.sort, said.unit, ""
+    if low is None:
+        lent = amount_found(amount, found.start)
+        found.kind, found.value = lent.kind, lent.value

@@ -1,0 +1,70 @@
+"""Where something about numbers begins in a text: each digit run, numeric symbol, URL, and each word that tells one.
+
+Most words say nothing about numbers, so the pass over a text goes from one place of interest to the next.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from .characters import SYMBOLS
+from .number_words import Word, classify
+from .reader import Reader
+
+_WORDS: Final = re.compile(r"[^\W\d_]++")
+_RUNS: Final = re.compile(r"\w++")
+_DIGITS: Final = re.compile(r"[0-9]++")
+_SYMBOLS: Final = re.compile(rf"[{SYMBOLS}\u20e3]++")
+_SCAN: Final = re.compile(rf"[^\W\d_]++|\d++|[{SYMBOLS}\u20e3]++")
+_FEW: Final = 24
+"""Different words up to which each is searched for on its own."""
+
+_silent: set[str] = set()
+"""Words known to say nothing about numbers; a cache, emptied when it holds `_KEPT`."""
+_KEPT: Final = 65_536
+_LONGEST: Final = 40
+"""Letters of a word that is kept there."""
+
+
+def _telling(found: set[str]) -> dict[str, Word]:
+    """Return the words that say something about numbers; of a run that holds digits, the letters between them."""
+    known: dict[str, Word] = {}
+    for word in found - _silent:
+        said = classify(word)
+        if said is not None:
+            if _DIGITS.search(word) is None:
+                known[word] = said
+            else:  # the digits are a place of their own
+                parts = ((part, classify(part)) for part in _WORDS.findall(word) if part not in found)
+                known |= {part: said for part, said in parts if said is not None}
+        elif len(word) < _LONGEST:
+            if len(_silent) >= _KEPT:
+                _silent.clear()
+            _silent.add(word)
+    return known
+
+
+def places(r: Reader, links: "dict[int, tuple[int, str]]") -> Iterator[tuple[int, int]]:
+    """Return where something about numbers begins and ends: offsets of the plain text in order.
+
+    links: where URLs begin. What the text's words tell of months is noted in the reader.
+    """
+    s = r.s
+    known = _telling({*(_WORDS if "_" in s else _RUNS).findall(s)})
+    if len(known) > _FEW:
+        return (match.span() for match in _SCAN.finditer(s))
+    r.months = any(word.sort == "month" for word in known.values())
+    found = [match.span() for match in _DIGITS.finditer(s)]
+    if not r.plain.ordinary:
+        found += (match.span() for match in _SYMBOLS.finditer(s))
+    for word in known:
+        size = len(word)
+        at = s.find(word)
+        while at >= 0:
+            end = at + size
+            if not (at and s[at - 1].isalpha()) and not (end < len(s) and s[end].isalpha()):
+                found.append((at, end))
+            at = s.find(word, end)
+    found += ((start, start + 1) for start in links)
+    found.sort()
+    return iter(found)
