@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from agent.numbers.keys import Given
-from agent.numbers.layout import bullets
+from agent.numbers.layout import bullets, without_source_marks
 from agent.numbers.read import TOO_MANY, Kind, Token, tokens
 from agent.ports.brain import Confidence, VerifiedText
 from agent.ports.search import Hit, Snippet
@@ -53,7 +53,7 @@ class Check(NamedTuple):
 class Verdict:
     """What the number rule says of an answer.
 
-    said: the answer as it would be said, list markers rendered as bullets.
+    said: the answer as it would be said, list markers rendered as bullets, marks that count sources left out.
     citations: the snippets it cites, best first. checks: its numbers in order.
     refused: the tokens that no citation supports. text: what may be sent, or None when it is blocked.
     """
@@ -117,11 +117,11 @@ def check(
     sentence the snippet that says most of it. binding: as in `verify`. headings: what stands above each snippet, in
     the order of `snippets`; none when they are unknown.
     """
-    said = bullets(answer)
-    found = tokens(said)
+    said = bullets(without_source_marks(answer, len(snippets)))
+    evidence = [evidence_for(snippet) for snippet in snippets]
+    found = tokens(said, rates=any(one.rated for one in evidence))
     if len(found) > TOO_MANY:
         return _verdict(said, (), found[-1:], ())
-    evidence = [evidence_for(snippet) for snippet in snippets]
     masks = [_mask(one, found) for one in evidence]
     if binding == "strict":
         above = headings or [()] * len(snippets)

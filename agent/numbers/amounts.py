@@ -18,6 +18,7 @@ _SIMPLE = re.compile(r"\d++(?:[.,]\d++)?")
 _FRACTION = re.compile(r"(?:(\d{1,4}) )?(\d{1,4})/(\d{1,4})(?![\d/])")
 _POWER = re.compile(r"(?:(\d{1,15}(?:[.,]\d{1,15})?) ?[x×*·] ?)?10\^(-?\d{1,3})(?!\d)")
 _EXPONENT = re.compile(r"(\d{1,15}(?:[.,]\d{1,15})?)[eE]([-+]?\d{1,3})(?!\w)")
+_ANDS = (" and ", " och ", "\nand ", "\noch ")
 _AND_A_HALF = re.compile(r"[ \n](?:and|och) (?:an?|one|ett?|en) ([^\W\d_]+)")
 _TIMES = frozenset(("x", "×", "*", "·"))
 _MARKS = frozenset("',./^eEx×*·")
@@ -156,7 +157,7 @@ def _lone(text: str, sep: str, end: int, swedish: bool | None) -> Amount:
 
 def fraction_after(s: str, amount: Amount) -> Amount:
     """Add "and a half", "och en halv" to an amount that ends before it."""
-    found = _AND_A_HALF.match(s, amount.end)
+    found = _AND_A_HALF.match(s, amount.end) if s.startswith(_ANDS, amount.end) else None
     if found is None or len(amount.values) != 1 or "/" in amount.values[0] or amount.sort is not Sort.BARE:
         return amount
     word = classify(found.group(1))

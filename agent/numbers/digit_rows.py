@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Final, TypeAlias
 
 from agent.text.tables import words
@@ -11,10 +12,12 @@ from .amounts import canonical, digits_at
 from .date_rows import day_row, iso_row, time_row
 from .dates import OPENING
 from .identifiers import CALLS, dimension_at, dotted_at, phone_at, run_at
+from .number_words import classify
 from .place import Digits, digits_place
 from .ranges import digits_amount, ranged
 from .reader import Reader
-from .token import Amount, Found, Kind, Sort
+from .suffixes import simple
+from .token import Amount, Found, Kind, Sort, amount_found
 from .units import CODES
 
 _ORDINAL = re.compile(r"(\d{1,9})(?:st|nd|rd|th|:e|:a)(?!\w)")
@@ -54,13 +57,66 @@ def _shaped(r: Reader, place: Digits) -> bool:
         return False
     s, end = r.s, place.end
     follow = s[end : end + 1]
-    size = end - place.at
-    alone = follow == "" or (follow in " \n" and size > 2 and s[end + 1 : end + 2] not in _JOINING)
+    if follow in _SPACES:
+        word = _NEXT.match(s, end)
+        alone = (
+            word[2] is None and _goes_alone(word[1])
+            if word is not None
+            else s[end + 1 : end + 2] not in _JOINING
+        )
+    else:
+        alone = follow == "" or (follow in ".,;!?" and s[end + 1 : end + 2] in _SPACES)
     return not alone or s[place.at] == "0" or place.char in ("+", "(") or place.after(OPENING)
 
 
-_JOINING: Final = frozenset("0123456789x×b")
+@lru_cache(maxsize=16_384)
+def _goes_alone(word: str) -> bool:
+    """Tell whether a word after a digit run is no part of a date, a time, a dimension or a range of them."""
+    said = classify(word)
+    return (said is None or said.sort != "month") and word.lower() not in _SHAPING
+
+
+_SPACES: Final = frozenset(("", " ", "\n"))
+_NEXT: Final = re.compile(r"[ \n]([^\W\d_]++)( [x×] ?\d| by \d)?")
+_SHAPING: Final = words("x by am pm a p fm em to till until and och or eller of day")
+_JOINING: Final = frozenset("0123456789×-–'\"″′(&")
 _LEADS: Final = frozenset((" ", "\n", "(", ""))
+
+
+def _count_row(r: Reader, place: Digits) -> tuple[Found, ...]:
+    """Read the common number at once, a count before one ordinary word or unit that nothing follows up."""
+    found = _COUNT.match(r.s, place.at) if place.start == place.at and place.char in _LEADS else None
+    if found is None or place.before.word in _VERSIONS:
+        return ()
+    digits, word = found.groups()
+    if word is None:
+        return (amount_found(Amount(found.end(), (digits,)), place.at),)
+    kind = simple(word)
+    if kind is None:
+        return ()
+    if kind[0] is Sort.BARE:
+        return (amount_found(Amount(found.end(1), (digits,)), place.at),)
+    end = found.end()
+    if r.s.startswith(_TAILS, end):
+        return ()
+    return (amount_found(Amount(end, (digits,), None, *kind), place.at),)
+
+
+_COUNT: Final = re.compile(r"([1-9]\d{0,3})(?: ([^\W\d_]++)(?![\w^/°'-])|(?=[.,;:!?)]++(?:[ \n]|$)|$))")
+_TAILS: Final = (
+    " to ",
+    " till ",
+    " until ",
+    " - ",
+    "-",
+    " or ",
+    " eller ",
+    " and ",
+    " och ",
+    " th",
+    " up",
+    "\n",
+)
 
 
 def _led_row(r: Reader, place: Digits) -> tuple[Found, ...]:
@@ -204,7 +260,7 @@ def _named(r: Reader, place: Digits, found: tuple[Found, ...]) -> None:
         its.names = (s[start : its.end],) if s[place.at : its.end].isdecimal() else ()
 
 
-_PLAIN: Final[tuple[Row, ...]] = (_led_row, _amount_row)
+_PLAIN: Final[tuple[Row, ...]] = (_count_row, _led_row, _amount_row)
 _ROWS: Final[tuple[Row, ...]] = (
     _led_row, iso_row, day_row, _phone_row, time_row, _dotted_row, _ordinal_row, _decade_row, _dimension_row,
     _factor_row, _amount_row,

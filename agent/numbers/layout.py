@@ -130,6 +130,34 @@ def _mention(match: "re.Match[str]", steps: set[int]) -> str:
     return phrase.capitalize() if match[1][0].isupper() else phrase
 
 
+_SOURCES: Final = r"(?:sources?|refs?|references?|snippets?|passages?|källa|källor|källorna|utdrag|ref\.)"
+_COUNT: Final = r"\d{1,2}(?:(?:, ?| ?[-–] ?| (?:and|och|&) )\d{1,2}){0,15}"
+_MARK: Final = re.compile(
+    rf"[ \t]?(?:\[(?:{_SOURCES} ?)?#?{_COUNT}\](?!\()|\({_SOURCES} ?#?{_COUNT}\)"
+    rf"|(?<=[^\n])\({_COUNT}\)(?=[.,;:!?]|\s|$))",
+    re.I,
+)
+_COUNTED: Final = re.compile(r"\d+")
+
+
+def without_source_marks(text: str, sources: int) -> str:
+    """Return an answer without the marks that count its sources: `[1]`, `(source 2)`, `(1)` behind what it says.
+
+    sources: how many there are; a mark that counts beyond them, or stands in code, is left, and is a number.
+    """
+    if not sources or ("[" not in text and "(" not in text):
+        return text
+    pieces: list[str] = []
+    done = ticks = 0
+    for found in _MARK.finditer(text):
+        start = found.start()
+        ticks += text.count("`", done, start)
+        counts = all(0 < int(n) <= sources for n in _COUNTED.findall(found.group()))
+        pieces += (text[done:start], "" if counts and ticks % 2 == 0 else found.group())
+        done = found.end()
+    return "".join(pieces) + text[done:] if pieces else text
+
+
 _ENGLISH: Final = words(
     "the of and to is in a for it that with you are be on this as at by from or can have has not your "
     "will an was if which its weighs costs about than per their they we our there these"

@@ -12,6 +12,7 @@ ever lost.
 import re
 from bisect import bisect_right
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from agent.text.words import composed
 
@@ -44,6 +45,10 @@ _SEAMS = re.compile(rf"[ \n]?[{SEAM}{FRACTION}][{SEAM}{FRACTION} \n]*+")
 _PAIR_AFTER = re.compile(r"[\d.,]++(\*++)")
 
 
+Edit: TypeAlias = tuple[int, int, int, bool]
+"""Characters put, start and end of those that they stand for, and whether equally many stand for one another."""
+
+
 @dataclass(frozen=True, slots=True)
 class Hidden:
     """Digits that markup hides from a reader; `text` is the markup, `start` and `end` are offsets in the original."""
@@ -64,7 +69,7 @@ class Plain:
     """
 
     text: str
-    maps: tuple[tuple[list[int], list[tuple[int, int, int]]], ...]
+    maps: tuple[tuple[list[int], list[Edit]], ...]
     hidden: tuple[Hidden, ...] = ()
     references: tuple[Reference, ...] = ()
     spoilt: bool = False
@@ -77,15 +82,15 @@ class Plain:
         return start, end
 
 
-def _back(starts: list[int], edits: list[tuple[int, int, int]], at: int, last: bool) -> int:
+def _back(starts: list[int], edits: list[Edit], at: int, last: bool) -> int:
     """Map one offset back over the edits of a pass; inside an edit to its first or last original character."""
     index = bisect_right(starts, at) - 1
     if index < 0:
         return at
-    length, begin, end = edits[index]
+    length, begin, end, exact = edits[index]
     inside = at - starts[index]
     if inside < length:
-        if length == end - begin:
+        if exact and length == end - begin:
             return begin + inside
         return max(begin, end - 1) if last else begin
     return end + inside - length
@@ -98,16 +103,16 @@ class _Edits:
         self.text = text
         self.pieces: list[str] = []
         self.starts: list[int] = []
-        self.edits: list[tuple[int, int, int]] = []
+        self.edits: list[Edit] = []
         self.length = 0
         self.done = 0
 
-    def put(self, start: int, end: int, new: str) -> None:
+    def put(self, start: int, end: int, new: str, exact: bool = True) -> None:
         kept = self.text[self.done : start]
         self.pieces += (kept, new)
         self.length += len(kept)
         self.starts.append(self.length)
-        self.edits.append((len(new), start, end))
+        self.edits.append((len(new), start, end, exact))
         self.length += len(new)
         self.done = end
         if len(self.starts) > REPAIRS:
@@ -190,6 +195,9 @@ def _characters(old: str, start: int, end: int, out: _Edits, references: list[Re
             start -= 1
         whole = composed(text[start:end])
         new = plain_run(_MARKS_ABOVE.sub("", whole) if whole[0].isalpha() else whole, text[start - 1 : start])
+        if new != old or end - start != len(old):
+            out.put(start, end, new, exact=False)
+        return
     else:
         new = plain_run(old, text[start - 1 : start] if start else "")
         if len(old) > 1 and (len(new) != len(old) or "" in map(TABLE.__getitem__, map(ord, old))):

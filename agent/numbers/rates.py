@@ -68,6 +68,8 @@ RATE = re.compile(
     rf"|(?<![^\W_])(?P<compound>{'|'.join(_COMPOUND)}){_CHARGE}",
     re.I,
 )
+_STARTS = frozenset((" ", "/", "\n", "("))
+_JOINED = re.compile(r",?[ \n](?:and|och)[ \n]", re.I)
 _ZONE = re.compile(rf" ?({_ZONES})(?![\w+-])")
 
 
@@ -102,7 +104,7 @@ def _of(match: re.Match[str]) -> str:
 
 def rate_after(s: str, end: int) -> Rate:
     """Return what a number that ends at `end` is per; empty when it does not say."""
-    found = _AFTER.match(s, end)
+    found = _AFTER.match(s, end) if s[end : end + 1] in _STARTS else None
     if found is None:
         return NO_RATE
     named: list[str] = []
@@ -110,7 +112,7 @@ def rate_after(s: str, end: int) -> Rate:
         name = _of(found)
         if not name or (named and found.group()[0] not in " ,/\n"):
             break
-        joined = re.match(r",?[ \n](?:and|och)[ \n]", found.group(), re.I)
+        joined = _JOINED.match(found.group())
         if joined is not None and (not named or name not in SPANS):
             break
         named.append(name)

@@ -28,17 +28,18 @@ TOO_MANY: Final = 10_000
 """Tokens; a text with more is read no further, and its last token is unread with the value "too many"."""
 
 
-def tokens(text: str, *, source: bool = False) -> tuple[Token, ...]:
+def tokens(text: str, *, source: bool = False, rates: bool = True) -> tuple[Token, ...]:
     """Return the number tokens of `text` in order, none overlapping another.
 
     text: an answer, or with `source` a snippet of a source. In a source list markers are skipped, "3 or 4" and
     "between 3 and 5" are ranges and first to third count; its tokens carry `gives`, an answer's `needs`.
+    rates: whether to look for what its numbers are per, which nothing is compared with when no source says it.
     More than `TOO_MANY` tokens: the rest is not read and the last token is unread.
     """
     r = Reader(text, source)
     if r.plain.spoilt:
         r.add(r.exact(Kind.UNREAD, 0, len(r.s), "too many"))
-        return _tokens(r)
+        return _tokens(r, rates)
     links = {start: (end, url) for start, end, url in urls(r.s) if any(c.isnumeric() for c in url)}
     for start, end in places(r, links):
         if start < r.at:
@@ -49,12 +50,12 @@ def tokens(text: str, *, source: bool = False) -> tuple[Token, ...]:
             last = r.found[-1]
             del r.found[TOO_MANY:]
             r.found.append(Found(Kind.UNREAD, "too many", last.start, last.end))
-            return _tokens(r)
+            return _tokens(r, rates)
     if "|" in r.s:
         lend_headers(r)
     if ":" in r.s:
         lend_labels(r)
-    return _with_references(r, _with_hidden(r, _tokens(r)))
+    return _with_references(r, _with_hidden(r, _tokens(r, rates)))
 
 
 def _read_at(r: Reader, start: int, end: int, links: "dict[int, tuple[int, str]]") -> tuple[Found, ...]:
@@ -72,7 +73,7 @@ def _read_at(r: Reader, start: int, end: int, links: "dict[int, tuple[int, str]]
     return read_word(r, word, start, end, text) if word is not None else ()
 
 
-def _tokens(r: Reader) -> tuple[Token, ...]:
+def _tokens(r: Reader, rates: bool) -> tuple[Token, ...]:
     """Return what was found as tokens over the text's own offsets, with their keys."""
     made: list[Token] = []
     end = 0
@@ -89,7 +90,8 @@ def _tokens(r: Reader) -> tuple[Token, ...]:
         made.append(
             Token(
                 r.text[first:last], found.kind, found.value, first, last, needs, gives, found.amounts,
-                _rate(r, found), found.amount is not None and found.amount.words,
+                _rate(r, found) if rates else NO_RATE,
+                found.amount is not None and found.amount.words,
             )
         )  # fmt: skip
     return tuple(made)

@@ -5,7 +5,7 @@ a space lies none, so a row that stops there has not read its token whole, and t
 """
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from . import keys
 from .characters import SEAM
@@ -29,12 +29,13 @@ _HOURLY = re.compile(r"(?:[01]?\d|2[0-4])\.(?:00|15|30|45)")
 _LISTED = re.compile(r"(, )|,? (?:and|or|och|eller|&) ")
 _LONE = re.compile(r"\d{1,3}[.,]\d{3}(?!\d)")
 _LENT = frozenset((Sort.QUANTITY, Sort.MONEY, Sort.PERCENT))
+_NEAR = 16
+"""Characters in which the space before a common word stands."""
 _CHAIN = 20
 """Numbers of a list to which a unit behind its last is lent."""
 
 
-@dataclass(frozen=True, slots=True)
-class Before:
+class Before(NamedTuple):
     """The word that ends at most two characters before a place; "" and -1 when there is none."""
 
     word: str = ""
@@ -69,6 +70,11 @@ class Reader:
         """Return the word that ends at most two characters before `at`."""
         s = self.s
         end = at
+        if at and s[at - 1] == " ":
+            start = s.rfind(" ", max(0, at - _NEAR), at - 1) + 1
+            word = s[start : at - 1]
+            if start and word.isalpha():
+                return Before(word, start, at - 1)
         for _ in range(2):
             if end and not s[end - 1].isalpha():
                 end -= 1

@@ -44,6 +44,11 @@ def _telling(found: set[str]) -> dict[str, Word]:
     return known
 
 
+def _goes_on(char: str) -> bool:
+    """Tell whether a word goes on: with a letter, or with a sign of numeric value that no digit stands for."""
+    return char.isalpha() or (not char.isascii() and char.isnumeric())
+
+
 def places(r: Reader, links: "dict[int, tuple[int, str]]") -> Iterator[tuple[int, int]]:
     """Return where something about numbers begins and ends: offsets of the plain text in order.
 
@@ -62,7 +67,7 @@ def places(r: Reader, links: "dict[int, tuple[int, str]]") -> Iterator[tuple[int
         at = s.find(word)
         while at >= 0:
             end = at + size
-            if not (at and s[at - 1].isalpha()) and not (end < len(s) and s[end].isalpha()):
+            if not (at and s[at - 1].isalpha()) and not (end < len(s) and _goes_on(s[end])):
                 found.append((at, end))
             at = s.find(word, end)
     found += ((start, start + 1) for start in links)

@@ -1,14 +1,15 @@
 """Reads what follows the digits of an amount: multiplier, percent sign, currency or unit.
 
-The word that stands there is offered to the rows of a table in order; the first that knows it takes it. Rows change
+The word that stands there is offered to the rows of a table in order; the first that knows it takes it. Most words no
+row can take, which is worked out once for each word. Rows change
 the amount; their answer tells whether one more word may follow, and None that the word is not theirs.
 """
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, TypeAlias
+from functools import lru_cache
+from typing import Final, NamedTuple, TypeAlias
 
 from agent.text.tables import words
 from agent.text.words import FUNCTION_WORDS
@@ -45,6 +46,7 @@ _FILLER = words(
     "solid"
 )
 _WORKING = words("business working banking trading arbets")
+_WORDS = words("in p per pp percentpoints minusgrader plusgrader grand")
 _SQUARE = {"square": "2", "sq": "2", "kvadrat": "2", "cubic": "3", "kubik": "3"}
 LEADING: Final = _FILLER | _WORKING | _SQUARE.keys() | NATIONS.keys()
 """Words that only say something together with a unit or a currency after them."""
@@ -58,8 +60,7 @@ _NO_SYMBOL: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Follower:
+class Follower(NamedTuple):
     """A word after an amount. gap: the space before it; hyphen: the one before it; power: "2" of "m2"."""
 
     word: str
@@ -105,12 +106,15 @@ def _suffix_once(s: str, amount: Amount) -> bool:
     if not word[0].isalpha():
         _sign(s, amount, word, hyphen, end)
         return False
+    rows = _rows_of(word)
+    if not rows:
+        return False
     follow = s[end : end + 1]
     power = _SUPER.match(s, end) if follow and follow in "23^" else None
     if (follow.isalnum() or follow == "_") and power is None:
         return False
     follower = Follower(word, word.lower(), gap, hyphen, end, follow, power)
-    for row in _ROWS:
+    for row in rows:
         goes_on = row(s, amount, follower)
         if goes_on is not None:
             return goes_on
@@ -315,3 +319,34 @@ def _slang(s: str, amount: Amount, after: Follower) -> bool | None:
 _ROWS: Final[tuple[Row, ...]] = (
     _multiplier, _slang, _taken, _currency, _percent, _below_zero, _group, _unit, _unknown,
 )  # fmt: skip
+
+
+@lru_cache(maxsize=16_384)
+def _rows_of(word: str) -> tuple[Row, ...]:
+    """Return the rows that may take a word, in order; none for a word that says nothing after a number."""
+    lower = word.lower()
+    known = (
+        lower in MULTIPLIERS or word in LETTER_MULTIPLIERS or word in PREFIXED_MULTIPLIERS or lower in SCALED
+        or lower in LEADING or lower in MILLE or lower in PERCENT or lower in _WORDS
+        or lower.startswith("procent") or currency_of(word) is not None or unit_of(word) is not None
+        or classify(word) is not None or _SYMBOL.fullmatch(word) is not None
+    )  # fmt: skip
+    return _ROWS if known else ()
+
+
+@lru_cache(maxsize=16_384)
+def simple(word: str) -> tuple[Sort, str] | None:
+    """Return what a word makes of a count before it whatever follows it: (sort, unit), or None when that may depend."""
+    if word.lower() in _JOINING:
+        return None
+    if not _rows_of(word):
+        return Sort.BARE, ""
+    amount = suffix(f"1 {word}", Amount(1, ("1",)))
+    leads = (
+        word.lower() in LEADING or amount.shift != 0 or amount.unit == "degree?" or classify(word) is not None
+    )
+    return (amount.sort, amount.unit) if amount.sort in _FIRM and not leads else None
+
+
+_JOINING: Final = words("to till through thru until t up upp or eller and och by x in e pp p per")
+_FIRM: Final = frozenset((Sort.MONEY, Sort.QUANTITY))

@@ -2,8 +2,7 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from agent.text.tables import words
 
@@ -36,19 +35,24 @@ _PRONOUN = re.compile(r" (?!(?:of|and|or|in|is|to|av|och|eller|är|om|till)\b)[a
 _NUMERIC_RUN = re.compile(r"[^\W\d_]")
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a word stands that says something about numbers. before: the word before it."""
+class Place(NamedTuple):
+    """Where a word stands that says something about numbers."""
 
+    r: Reader
     word: Word
     start: int
     end: int
     text: str
-    before: Before
+
+    @property
+    def before(self) -> Before:
+        """The word before it."""
+        return self.r.before(self.start)
 
     def after(self, names: frozenset[str], most: int = 1) -> bool:
         """Tell whether the word before is one of `names`, at most `most` characters away."""
-        return self.before.word.lower() in names and 0 < self.start - self.before.end <= most
+        before = self.before
+        return before.word.lower() in names and 0 < self.start - before.end <= most
 
 
 Row: TypeAlias = "Callable[[Reader, Place], tuple[Found, ...]]"
@@ -57,7 +61,7 @@ Row: TypeAlias = "Callable[[Reader, Place], tuple[Found, ...]]"
 def read_word(r: Reader, word: Word, start: int, end: int, text: str) -> tuple[Found, ...]:
     """Read the token that begins with a word that says something about numbers."""
     row = _ROWS.get(word.sort)
-    return row(r, Place(word, start, end, text, r.before(start))) if row is not None else ()
+    return row(r, Place(r, word, start, end, text)) if row is not None else ()
 
 
 def _month(r: Reader, place: Place) -> tuple[Found, ...]:
@@ -173,7 +177,8 @@ def _run(r: Reader, place: Place) -> tuple[Found, ...]:
     start, word = place.start, place.word
     if place.text.lower() == "sex" and r.in_swedish(start) is False:
         return ()
-    run = run_at(r.s, word, place.end, place.after(_ARTICLES))
+    article = word.sort not in ("article", "cardinal") and place.after(_ARTICLES)
+    run = run_at(r.s, word, place.end, article)
     if run.what == "exempt":
         return ()
     if run.what == "ordinal":
