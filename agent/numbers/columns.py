@@ -25,29 +25,39 @@ _LABEL = 80
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What a column's header or a label says of its numbers; BARE: no unit."""
+    """What a column's header or a label says of its numbers.
+
+    sort, unit: of bare numbers; BARE says nothing. rate: of all; span: of money, when it only names a time.
+    """
 
     sort: Sort = Sort.BARE
     unit: str = ""
     rate: Rate = NO_RATE
+    span: Rate = NO_RATE
 
 
 @lru_cache(maxsize=4096)
 def header(text: str) -> Header:
     """Read a header's cell or a label."""
+    text = text.strip(" |:*_")
+    name = UNITS.get(text.lower(), "")
+    span = frozenset((name,)) if name in SPANS else NO_RATE
+    for said in _BRACKETS.findall(text):
+        amount = _unit(said, True)
+        if amount is not None:  # Mbit/s is a unit, and no rate
+            return Header(amount.sort, amount.unit, rates_in(_BRACKETS.sub("", text)), span)
     rate = rates_in(text)
     rest = RATE.sub(" ", text)
-    brackets = _BRACKETS.findall(rest)
-    for said in [*brackets, *([] if any(c.isdigit() for c in rest) else [_BRACKETS.sub("", rest)])]:
-        whole = said in brackets
-        for piece in _PIECE.split(said) if whole else [said]:
-            amount = _unit(_IN.sub("", piece.strip(" |:*_"), count=1), whole)
-            if amount is not None:
-                return Header(amount.sort, amount.unit, rate)
-    lone = text.strip(" |:*_").lower()
-    if not rate and UNITS.get(lone) in SPANS:
-        rate = frozenset((UNITS[lone],))
-    return Header(rate=rate)
+    pieces = [piece for said in _BRACKETS.findall(rest) for piece in _PIECE.split(said)]
+    own = _BRACKETS.sub("", rest)
+    candidates = [(piece, True) for piece in pieces] + (
+        [] if any(c.isdigit() for c in own) else [(own, False)]
+    )
+    for piece, whole in candidates:
+        amount = _unit(_IN.sub("", piece.strip(), count=1), whole)
+        if amount is not None:
+            return Header(amount.sort, amount.unit, rate, span)
+    return Header(rate=rate, span=span)
 
 
 def _unit(text: str, whole: bool) -> Amount | None:
@@ -86,7 +96,7 @@ def lend_headers(r: Reader) -> None:
             while its is not None and its.start < end:
                 column = line.count("|", 0, its.start - at)
                 if its.amount is not None and column < len(names):
-                    give(its, header(names[column]))
+                    give(its, header(names[column]), True)
                 its = next(found, None)
         at = end + 1
 
@@ -107,17 +117,19 @@ def lend_labels(r: Reader) -> None:
             continue
         low = max(0, colon - _LABEL)
         begin = max(s.rfind(mark, low, colon) for mark in ("\n", ";", "|", ". ", ": ")) + 1
-        give(found, header(s[max(begin, low) : colon].strip()), rate_only="(" not in s[begin:colon])
+        label = s[max(begin, low) : colon].strip()
+        give(found, header(label), r.source, units="(" in label)
 
 
-def give(found: Found, said: Header, rate_only: bool = False) -> None:
-    """Give a number what its header says and it does not say itself."""
+def give(found: Found, said: Header, spans: bool, units: bool = True) -> None:
+    """Give a number what its header says and it does not say itself; spans, units: whether these are said, too."""
     amount, low = found.amount, found.low
     if amount is None:
         return
-    if said.rate and not found.rate:
-        found.rate = said.rate
-    if rate_only or said.sort is Sort.BARE or amount.sort is not Sort.BARE or amount.version or found.earlier:
+    rate = said.rate or (said.span if spans and amount.sort is Sort.MONEY else NO_RATE)
+    if rate and not found.rate:
+        found.rate = rate
+    if not units or said.sort is Sort.BARE or amount.sort is not Sort.BARE or amount.version or found.earlier:
         return
     for each in (amount, low):
         if each is not None:

@@ -11,7 +11,7 @@ from functools import lru_cache
 from .token import NO_RATE, Rate
 from .units import UNITS, unit_of
 
-SPANS = frozenset(
+SPANS: Rate = frozenset(
     (
         "millisecond",
         "second",

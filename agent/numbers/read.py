@@ -16,7 +16,7 @@ from .columns import lend_headers, lend_labels
 from .digit_rows import read_digits
 from .identifiers import segments, urls
 from .number_words import classify
-from .rates import rate_after
+from .rates import SPANS, rate_after
 from .reader import Reader
 from .scan import places
 from .token import NO_RATE, Found, Kind, Rate, Token
@@ -102,7 +102,7 @@ def _rate(r: Reader, found: Found) -> Rate:
     if found.amount is None:
         return found.rate
     own = rate_after(r.s, found.rated if found.rated >= 0 else found.end)
-    return own or found.rate or NO_RATE
+    return own | found.rate if own.isdisjoint(SPANS) else own
 
 
 def _as_written(text: str, start: int, end: int, source: bool) -> Token:

@@ -10,7 +10,22 @@ from agent.numbers.read import tokens
 
 PIECES = [
     *"①9½²₂٣&#;`\n \u200b\u0301xaé\\[]()-–.,:/Ⅳ五\U0001f0a1１𝟗\ue000\ue001㍘⅐↉\u20e3𒐕%|>_",
-    *("&#65;", "&#", "&#57;", "&frac12;", "<a ", "href=1", "<!--", "-->", "*", "**", "](", "kr", "en ", "one"),
+    *(
+        "&#65;",
+        "&#",
+        "&#57;",
+        "&frac12;",
+        "<a ",
+        "href=1",
+        "<!--",
+        "-->",
+        "*",
+        "**",
+        "](",
+        "kr",
+        "en ",
+        "one",
+    ),
 ]
 TEXTS = st.lists(st.sampled_from(PIECES) | st.text(max_size=2), max_size=9).map("".join)
 
