@@ -159,47 +159,37 @@ def _unaccented(lower: str) -> str:
     return "".join(c if c in "åäö" else unicodedata.normalize("NFD", c)[0] for c in lower)
 
 
+_KNOWN: Final[dict[str, Word]] = {
+    **{word: Word("opaque", value=word) for word in _DECADES},
+    **{word: Word("vague") for word in _VAGUE},
+    **{word: Word("quantity", value=value) for word, value in _GROUPS.items()},
+    **{word: Word("month") for word in _MONTHS},
+    **{word: Word("magnitude", value=str(power)) for word, power in _MAGNITUDES.items()},
+    **{word: Word("quantity", value=value, unit=unit) for word, (value, unit) in _QUANTITIES.items()},
+    **{word: Word("factor", value=str(by) if by > 0 else "0.5") for word, by in _FACTORS.items()},
+    **{f"{word}s": Word("fraction", (below,)) for word, below in _ORDINALS_EN.items() if below > 3},
+    **{word: Word("fraction", (below,)) for word, below in _FRACTIONS.items()},
+    **{word: Word("third" if word == "third" else "ordinal", (at,)) for word, at in _ORDINALS.items()},
+    **{word: Word("cardinal", (value,)) for word, value in _CARDINALS.items()},
+    **{word: Word("article", (1,), value=word) for word in _ONES},
+    **{word: Word("sign") for word in ("minus", "negative", "negativa", "negativt")},
+    "grand": Word("slang", value="1000"),
+    "tens": Word("magnitude", value="1"),
+}
+"""What whole words say; of two tables that know a word the later here decides."""
+_NAMES_TOO: Final = words("may march mar")
+"""Months that are months only with a capital."""
+
+
 def _listed(lower: str, word: str) -> Word | None:
     """Look a whole word up in the tables."""
-    if lower in _ONES:
-        return Word("article", (1,), value=lower)
-    if lower in _CARDINALS:
-        return Word("cardinal", (_CARDINALS[lower],))
-    if lower in _ORDINALS:
-        return Word("third" if lower == "third" else "ordinal", (_ORDINALS[lower],))
-    if lower in _FRACTIONS:
-        return Word("fraction", (_FRACTIONS[lower],))
-    if (
-        lower.endswith(("delar", "delen", "delarna"))
-        and lower.removesuffix("na").removesuffix("ar").removesuffix("en") in _FRACTIONS
-    ):
-        return Word("fraction", (_FRACTIONS[lower.removesuffix("na").removesuffix("ar").removesuffix("en")],))
-    if lower.endswith("s") and lower[:-1] in _ORDINALS_EN and _ORDINALS_EN[lower[:-1]] > 3:
-        return Word("fraction", (_ORDINALS_EN[lower[:-1]],))
-    if lower in _FACTORS:
-        factor = _FACTORS[lower]
-        return Word("factor", value=str(factor) if factor > 0 else "0.5")
-    if lower in _QUANTITIES:
-        value, unit = _QUANTITIES[lower]
-        return Word("quantity", value=value, unit=unit)
-    if lower in _MAGNITUDES:
-        return Word("magnitude", value=str(_MAGNITUDES[lower]))
-    if lower in _MONTHS and (
-        lower not in ("may", "march", "mar", "mars") or word[0].isupper() or lower == "mars"
-    ):
-        return Word("month")
-    if lower in _GROUPS:
-        return Word("quantity", value=_GROUPS[lower])
-    if lower in _VAGUE:
-        return Word("vague")
-    if lower in _DECADES:
-        return Word("opaque", value=lower)
-    if lower in ("minus", "negative", "negativa", "negativt"):
-        return Word("sign")
-    if lower == "grand":
-        return Word("slang", value="1000")
-    if lower == "tens":
-        return Word("magnitude", value="1")
+    found = _KNOWN.get(lower)
+    if found is not None:
+        return found if lower not in _NAMES_TOO or word[0].isupper() else _shaped(word)
+    if lower.endswith(("delar", "delen", "delarna")):
+        below = _FRACTIONS.get(lower.removesuffix("na").removesuffix("ar").removesuffix("en"))
+        if below is not None:
+            return Word("fraction", (below,))
     return _shaped(word)
 
 

@@ -48,7 +48,7 @@ _COMPOUND = {
 _CHARGE = r"(?:pris|kostnad|avgift|hyra|premie|taxa|lön|belopp|debitering|betalning|abonnemang|kort)"
 _ZONES = r"(?:UTC|GMT|CES?T|EES?T|WES?T|[ECMP][SD]T|BST|IST|JST|AES?T|Z)"
 
-_WORD = r"[^\W\d_]+(?:\^\d)?"
+_WORD = r"(?:(?:square|sq|kvadrat)\.?[ \n])?[^\W\d_]+(?:\^\d)?"
 _SAID = (
     rf"(?: ?/ ?|[ \n](?:per|och|and|per\.|à|i varje)[ \n])(?P<per>(?:\d[\d ]{{0,7}} ?)?{_WORD}|\d[\d ]{{0,7}})"
     rf"|[ \n](?:an?|each|every|varje|var|om|i)[ \n](?P<span>{_WORD})"
@@ -79,7 +79,10 @@ def _per(word: str) -> str:
     lower = " ".join(word.lower().split())
     if not lower[0].isalpha():
         return lower
+    *square, word = lower.replace(".", " ").split()
     unit = unit_of(word)
+    if square:
+        return f"{unit or word}^2"
     if unit is not None:
         return unit
     found = _THINGS.get(lower)

@@ -18,7 +18,7 @@ from .identifiers import segments, urls
 from .number_words import classify
 from .rates import SPANS, rate_after
 from .reader import Reader
-from .scan import places
+from .scan import PLACES, places
 from .token import NO_RATE, Found, Kind, Rate, Token
 from .word_rows import read_word, symbol
 
@@ -37,11 +37,12 @@ def tokens(text: str, *, source: bool = False, rates: bool = True) -> tuple[Toke
     More than `TOO_MANY` tokens: the rest is not read and the last token is unread.
     """
     r = Reader(text, source)
-    if r.plain.spoilt:
+    links = {start: (end, url) for start, end, url in urls(r.s) if any(c.isnumeric() for c in url)}
+    interesting = places(r, links) if not r.plain.spoilt else ()
+    if r.plain.spoilt or len(interesting) > PLACES:
         r.add(r.exact(Kind.UNREAD, 0, len(r.s), "too many"))
         return _tokens(r, rates)
-    links = {start: (end, url) for start, end, url in urls(r.s) if any(c.isnumeric() for c in url)}
-    for start, end in places(r, links):
+    for start, end in interesting:
         if start < r.at:
             continue
         for found in _read_at(r, start, end, links):
@@ -58,7 +59,7 @@ def tokens(text: str, *, source: bool = False, rates: bool = True) -> tuple[Toke
     return _with_references(r, _with_hidden(r, _tokens(r, rates)))
 
 
-def _read_at(r: Reader, start: int, end: int, links: "dict[int, tuple[int, str]]") -> tuple[Found, ...]:
+def _read_at(r: Reader, start: int, end: int, links: dict[int, tuple[int, str]]) -> tuple[Found, ...]:
     """Read what begins at a place of interest."""
     if start in links:
         end, url = links[start]

@@ -4,7 +4,8 @@ Most words say nothing about numbers, so the pass over a text goes from one plac
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Sequence
+from itertools import islice
 from typing import Final
 
 from .characters import SYMBOLS
@@ -19,6 +20,8 @@ _SCAN: Final = re.compile(rf"[^\W\d_]++|\d++|[{SYMBOLS}\u20e3]++")
 _FEW: Final = 24
 """Different words up to which each is searched for on its own."""
 
+PLACES: Final = 100_000
+"""Places; a text with more is not read."""
 _silent: set[str] = set()
 """Words known to say nothing about numbers; a cache, emptied when it holds `_KEPT`."""
 _KEPT: Final = 65_536
@@ -49,7 +52,7 @@ def _goes_on(char: str) -> bool:
     return char.isalpha() or (not char.isascii() and char.isnumeric())
 
 
-def places(r: Reader, links: "dict[int, tuple[int, str]]") -> Iterator[tuple[int, int]]:
+def places(r: Reader, links: dict[int, tuple[int, str]]) -> Sequence[tuple[int, int]]:
     """Return where something about numbers begins and ends: offsets of the plain text in order.
 
     links: where URLs begin. What the text's words tell of months is noted in the reader.
@@ -57,7 +60,7 @@ def places(r: Reader, links: "dict[int, tuple[int, str]]") -> Iterator[tuple[int
     s = r.s
     known = _telling({*(_WORDS if "_" in s else _RUNS).findall(s)})
     if len(known) > _FEW:
-        return (match.span() for match in _SCAN.finditer(s))
+        return [match.span() for match in islice(_SCAN.finditer(s), PLACES + 1)]
     r.months = any(word.sort == "month" for word in known.values())
     found = [match.span() for match in _DIGITS.finditer(s)]
     if not r.plain.ordinary:
@@ -72,4 +75,4 @@ def places(r: Reader, links: "dict[int, tuple[int, str]]") -> Iterator[tuple[int
             at = s.find(word, end)
     found += ((start, start + 1) for start in links)
     found.sort()
-    return iter(found)
+    return found

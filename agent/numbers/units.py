@@ -96,7 +96,7 @@ _EXACT: Final = {
     "Mbps": "Mbit/s", "mbps": "Mbit/s", "Gbps": "Gbit/s", "gbps": "Gbit/s", "kbps": "kbit/s", "W": "W", "kW": "kW",
     "MW": "MW", "V": "V", "kV": "kV", "mV": "mV", "A": "A", "mA": "mA",
     "mAh": "mAh", "Ah": "Ah", "N": "N", "Nm": "Nm", "K": "K", "kvm": "m^2", "sqm": "m^2",
-    "sqft": "ft^2", "kvadratmeter": "m^2", "kubikmeter": "m^3", "kvadratkilometer": "km^2", "kvadratfot": "ft^2",
+    "sqft": "foot^2", "kvadratmeter": "m^2", "kubikmeter": "m^3", "kvadratkilometer": "km^2", "kvadratfot": "foot^2",
     "C": "degC", "F": "degF", "celsius": "degC", "Celsius": "degC", "fahrenheit": "degF", "Fahrenheit": "degF",
     "kmh": "km/h", "kph": "km/h", "Pa": "Pa", "kPa": "kPa", "MPa": "MPa", "hPa": "hPa", "J": "J", "MJ": "MJ",
 }  # fmt: skip
