@@ -141,10 +141,12 @@ def _mask(evidence: Given, found: Sequence[Token]) -> int:
     """Return which tokens a snippet supports, as bits."""
     mask = 0
     bit = 1
-    holds = evidence.keys.issuperset
+    keys, holds = evidence.keys, evidence.keys.issuperset
     for token in found:
         for group in token.needs:
-            if holds(group) and (not token.rate or evidence.at_rate(group, token.rate)):
+            if (group[0] in keys if len(group) == 1 else holds(group)) and (
+                not token.rate or evidence.at_rate(group, token.rate)
+            ):
                 mask |= bit
                 break
         else:

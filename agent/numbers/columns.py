@@ -5,10 +5,11 @@ before a colon, as in `Price (kr/month): 149`, says the same of the one number b
 """
 
 import re
+from bisect import bisect_left
 from dataclasses import dataclass
 from functools import lru_cache
 
-from .rates import RATE, SPANS, rates_in
+from .rates import RATE, SPANS, charges, rates_in
 from .reader import Reader
 from .suffixes import is_known, suffix
 from .token import NO_RATE, Amount, Found, Rate, Sort, amount_found
@@ -97,6 +98,8 @@ def lend_headers(r: Reader) -> None:
                 column = line.count("|", 0, its.start - at)
                 if its.amount is not None and column < len(names):
                     give(its, header(names[column]), True)
+                    label = line.split("|", 2)[line.startswith("|")]
+                    give(its, header(label), False, units="(" in label)
                 its = next(found, None)
         at = end + 1
 
@@ -119,6 +122,21 @@ def lend_labels(r: Reader) -> None:
         begin = max(s.rfind(mark, low, colon) for mark in ("\n", ";", "|", ". ", ": ")) + 1
         label = s[max(begin, low) : colon].strip()
         give(found, header(label), r.source, units="(" in label)
+
+
+def lend_charges(r: Reader) -> None:
+    """Give the money behind "the monthly fee is", "priset per år är" that rate."""
+    s = r.s
+    starts = [found.start for found in r.found]
+    for end, rate in charges(s):
+        index = bisect_left(starts, end)
+        if index < len(starts) and _SAID_OF.fullmatch(s, end, starts[index]):
+            found = r.found[index]
+            if found.amount is not None and found.amount.sort is Sort.MONEY and not found.rate:
+                found.rate = rate
+
+
+_SAID_OF = re.compile(r"[^.;!?\n|\d]{0,40}")
 
 
 def give(found: Found, said: Header, spans: bool, units: bool = True) -> None:

@@ -20,6 +20,8 @@ _TIMELY = re.compile(
 )
 _HOURS = re.compile(r"(\d{1,2}) ?- ?(\d{1,2})(?![\d:.])")
 _CLOCK = re.compile(r"\d{1,2}[:.]\d\d(?!\d)")
+_BARS = frozenset("-/")
+_MINUTES = frozenset([f":{digit}" for digit in range(10)])
 _CLOCKED = words("kl klockan")
 
 
@@ -46,7 +48,7 @@ def _date(date: Date) -> Found:
 
 def iso_row(r: Reader, place: Digits) -> tuple[Found, ...]:
     """Read `2025-12-12`."""
-    if place.end - place.at != 4 or r.s[place.end : place.end + 1] not in ("-", "/"):
+    if place.end - place.at != 4 or place.follow not in _BARS:
         return ()
     date = iso_at(r.s, place.at)
     return dated(r, (date,)) if date is not None else ()
@@ -54,7 +56,9 @@ def iso_row(r: Reader, place: Digits) -> tuple[Found, ...]:
 
 def day_row(r: Reader, place: Digits) -> tuple[Found, ...]:
     """Read `12 december 2025`."""
-    return dated(r, day_first_at(r.s, place.at)) if r.months and place.end - place.at <= 2 else ()
+    if not r.months or place.end - place.at > 2 or r.s[place.end : place.end + 2] in _MINUTES:
+        return ()
+    return dated(r, day_first_at(r.s, place.at))
 
 
 def time_row(r: Reader, place: Digits) -> tuple[Found, ...]:

@@ -26,6 +26,9 @@ _TIMES = re.compile(r"[x×](\d{1,6})(?!\w)")
 _DECADE = re.compile(r"\d{1,3}0(?:'?s|-tal(?:et|ets|s)?)(?!\w)")
 _ABBREVIATIONS = words("kl nr no s p pp ca art kap tel sid max min tfn pos fig vol st ch sec par nos")
 _VERSIONS = words("version versions versionen versioner release ver utgåva utgåvan")
+_NTH = frozenset("snrt:")
+_TIES = frozenset("s'-")
+_NO_SIDE = frozenset(("", "-", ":", ";", "/"))
 _ROOTS = frozenset("±^√∛∜")
 _NUMBERED = frozenset("#№")
 
@@ -55,8 +58,7 @@ def _shaped(r: Reader, place: Digits) -> bool:
     """Tell whether a date, time, telephone number and the like may begin here."""
     if not place.plain():
         return False
-    s, end = r.s, place.end
-    follow = s[end : end + 1]
+    s, end, follow = r.s, place.end, place.follow
     if follow in _SPACES:
         word = _NEXT.match(s, end)
         alone = (
@@ -154,9 +156,9 @@ def _led_from(r: Reader, place: Digits) -> int:
 def _phone_row(r: Reader, place: Digits) -> tuple[Found, ...]:
     """Read a telephone number."""
     s, at, start = r.s, place.at, place.start
-    follow = s[place.end : place.end + 1]
+    follow = place.follow
     may = s[start] in "+(0" or s[at] == "0" or place.char == "("
-    if not may and (follow not in ("-", ".", " ") or place.end - at not in (1, 3)):
+    if follow == ":" or (not may and (follow not in ("-", ".", " ") or place.end - at not in (1, 3))):
         return ()
     called = place.after(CALLS)
     first = at - 1 if place.char == "(" else start
@@ -170,7 +172,7 @@ def _phone_row(r: Reader, place: Digits) -> tuple[Found, ...]:
 
 def _dotted_row(r: Reader, place: Digits) -> tuple[Found, ...]:
     """Read `1.2.3`, `10.0.0.1`."""
-    end = dotted_at(r.s, place.at) if r.s[place.end : place.end + 1] == "." else None
+    end = dotted_at(r.s, place.at) if place.follow == "." else None
     if end is None or not r.border(end):
         return ()
     amount = digits_at(r.s, place.at, None)
@@ -179,13 +181,13 @@ def _dotted_row(r: Reader, place: Digits) -> tuple[Found, ...]:
 
 def _ordinal_row(r: Reader, place: Digits) -> tuple[Found, ...]:
     """Read `5th`, `5:e`."""
-    found = _ORDINAL.match(r.s, place.at)
+    found = _ORDINAL.match(r.s, place.at) if place.follow in _NTH else None
     return (keys.ordinal(canonical(found[1]), place.at, found.end()),) if found is not None else ()
 
 
 def _decade_row(r: Reader, place: Digits) -> tuple[Found, ...]:
     """Read `1990s`, `1990-talet`."""
-    found = _DECADE.match(r.s, place.at)
+    found = _DECADE.match(r.s, place.at) if place.follow in _TIES else None
     if found is None:
         return ()
     return (r.exact(Kind.IDENTIFIER, place.at, found.end(), found.group().replace("'", "")),)
@@ -193,7 +195,7 @@ def _decade_row(r: Reader, place: Digits) -> tuple[Found, ...]:
 
 def _dimension_row(r: Reader, place: Digits) -> tuple[Found, ...]:
     """Read `4x4`, `10 cm x 20 cm`."""
-    sized = dimension_at(r.s, place.at)
+    sized = dimension_at(r.s, place.at) if place.follow not in _NO_SIDE else None
     if sized is None or not r.border(sized.end):
         return ()
     return (keys.dimension(sized.sides, sized.unit, place.at, sized.end),)
@@ -201,7 +203,7 @@ def _dimension_row(r: Reader, place: Digits) -> tuple[Found, ...]:
 
 def _factor_row(r: Reader, place: Digits) -> tuple[Found, ...]:
     """Read `3x`, `10-fold`."""
-    found = _FACTOR.match(r.s, place.at)
+    found = _FACTOR.match(r.s, place.at) if place.follow not in _SPACES else None
     if found is None or not r.border(found.end()):
         return ()
     value = canonical(found[1].replace(",", "."))

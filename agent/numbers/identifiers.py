@@ -23,6 +23,8 @@ _DIMENSIONS = re.compile(
 _SIDE = re.compile(r"(\d{1,6}(?:[.,]\d{1,4})?)(?![\d])")
 _SIDE_UNIT = re.compile(r"[ -]?([^\W\d_x×]{1,14}|[\"'″′])(?![^\W_x×])")
 _BY = re.compile(r" ?[x×] ?(?=\d)| by (?=\d)")
+_SIDES = 5
+"""Sides of a dimension at most."""
 _INCHES = {'"': "inch", "″": "inch", "'": "foot", "′": "foot"}
 _URL = re.compile(r"(?:https?|ftp)://[^\s<>\"'`|\\^{}]++|www\.[^\s<>\"'`|\\^{}]++", re.I)
 _SEGMENT = re.compile(r"[^/?#&=]++")
@@ -72,7 +74,7 @@ def dimension_at(s: str, at: int) -> Dimension | None:
     sides: list[str] = []
     units: set[str] = set()
     end = at
-    while True:
+    while len(sides) < _SIDES:
         side = _SIDE.match(s, end)
         if side is None:
             return None
@@ -90,7 +92,7 @@ def dimension_at(s: str, at: int) -> Dimension | None:
         end = after
     elif s[end : end + 1] == "s" and not s[end + 1 : end + 2].isalnum():
         end += 1
-    if len(units) > 1 or not 2 <= len(sides) <= 5:
+    if len(units) > 1 or len(sides) < 2 or _BY.match(s, end):
         return None
     return Dimension(end, tuple(sides), "".join(units))
 

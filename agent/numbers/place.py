@@ -17,13 +17,15 @@ _OPENERS = frozenset(" \n([{\"'“”«»:=<>~≈/|" + SEAM)
 class Digits:
     """A digit run from `at` to `end`.
 
-    char: the character before it, "" where the text is read already. before: the word before it.
+    char: the character before it, "" where the text is read already. follow: the one behind it. before: the word
+    before it.
     start: of the token with its sign and currency. sign: a minus. point: "." leads it.
     """
 
     at: int
     end: int
     char: str
+    follow: str
     before: Before
     start: int
     sign: bool = False
@@ -42,7 +44,7 @@ class Digits:
 def digits_place(r: Reader, at: int, end: int) -> Digits:
     """Return the place of the digit run `at` to `end`."""
     low = r.at
-    place = Digits(at, end, r.s[at - 1] if at > low else "", r.before(at), at)
+    place = Digits(at, end, r.s[at - 1] if at > low else "", r.s[end : end + 1], r.before(at), at)
     _lead(r, place, low)
     return place
 

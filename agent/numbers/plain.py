@@ -25,6 +25,7 @@ REPAIRS = 50_000
 
 _PLAIN = re.compile(r"[\n -%'-)+-;=?-Z\]^a-{|}åäöÅÄÖéÉ°]*+")
 _SPACED = re.compile(r" [ \n]|\n[ \t]|\n\n\n|\t")
+_UNEVEN = ("  ", " \n", "\n ", "\n\n\n", "\t", "-\n")
 _HYPHENATED = re.compile(r"(\d)-\n(?=\d)|([^\W\d_]++)-\n([^\W\d_]++)")
 _CHARACTER = re.compile(
     r"[^\t\n -%'-\[\]-~åäöÅÄÖéÉ°]"
@@ -129,8 +130,7 @@ class _TooMany(Exception):
 
 def plain(text: str) -> Plain:
     """Return `text` in plain form; linear in its length."""
-    spaced = _SPACED.search(text) is not None or "-\n" in text
-    if not spaced and _PLAIN.fullmatch(text):
+    if not any(spaces in text for spaces in _UNEVEN) and _PLAIN.fullmatch(text):
         return Plain(text, (), ordinary=True)
     try:
         return _repaired(text)

@@ -6,7 +6,9 @@ Which zone a time of day is in is told the same way.
 """
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
+from itertools import islice
 
 from .token import NO_RATE, Rate
 from .units import UNITS, unit_of
@@ -68,6 +70,22 @@ RATE = re.compile(
     rf"|(?<![^\W_])(?P<compound>{'|'.join(_COMPOUND)}){_CHARGE}",
     re.I,
 )
+_CHARGES = (
+    r"(?:fees?|prices?|costs?|rates?|charges?|payments?|subscriptions?|rent|salary|premium|pris|kostnad|avgift|hyra"
+    r"|premie|lön|betalning|abonnemang)(?:en|et|n|er|erna)?"
+)
+_CHARGED = re.compile(
+    rf"(?P<compound>{'|'.join(_COMPOUND)}){_CHARGE}\w*|{_CHARGES}(?![^\W_])(?:[ \n]per[ \n](?P<per>{_WORD})(?![^\W_]))?",
+    re.I,
+)
+_CHARGE_NAMED = re.compile(
+    "[Ff]ee|[Pp]ri[cs]|[Cc]ost|[Rr]ate|[Cc]harge|[Pp]ay|[Ss]ubscr|[Rr]ent|[Ss]alar|[Pp]remi|kostn|[Aa]vg|[Hh]yr|[Ll]ön|[Bb]eta"
+    "|[Aa]bonn|belopp|taxa|debit|kort"
+)
+_REACH = 16
+"""Letters of a word before the name of a charge that are looked at."""
+_HITS = 500
+"""Names of charges of a text that are looked at."""
 _STARTS = frozenset((" ", "/", "\n", "("))
 _JOINED = re.compile(r",?[ \n](?:and|och)[ \n]", re.I)
 _ZONE = re.compile(rf" ?({_ZONES})(?![\w+-])")
@@ -103,6 +121,23 @@ def _of(match: re.Match[str]) -> str:
     if names.get("each"):
         return _EACH[names["each"].lower()]
     return _COMPOUND[names["compound"].lower()] if names.get("compound") else "year"
+
+
+def charges(s: str) -> Iterator[tuple[int, Rate]]:
+    """Yield where names of a charge at a rate end ("monthly fee", "årsavgiften", "price per user"), and the rate."""
+    for hit in islice(_CHARGE_NAMED.finditer(s), _HITS):
+        start = hit.start()
+        while start > hit.start() - _REACH and start and s[start - 1].isalpha():
+            start -= 1
+        found = _CHARGED.match(s, start)
+        if found is None:
+            continue
+        name = _of(found) if found.lastgroup else ""
+        if not name:
+            before = [word.lower() for word in s[max(0, start - 2 * _REACH) : start].split()[-2:]]
+            name = next((_EACH[word] for word in reversed(before) if word in _EACH), "")
+        if name:
+            yield found.end(), frozenset((name,))
 
 
 def rate_after(s: str, end: int) -> Rate:

@@ -12,7 +12,7 @@ What the rule cannot catch: a number that a source holds but says of something e
 from typing import Final
 
 from . import keys
-from .columns import lend_headers, lend_labels
+from .columns import lend_charges, lend_headers, lend_labels
 from .digit_rows import read_digits
 from .identifiers import segments, urls
 from .number_words import classify
@@ -56,6 +56,8 @@ def tokens(text: str, *, source: bool = False, rates: bool = True) -> tuple[Toke
         lend_headers(r)
     if ":" in r.s:
         lend_labels(r)
+    if rates:
+        lend_charges(r)
     return _with_references(r, _with_hidden(r, _tokens(r, rates)))
 
 

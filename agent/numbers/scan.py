@@ -23,27 +23,37 @@ _FEW: Final = 24
 PLACES: Final = 100_000
 """Places; a text with more is not read."""
 _silent: set[str] = set()
-"""Words known to say nothing about numbers; a cache, emptied when it holds `_KEPT`."""
+"""Pieces between white space that are known to say nothing about numbers; a cache, emptied when it holds `_KEPT`."""
 _KEPT: Final = 65_536
 _LONGEST: Final = 40
-"""Letters of a word that is kept there."""
+"""Characters of a piece that is kept there."""
 
 
-def _telling(found: set[str]) -> dict[str, Word]:
-    """Return the words that say something about numbers; of a run that holds digits, the letters between them."""
+def _telling(s: str) -> dict[str, Word]:
+    """Return the words of a text that say something about numbers; of a run with digits, the letters between them."""
     known: dict[str, Word] = {}
-    for word in found - _silent:
-        said = classify(word)
-        if said is not None:
-            if _DIGITS.search(word) is None:
-                known[word] = said
-            else:  # the digits are a place of their own
-                parts = ((part, classify(part)) for part in _WORDS.findall(word) if part not in found)
-                known |= {part: said for part, said in parts if said is not None}
-        elif len(word) < _LONGEST:
+    for piece in {*s.split()} - _silent:
+        said = _said(piece)
+        known |= said
+        if not said and len(piece) < _LONGEST:
             if len(_silent) >= _KEPT:
                 _silent.clear()
-            _silent.add(word)
+            _silent.add(piece)
+    return known
+
+
+def _said(piece: str) -> dict[str, Word]:
+    """Return the words of one piece that say something about numbers."""
+    known: dict[str, Word] = {}
+    for word in (_WORDS if "_" in piece else _RUNS).findall(piece):
+        said = classify(word)
+        if said is None:
+            continue
+        if _DIGITS.search(word) is None:
+            known[word] = said
+        else:  # the digits are a place of their own
+            parts = ((part, classify(part)) for part in _WORDS.findall(word))
+            known |= {part: said for part, said in parts if said is not None}
     return known
 
 
@@ -58,7 +68,7 @@ def places(r: Reader, links: dict[int, tuple[int, str]]) -> Sequence[tuple[int, 
     links: where URLs begin. What the text's words tell of months is noted in the reader.
     """
     s = r.s
-    known = _telling({*(_WORDS if "_" in s else _RUNS).findall(s)})
+    known = _telling(s)
     if len(known) > _FEW:
         return [match.span() for match in islice(_SCAN.finditer(s), PLACES + 1)]
     r.months = any(word.sort == "month" for word in known.values())
