@@ -8,7 +8,8 @@ Which zone a time of day is in is told the same way.
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import islice
+
+from agent.text.tables import words
 
 from .token import NO_RATE, Rate
 from .units import UNITS, unit_of
@@ -75,13 +76,18 @@ _CHARGES = (
     r"|premie|lön|betalning|abonnemang)(?:en|et|n|er|erna)?"
 )
 _CHARGED = re.compile(
-    rf"(?P<compound>{'|'.join(_COMPOUND)}){_CHARGE}\w*|{_CHARGES}(?![^\W_])(?:[ \n]per[ \n](?P<per>{_WORD})(?![^\W_]))?",
+    rf"(?P<compound>{'|'.join(_COMPOUND)}){_CHARGE}\w*"
+    rf"|{_CHARGES}(?![^\W_])(?:[ \n]per[ \n](?P<per>{_WORD})(?![^\W_]))?",
     re.I,
 )
-_CHARGE_NAMED = re.compile(
-    "[Ff]ee|[Pp]ri[cs]|[Cc]ost|[Rr]ate|[Cc]harge|[Pp]ay|[Ss]ubscr|[Rr]ent|[Ss]alar|[Pp]remi|kostn|[Aa]vg|[Hh]yr|[Ll]ön|[Bb]eta"
-    "|[Aa]bonn|belopp|taxa|debit|kort"
-)
+_NAMED = [
+    name
+    for word in words(
+        "fee pric cost rate charge pay subscr rent salar premi pris kostn avg hyr lön beta abonn"
+    )
+    for name in (word, word.capitalize())
+] + ["belopp", "taxa", "debit", "kort"]
+"""What the name of a charge holds."""
 _REACH = 16
 """Letters of a word before the name of a charge that are looked at."""
 _HITS = 500
@@ -125,9 +131,15 @@ def _of(match: re.Match[str]) -> str:
 
 def charges(s: str) -> Iterator[tuple[int, Rate]]:
     """Yield where names of a charge at a rate end ("monthly fee", "årsavgiften", "price per user"), and the rate."""
-    for hit in islice(_CHARGE_NAMED.finditer(s), _HITS):
-        start = hit.start()
-        while start > hit.start() - _REACH and start and s[start - 1].isalpha():
+    hits: list[int] = []
+    for name in _NAMED:
+        at = s.find(name)
+        while at >= 0 and len(hits) < _HITS:
+            hits.append(at)
+            at = s.find(name, at + len(name))
+    for hit in sorted(hits):
+        start = hit
+        while start > hit - _REACH and start and s[start - 1].isalpha():
             start -= 1
         found = _CHARGED.match(s, start)
         if found is None:
