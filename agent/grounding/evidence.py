@@ -21,19 +21,29 @@ def shown(snippet: Snippet) -> str:
 
 
 def evidence_for(snippet: Snippet) -> Given:
-    """Return the evidence of a snippet: of what its citation shows."""
-    return evidence_of(shown(snippet), snippet.headings)
+    """Return the evidence of a snippet: of what its citation shows.
+
+    A row whose cells only stand apart by spaces or tags is also read as it is said, "Basic; Price (kr): 149": the same
+    lines, with each number beside the header of its column.
+    """
+    apart = snippet.kind == "row" and "|" not in snippet.text and snippet.said != snippet.text
+    return evidence_of(shown(snippet), snippet.headings, snippet.said if apart else "")
 
 
 @lru_cache(maxsize=KEPT)
-def evidence_of(text: str, headings: tuple[str, ...] = ()) -> Given:
+def evidence_of(text: str, headings: tuple[str, ...] = (), said: str = "") -> Given:
     """Return the evidence of a text, from the cache when it was read before."""
-    return read(text, headings)
+    return read(text, headings, said)
 
 
-def read(text: str, headings: tuple[str, ...] = ()) -> Given:
-    """Return the evidence of a text, reading it anew; headings: what may say what its numbers are per."""
+def read(text: str, headings: tuple[str, ...] = (), said: str = "") -> Given:
+    """Return the evidence of a text, reading it anew.
+
+    headings: what may say what its numbers are per. said: the same lines with their headers beside them.
+    """
     found = tokens(text, source=True)
+    if said:
+        found += tokens(said, source=True)
     rate = frozenset().union(*map(rates_in, headings))
     if rate:
         found = tuple([t._replace(rate=rate) if not t.rate and t.kind in _RATED else t for t in found])

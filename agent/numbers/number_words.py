@@ -267,7 +267,7 @@ def _with_rest(atoms: tuple[int, ...], names: list[str], rest: str, lower: str) 
         value = value_of(atoms)
         return Word("fraction", (value,)) if value else Word("opaque", value=lower)
     if rest.rstrip("s") in ("tal", "tals") and atoms[0] > 1:
-        return Word("cardinal", atoms)
+        return Word("cardinal", atoms, value="tal")
     unit = unit_of(rest)
     if unit is not None and (len(rest) > 2 or rest == "år"):
         return Word("cardinal", atoms, unit=unit)

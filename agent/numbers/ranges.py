@@ -25,6 +25,11 @@ _ABOUT = words(
 _BETWEEN = words("between mellan")
 _WORD = re.compile(r"[^\W\d_]++")
 _STARTS = frozenset("- \n")
+_ACCOUNT = 7
+"""Digits from which what falls is a number of an account rather than a range."""
+_NUMBERED = re.compile(
+    r"\w*(?:nr|nummer|numret|number|no|giro|girot|konto|kontot|account|id|swish|moms|vat)", re.I
+)
 _ENDS = frozenset(("cardinal", "article", "fraction"))
 
 
@@ -62,7 +67,17 @@ def ranged(r: Reader, first: Amount, start: int) -> Found | None:
     last = _operand(r, joint.end(), word is not None, joint["article"] is not None)
     if last is None or not same_unit(first, last) or not r.border(last.end):
         return None
+    if joint["dash"] and _is_account(r, first, last, start):
+        return None
     return span(first, last, start)
+
+
+def _is_account(r: Reader, first: Amount, last: Amount, start: int) -> bool:
+    """Tell whether two numbers around a dash are one of many digits, and no range: `org.nr 556677-8899`."""
+    low, high = first.values[0], last.values[0]
+    if len(low) + len(high) < _ACCOUNT or last.sort is not Sort.BARE:
+        return False
+    return len(low) >= len(high) and _NUMBERED.fullmatch(r.before(start).word) is not None
 
 
 def span(first: Amount, last: Amount, start: int) -> Found:

@@ -173,6 +173,8 @@ def _cardinal(s: str, words: list[Word], ends: list[int]) -> Run:
         if after is not None and after.sort is not Sort.BARE and len(words) == 2:  # "en tio minuters paus"
             value = value_of(last.atoms)
             return _amount(s, str(value), last, ends[-1]) if value is not None else Run("unread", ends[-1])
+    if len(words) == 2 and words[0].sort == "article" and last.value == "tal":  # ett femtiotal
+        words, ends = words[1:], ends[1:]
     value = value_of(tuple([a for w in words for a in w.atoms]))
     if value is None and len(words) == 2 and s[ends[0] : ends[0] + 1] == "-":  # två-tre veckor
         low, high = value_of(words[0].atoms), value_of(last.atoms)

@@ -1,5 +1,10 @@
 """Twenty price lists in both languages: their facts may be said in every way, and at no other rate."""
 
+import pytest
+
+from agent.grounding.verify import check
+from agent.retrieval.load import Skipped, Source
+from agent.retrieval.read import passages_of
 from tests.bench.price_lists import answers, judged
 
 
@@ -8,3 +13,29 @@ def test_price_lists() -> None:
     blocked, passed = judged()
     assert passed == []
     assert len(blocked) <= 0.02 * sum(answer.right for answer in answers())
+
+
+TABLES = {
+    "pipes.md": "| Plan | Price (kr/month) |\n| --- | --- |\n| Basic | 149 |\n",
+    "grid.rst": "+-------+------------------+\n| Plan  | Price (kr/month) |\n+=======+==================+\n"
+    "| Basic | 149              |\n+-------+------------------+\n",
+    "simple.rst": "======  ================\nPlan    Price (kr/month)\n======  ================\n"
+    "Basic   149\n======  ================\n",
+    "one_line.html": "<table><tr><th>Plan</th><th>Price (kr/month)</th></tr>"
+    "<tr><td>Basic</td><td>149</td></tr></table>",
+    "lines.html": "<table>\n<tr><th>Plan</th>\n<th>Price (kr/month)</th></tr>\n"
+    "<tr><td>Basic</td>\n<td>149</td></tr>\n</table>",
+}
+
+
+@pytest.mark.parametrize("file", TABLES)
+def test_a_header_says_what_its_column_is(file: str) -> None:
+    """Whatever format a table is in, its header gives a bare number its currency and its rate."""
+    read = passages_of(Source(file, TABLES[file].encode()))
+    assert not isinstance(read, Skipped)
+    snippets = tuple([snippet for passage in read for snippet in passage.snippets])
+    said = [
+        check(f"Basic costs 149 {unit}", snippets).passed
+        for unit in ("kr per month", "kr", "kr per year", "EUR")
+    ]
+    assert said == [True, True, False, False]

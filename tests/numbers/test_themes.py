@@ -5,6 +5,27 @@ import pytest
 from agent.grounding.verify import check, snippets_of
 
 GOOD: dict[str, list[tuple[str, str]]] = {
+    "names of charges": [
+        ("The monthly fee is 299 kr", "299 kr per month"),
+        ("The fee is 299 kr per month", "The monthly fee is 299 kr"),
+        ("Avgiften är 299 kr i månaden", "Månadsavgiften är 299 kr"),
+        ("Priset per år är 2990 kr", "Det kostar 2990 kr om året"),
+        ("The annual plan costs $9/month", "The annual plan is $9 per month"),
+        ("The annual plan costs $9/month", "The annual plan is $9"),
+        (
+            "| | Basic | Pro |\n|---|---|---|\n| Price per month | $9 | $29 |\n| Price per year | $90 | $290 |",
+            "Pro costs $290 per year",
+        ),
+        ("| | Basic | Pro |\n|---|---|---|\n| Månadsavgift (kr) | 9 | 29 |", "Pro kostar 29 kr per månad"),
+        ("The monthly fee is $5 per user", "$5 per user per month"),
+        ("The price is $5 per user. The monthly fee depends on it", "$5 per user"),
+        ("Yearly payment gives 10 % off", "10 % off"),
+        ("Rent: 900 EUR per month", "monthly rent of 900 EUR"),
+        ("$40 per square foot", "$40 per sq ft"),
+        ("Price | SEK\nBasic | 99", "Basic 99 SEK"),
+        ("<table><tr><th>Plan</th><th>Price (kr)</th></tr><tr><td>A</td><td>149</td></tr></table>", "149"),
+        ("Paket  Pris (kr)\n=====  =====\nBas    149", "Bas kostar 149"),
+    ],
     "rates": [
         ("Paketet kostar 299 kr per månad", "Paketet kostar 299 kr i månaden"),
         ("Paketet kostar 299 kr per månad", "Det kostar 299 kr varje månad"),
@@ -120,6 +141,21 @@ GOOD: dict[str, list[tuple[str, str]]] = {
     ],
 }
 BAD: dict[str, list[tuple[str, str]]] = {
+    "names of charges": [
+        ("The monthly fee is 299 kr", "The annual fee is 299 kr"),
+        ("The monthly fee is 299 kr", "299 kr per year"),
+        ("The fee is 299 kr per month", "The yearly cost is 299 kr"),
+        ("Avgiften är 299 kr i månaden", "Årsavgiften är 299 kr"),
+        ("Priset per år är 2990 kr", "2990 kr per månad"),
+        (
+            "| | Basic | Pro |\n|---|---|---|\n| Price per month | $9 | $29 |\n| Price per year | $90 | $290 |",
+            "Pro costs $290 per month",
+        ),
+        ("| | Basic | Pro |\n|---|---|---|\n| Månadsavgift (kr) | 9 | 29 |", "Pro kostar 29 kr per år"),
+        ("The monthly fee is $5 per user", "$5 per user per year"),
+        ("| Länk | Pris |\n| --- | --- |\n| A | 5 kr/st |", "5 kr/kg"),
+        ("$40 per square foot", "$40 per square metre"),
+    ],
     "rates": [
         ("Paketet kostar 299 kr per månad", "Det kostar 299 kr per år"),
         ("Paketet kostar 299 kr per månad", "Det kostar 299 kr/år"),
