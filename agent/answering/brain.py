@@ -73,7 +73,7 @@ class GroundedBrain:
             way = by_claims
         elif settings.verify == "sentence":
             way = by_sentences
-        self._way: Way = partial(way, binding=settings.binding)
+        self._way: Way = partial(way, binding=settings.binding, counts=settings.own_counts)
 
     async def answer(self, question: Question, emit: Callable[[TurnEvent], None]) -> None:
         """Answer one question; the last event, answer or refusal, carries the proposals.

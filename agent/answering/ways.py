@@ -78,6 +78,7 @@ async def whole(
     confidence: Confidence | None,
     *,
     binding: Binding = "off",
+    counts: bool = False,
 ) -> VerifiedText | Failed:
     """Verify a draft when all of it is here."""
     draft = await drafting.whole(prompt, hits)
@@ -86,14 +87,14 @@ async def whole(
     said = prompts.unmarked(draft)
     if not said.strip():
         raise ModelFailed("the draft is empty")
-    verdict = verify(said, hits, confidence=sure, binding=binding)
+    verdict = verify(said, hits, confidence=sure, binding=binding, counts=counts)
     if verdict.text is not None:
         return verdict.text
     return Failed(
         verdict.refused,
         verdict.said,
         verdict.refused,
-        keep=lambda: standing(verdict, hits, confidence=sure, binding=binding),
+        keep=lambda: standing(verdict, hits, confidence=sure, binding=binding, counts=counts),
     )
 
 
@@ -105,9 +106,10 @@ async def by_sentences(
     confidence: Confidence | None,
     *,
     binding: Binding = "off",
+    counts: bool = False,
 ) -> VerifiedText | Failed:
     """Say each sentence once it stands; the model goes on meanwhile."""
-    sentences = Sentences(hits, prompt.lang, confidence, binding)
+    sentences = Sentences(hits, prompt.lang, confidence, binding, counts)
     async with drafting.pieces(prompt, hits) as pieces:
         async for piece in pieces:
             for text in sentences.feed(piece):
@@ -132,18 +134,19 @@ async def by_claims(
     confidence: Confidence | None,
     *,
     binding: Binding = "off",
+    counts: bool = False,
 ) -> VerifiedText | Failed:
     """Verify each claim on the evidence it names, and say those that stand."""
     claims = parse(await drafting.whole(prompt, hits))
     emit(Drafted())
     if claims is None:
         return Failed((), unread=True)
-    rendered = render(claims, hits, confidence=confidence)
+    rendered = render(claims, hits, confidence=confidence, counts=counts)
     if rendered.text is not None:
         if binding == "off":
             return rendered.text
         its = [hit for hit in hits if hit.snippet in rendered.text.citations]
-        verdict = verify(rendered.text.text, its, confidence=confidence, binding=binding)
+        verdict = verify(rendered.text.text, its, confidence=confidence, binding=binding, counts=counts)
         if verdict.text is not None:
             return verdict.text
         return Failed(verdict.refused, verdict.said, verdict.refused)

@@ -21,6 +21,7 @@ from agent.ports.search import Hit, Snippet
 
 from .binding import Binding, bound, names_of, rows_of
 from .citations import FILL, choose, source_of, used
+from .counts import counts_its_list
 from .evidence import evidence_for
 
 HIGH_SCORE: Final = 0.9
@@ -76,12 +77,18 @@ class Verdict:
 
 
 def verify(
-    draft: str, hits: Sequence[Hit], *, confidence: Confidence | None = None, binding: Binding = "off"
+    draft: str,
+    hits: Sequence[Hit],
+    *,
+    confidence: Confidence | None = None,
+    binding: Binding = "off",
+    counts: bool = False,
 ) -> Verdict:
     """Return the verdict on a draft whose evidence was `hits`, best first.
 
     confidence: of the resulting text; None works it out (`confidence_of`). binding: "strict" asks that each number
-    is said of what its snippet, or the headings above it, say it of. The verdict's `text` is None when a number
+    is said of what its snippet, or the headings above it, say it of. counts: a count in words of the items that the
+    answer itself lists needs no snippet (`counts`). The verdict's `text` is None when a number
     stands in no cited snippet, or is not bound in one.
     """
     snippets: list[Snippet] = []
@@ -92,7 +99,7 @@ def verify(
         if hit.snippet not in snippets:
             snippets.append(hit.snippet)
             headings.append(hit.passage.headings)
-    verdict = check(draft, snippets, fill=None, binding=binding, headings=headings)
+    verdict = check(draft, snippets, fill=None, binding=binding, headings=headings, counts=counts)
     if verdict.refused:
         return verdict
     sure = confidence
@@ -110,18 +117,21 @@ def check(
     fill: int | None = FILL,
     binding: Binding = "off",
     headings: Sequence[Sequence[str]] = (),
+    counts: bool = False,
 ) -> Verdict:
     """Return the verdict on an answer against snippets, best first, without making a text of it.
 
     fill: best snippets are cited too while fewer than this many are; None cites what the answer uses instead, each
-    sentence the snippet that says most of it. binding: as in `verify`. headings: what stands above each snippet, in
-    the order of `snippets`; none when they are unknown.
+    sentence the snippet that says most of it. binding, counts: as in `verify`. headings: what stands above each
+    snippet, in the order of `snippets`; none when they are unknown.
     """
     said = bullets(without_source_marks(answer, len(snippets)))
     evidence = [evidence_for(snippet) for snippet in snippets]
     found = tokens(said, rates=any(one.rated for one in evidence))
     if len(found) > TOO_MANY:
         return _verdict(said, (), found[-1:], ())
+    if counts:
+        found = tuple([token for token in found if not counts_its_list(said, token)])
     masks = [_mask(one, found) for one in evidence]
     if binding == "strict":
         above = headings or [()] * len(snippets)

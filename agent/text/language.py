@@ -7,8 +7,8 @@ keyword questions without a single function word. Under a small margin the text 
 round numbers set by hand and checked on labelled questions (tests/text/test_language.py); a table this small
 is faster than a statistical identifier and needs no model file.
 
-To add a language: function words and word endings in `words` and here; number words and units in `number_words` and
-`units`; stop words (`stop_*.txt`), the stemmer's name (`stems`) and the words that ask for a number (`asked`) in
+To add a language: function words and word endings in `words` and here; number words, units and rates in
+`agent.numbers`; stop words (`stop_*.txt`), the stemmer's name (`stems`) and the words that ask for a number (`asked`) in
 `agent.retrieval`; refusals in `agent.grounding.refusals`, the frame of a quotation in `agent.llm.wording`, keywords and
 negations in `agent.actions.triggers`; then its code in `agent.ports.search`. The type checker names what lacks it.
 """
