@@ -14,7 +14,7 @@ from .dates import OPENING
 from .identifiers import CALLS, dimension_at, dotted_at, phone_at, run_at
 from .number_words import classify
 from .place import Digits, digits_place
-from .ranges import digits_amount, ranged
+from .ranges import digits_amount, ranged, span
 from .reader import Reader
 from .suffixes import simple
 from .token import Amount, Found, Kind, Sort, amount_found
@@ -104,6 +104,19 @@ def _count_row(r: Reader, place: Digits) -> tuple[Found, ...]:
     return (amount_found(Amount(end, (digits,), None, *kind), place.at),)
 
 
+def _span_row(r: Reader, place: Digits) -> tuple[Found, ...]:
+    """Read the common range at once, `3-5 days`."""
+    found = _SPAN.match(r.s, place.at) if place.follow == "-" and place.char in _LEADS else None
+    if found is None or (len(found[1]) == 3 and len(found[2]) == 4):  # may be a telephone number
+        return ()
+    kind = simple(found[3])
+    if kind is None or r.s.startswith(_TAILS, found.end()) or place.after(OPENING) or place.after(CALLS):
+        return ()
+    end = found.end(2) if kind[0] is Sort.BARE else found.end()
+    return (span(Amount(end, (found[1],), None, *kind), Amount(end, (found[2],), None, *kind), place.at),)
+
+
+_SPAN: Final = re.compile(r"([1-9]\d{0,3})-([1-9]\d{0,3}) ((?:business |working )?[^\W\d_]++)(?![\w^/°'-])")
 _COUNT: Final = re.compile(r"([1-9]\d{0,3})(?: ([^\W\d_]++)(?![\w^/°'-])|(?=[.,;:!?)]++(?:[ \n]|$)|$))")
 _TAILS: Final = (
     " to ",
@@ -264,7 +277,7 @@ def _named(r: Reader, place: Digits, found: tuple[Found, ...]) -> None:
 
 _PLAIN: Final[tuple[Row, ...]] = (_count_row, _led_row, _amount_row)
 _ROWS: Final[tuple[Row, ...]] = (
-    _led_row, iso_row, day_row, _phone_row, time_row, _dotted_row, _ordinal_row, _decade_row, _dimension_row,
+    _span_row, _led_row, iso_row, day_row, _phone_row, time_row, _dotted_row, _ordinal_row, _decade_row, _dimension_row,
     _factor_row, _amount_row,
 )  # fmt: skip
 """The rows in order; `_PLAIN` where none of the others can read anything."""

@@ -337,16 +337,21 @@ def _rows_of(word: str) -> tuple[Row, ...]:
 @lru_cache(maxsize=16_384)
 def simple(word: str) -> tuple[Sort, str] | None:
     """Return what a word makes of a count before it whatever follows it: (sort, unit), or None when that may depend."""
-    if word.lower() in _JOINING:
+    first, _, second = word.partition(" ")
+    if first.lower() in _JOINING or first in _HALVES:
         return None
-    if not _rows_of(word):
+    if not second and not _rows_of(word):
         return Sort.BARE, ""
     amount = suffix(f"1 {word}", Amount(1, ("1",)))
-    leads = (
-        word.lower() in LEADING or amount.shift != 0 or amount.unit == "degree?" or classify(word) is not None
+    leads = first.lower() in LEADING and not second
+    whole = amount.end == len(word) + 2 and amount.shift == 0 and amount.unit != "degree?"
+    return (
+        (amount.sort, amount.unit)
+        if amount.sort in _FIRM and whole and not leads and classify(word) is None
+        else None
     )
-    return (amount.sort, amount.unit) if amount.sort in _FIRM and not leads else None
 
 
-_JOINING: Final = words("to till through thru until t up upp or eller and och by x in e pp p per")
+_JOINING: Final = words("to till through thru until t up upp or eller and och by x in e pp p per of the")
+_HALVES: Final = words("am pm AM PM fm em a.m p.m")
 _FIRM: Final = frozenset((Sort.MONEY, Sort.QUANTITY))

@@ -8,9 +8,10 @@ round numbers set by hand and checked on labelled questions (tests/text/test_lan
 is faster than a statistical identifier and needs no model file.
 
 To add a language: function words and word endings in `words` and here; number words, units and rates in
-`agent.numbers`; stop words (`stop_*.txt`), the stemmer's name (`stems`) and the words that ask for a number (`asked`) in
-`agent.retrieval`; refusals in `agent.grounding.refusals`, the frame of a quotation in `agent.llm.wording`, keywords and
-negations in `agent.actions.triggers`; then its code in `agent.ports.search`. The type checker names what lacks it.
+`agent.numbers`; stop words (`stop_*.txt`), the stemmer's name (`stems`) and the words that ask for a number
+(`asked`) in `agent.retrieval`; refusals in `agent.grounding.refusals`, the frame of a quotation in
+`agent.llm.wording`, keywords and negations in `agent.actions.triggers`; then its code in `agent.ports.search`.
+The type checker names what lacks it.
 """
 
 import re
