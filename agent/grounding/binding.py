@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final, Literal
 
-from agent.numbers.keys import Given
+from agent.numbers.given import Given
 from agent.numbers.number_words import classify
 from agent.numbers.read import Token
 from agent.numbers.units import currency_of, unit_of

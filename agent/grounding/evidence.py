@@ -5,7 +5,7 @@ A snippet's evidence is made once and kept: the cache is keyed by what its citat
 
 from functools import lru_cache
 
-from agent.numbers.keys import Given, given
+from agent.numbers.given import Given, given
 from agent.numbers.rates import rates_in
 from agent.numbers.read import Kind, tokens
 from agent.ports.search import Snippet

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from agent.numbers.keys import Given
+from agent.numbers.given import Given
 from agent.numbers.layout import bullets, without_source_marks
 from agent.numbers.read import TOO_MANY, Kind, Token, tokens
 from agent.ports.brain import Confidence, VerifiedText

@@ -11,7 +11,8 @@ from functools import lru_cache
 
 from .rates import RATE, SPANS, charges, rates_in
 from .reader import Reader
-from .suffixes import is_known, suffix
+from .suffix_rows import is_known
+from .suffixes import suffix
 from .token import NO_RATE, Amount, Found, Rate, Sort, amount_found
 from .units import SIGNS, UNITS
 

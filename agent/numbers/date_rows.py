@@ -10,7 +10,8 @@ from .dates import OPENING, Date, day_first_at, iso_at, time_at, time_range_at
 from .place import Digits
 from .rates import zone_after
 from .reader import Reader
-from .suffixes import is_known, suffix
+from .suffix_rows import is_known
+from .suffixes import suffix
 from .token import Amount, Found, Sort, clock
 
 _TIMELY = re.compile(

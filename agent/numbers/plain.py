@@ -10,18 +10,14 @@ ever lost.
 """
 
 import re
-from bisect import bisect_right
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from agent.text.words import composed
 
 from .characters import FRACTION, SEAM, TABLE, plain_run
+from .edits import REPAIRS, Edit, Edits, TooMany, back
 from .number_words import classify
 from .references import AFTER_AMPERSAND, Reference, resolved
-
-REPAIRS = 50_000
-"""Edits; a text that needs more is not read at all."""
 
 _PLAIN = re.compile(r"[\n -%'-)+-;=?-Z\]^a-{|}åäöÅÄÖéÉ°]*+")
 _SPACED = re.compile(r" [ \n]|\n[ \t]|\n\n\n|\t")
@@ -44,10 +40,6 @@ _BLOCK_TAG = re.compile(r"</?(?:br|p|div|li|ul|ol|tr|td|th|h[1-6]|hr|table|tbody
 _HEADING_TAG = re.compile(r"</?h[1-6]\s*/?>", re.I)
 _SEAMS = re.compile(rf"[ \n]?[{SEAM}{FRACTION}][{SEAM}{FRACTION} \n]*+")
 _PAIR_AFTER = re.compile(r"[\d.,]++(\*++)")
-
-
-Edit: TypeAlias = tuple[int, int, int, bool]
-"""Characters put, start and end of those that they stand for, and whether equally many stand for one another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,53 +71,8 @@ class Plain:
     def origin(self, start: int, end: int) -> tuple[int, int]:
         """Return the offsets in the original text of the plain text's `start` to `end`."""
         for starts, edits in self.maps:
-            start, end = _back(starts, edits, start, False), _back(starts, edits, end - 1, True) + 1
+            start, end = back(starts, edits, start, False), back(starts, edits, end - 1, True) + 1
         return start, end
-
-
-def _back(starts: list[int], edits: list[Edit], at: int, last: bool) -> int:
-    """Map one offset back over the edits of a pass; inside an edit to its first or last original character."""
-    index = bisect_right(starts, at) - 1
-    if index < 0:
-        return at
-    length, begin, end, exact = edits[index]
-    inside = at - starts[index]
-    if inside < length:
-        if exact and length == end - begin:
-            return begin + inside
-        return max(begin, end - 1) if last else begin
-    return end + inside - length
-
-
-class _Edits:
-    """Collects the pieces of a rewritten text together with the edits that lead back."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.pieces: list[str] = []
-        self.starts: list[int] = []
-        self.edits: list[Edit] = []
-        self.length = 0
-        self.done = 0
-
-    def put(self, start: int, end: int, new: str, exact: bool = True) -> None:
-        kept = self.text[self.done : start]
-        self.pieces += (kept, new)
-        self.length += len(kept)
-        self.starts.append(self.length)
-        self.edits.append((len(new), start, end, exact))
-        self.length += len(new)
-        self.done = end
-        if len(self.starts) > REPAIRS:
-            raise _TooMany
-
-    def finish(self) -> str:
-        self.pieces.append(self.text[self.done :])
-        return "".join(self.pieces)
-
-
-class _TooMany(Exception):
-    """The text needs more than `REPAIRS` edits."""
 
 
 def plain(text: str) -> Plain:
@@ -134,27 +81,27 @@ def plain(text: str) -> Plain:
         return Plain(text, (), ordinary=True)
     try:
         return _repaired(text)
-    except _TooMany:
+    except TooMany:
         return Plain(text, (), spoilt=True)
 
 
 def _repaired(text: str) -> Plain:
-    characters = _Edits(text)
+    characters = Edits(text)
     references: list[Reference] = []
     for found in _CHARACTER.finditer(text):
         _characters(found.group(), found.start(), found.end(), characters, references)
     first = characters.finish()
     if "-\n" in first:
-        hyphens = _Edits(first)
+        hyphens = Edits(first)
         _hyphenated(first, hyphens)
         first = hyphens.finish()
     else:
         hyphens = None
-    markup = _Edits(first)
+    markup = Edits(first)
     hidden: list[tuple[int, int, str]] = []
     _comments(first, markup, hidden)
     second = markup.finish()
-    seams = _Edits(second)
+    seams = Edits(second)
     _join(second, seams)
     third = seams.finish()
     passes = tuple(
@@ -167,7 +114,7 @@ def _repaired(text: str) -> Plain:
     return Plain(third, passes, spans, tuple(references))
 
 
-def _hyphenated(text: str, out: _Edits) -> None:
+def _hyphenated(text: str, out: Edits) -> None:
     """Join what a hyphen at the end of a line cuts in two: digits, and words that are a number together."""
     for found in _HYPHENATED.finditer(text):
         digit, head, tail = found.groups()
@@ -177,7 +124,7 @@ def _hyphenated(text: str, out: _Edits) -> None:
             out.put(found.end(2), found.start(3), "")
 
 
-def _characters(old: str, start: int, end: int, out: _Edits, references: list[Reference]) -> None:
+def _characters(old: str, start: int, end: int, out: Edits, references: list[Reference]) -> None:
     """Put the plain form of one match of `_CHARACTER`: a reference, or a run of characters that are not plain."""
     text = out.text
     if old == "\\":  # escapes a mark, or breaks a line
@@ -207,7 +154,7 @@ def _characters(old: str, start: int, end: int, out: _Edits, references: list[Re
         out.put(start, end, new)
 
 
-def _pieces(old: str, start: int, out: _Edits) -> None:
+def _pieces(old: str, start: int, out: Edits) -> None:
     """Put the plain form of a run piece by piece, so that offsets stay exact."""
     for found in _PIECE.finditer(old):
         at = start + found.start()
@@ -216,7 +163,7 @@ def _pieces(old: str, start: int, out: _Edits) -> None:
             out.put(at, start + found.end(), new)
 
 
-def _comments(text: str, out: _Edits, hidden: list[tuple[int, int, str]]) -> None:
+def _comments(text: str, out: Edits, hidden: list[tuple[int, int, str]]) -> None:
     """Rewrite markup into `out`; comments are found by plain search, since their content is free."""
     at = 0
     pattern = _MARKUP_AND_SPACE if _SPACED.search(text) else _MARKUP if _HAS_MARKUP.search(text) else None
@@ -240,11 +187,11 @@ def _shows_number(text: str) -> bool:
 
 
 def _markup(
-    text: str, start: int, end: int, out: _Edits, hidden: list[tuple[int, int, str]], pattern: re.Pattern[str]
+    text: str, start: int, end: int, out: Edits, hidden: list[tuple[int, int, str]], pattern: re.Pattern[str]
 ) -> None:
     for count, found in enumerate(pattern.finditer(text, start, end)):
         if count > 2 * REPAIRS:
-            raise _TooMany
+            raise TooMany
         old = found.group()
         new = _mark(old, text, found)
         if new is None:
@@ -289,7 +236,7 @@ def _paired(text: str, found: re.Match[str], size: int) -> bool:
     return at + 1 >= size and text[at + 1 - size : at + 1] == "*" * size
 
 
-def _join(text: str, out: _Edits) -> None:
+def _join(text: str, out: Edits) -> None:
     """Leave one seam where digits meet across markup, and nothing where they do not."""
     if SEAM not in text:
         return

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from agent.text.tables import words
+from agent.text.words import FUNCTION_WORDS
 
 from .token import NO_RATE, Rate
 from .units import UNITS, unit_of
@@ -92,6 +93,8 @@ _REACH = 16
 """Letters of a word before the name of a charge that are looked at."""
 _HITS = 500
 """Names of charges of a text that are looked at."""
+_NAMES = frozenset(_THINGS.values())
+_GRAMMAR = FUNCTION_WORDS["en"] | FUNCTION_WORDS["sv"]
 _STARTS = frozenset((" ", "/", "\n", "("))
 _JOINED = re.compile(r",?[ \n](?:and|och)[ \n]", re.I)
 _ZONE = re.compile(rf" ?({_ZONES})(?![\w+-])")
@@ -120,7 +123,7 @@ def _of(match: re.Match[str]) -> str:
     """Return what a match names, or "" when it names nothing that a number can be per."""
     names = match.groupdict()
     if names.get("per"):
-        return _per(names["per"])
+        return "" if names["per"].lower() in _GRAMMAR else _per(names["per"])
     if names.get("span"):
         unit = unit_of(names["span"])
         return unit if unit in SPANS or (unit and names["span"].lower() in UNITS and len(unit) > 1) else ""
@@ -171,8 +174,14 @@ def rate_after(s: str, end: int) -> Rate:
 
 
 def rates_in(text: str) -> Rate:
-    """Return every rate that a table's header or a heading states."""
-    return frozenset([name for found in RATE.finditer(text) if (name := _of(found))])
+    """Return every rate that a table's header or a heading states; "a/b" and "Per Svensson" are none."""
+    named: set[str] = set()
+    for found in RATE.finditer(text):
+        name, word = _of(found), found["per"] or ""
+        doubtful = found.group()[0] == "/" or word[:1].isupper()
+        if name and not (word and doubtful and unit_of(word) is None and name not in _NAMES):
+            named.add(name)
+    return frozenset(named)
 
 
 def zone_after(s: str, end: int) -> Rate:

@@ -11,9 +11,9 @@ from . import keys
 from .characters import SEAM
 from .identifiers import run_at
 from .layout import Lines, without_markers
-from .number_words import PARTS
 from .plain import Plain, plain
 from .token import Amount, Found, Kind, Sort, amount_found
+from .vocabulary import PARTS
 
 _BETWEEN = (
     rf"(?:(?:\n(?:> ?){{1,8}}|[ \n])?(?:[.,:;'/\\|*{SEAM}]++)?|[^\w\s\\]*+\\[a-zA-Z]{{1,20}}[^\w\s]*+|[^\w\s]*+"

@@ -13,7 +13,8 @@ from agent.text.tables import words
 
 from .amounts import canonical, of_fraction, scaled
 from .number_words import Word, classify, value_of
-from .suffixes import LEADING, suffix
+from .suffix_rows import LEADING
+from .suffixes import suffix
 from .token import Amount, Sort
 
 _JOINT = re.compile(r"(?:[ \n]|-|\ue000)(?:((?i:and|och)|&)[ \n-])?(?:((?i:an?))[ \n-])?([^\W\d_]++)")

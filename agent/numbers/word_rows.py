@@ -10,13 +10,14 @@ from . import keys
 from .amounts import negate
 from .date_rows import dated
 from .dates import month_first_at
-from .number_words import PARTS, Word
+from .number_words import Word
 from .ranges import ranged, same_unit, span
 from .reader import Before, Reader
 from .runs import run_at
 from .suffixes import suffix
 from .token import Amount, Found, Kind, Sort
 from .units import CODES, SHORT, SIGNS
+from .vocabulary import PARTS
 
 _MANY = re.compile(
     r"\w+(?:[ \n]of)?[ \n](hundred|thousand|million|billion|hundra|tusen|miljoner|miljarder)s?(?!\w)", re.I

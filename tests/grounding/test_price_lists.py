@@ -3,6 +3,7 @@
 import pytest
 
 from agent.grounding.verify import check
+from agent.ports.search import Snippet
 from agent.retrieval.load import Skipped, Source
 from agent.retrieval.read import passages_of
 from tests.bench.price_lists import answers, judged
@@ -39,3 +40,20 @@ def test_a_header_says_what_its_column_is(file: str) -> None:
         for unit in ("kr per month", "kr", "kr per year", "EUR")
     ]
     assert said == [True, True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("heading", "rate"),
+    [("Prices per month", "per year"), ("Årspriser", "i månaden"), ("Pris/dygn", "i veckan")],
+)
+def test_a_heading_states_a_rate(heading: str, rate: str) -> None:
+    """A heading that says what its prices are per refuses them at another rate."""
+    snippet = Snippet("kb/a.md", "Basic: 149 kr", 3, 3, headings=("Plans", heading))
+    assert [check(f"149 kr{said}", (snippet,)).passed for said in ("", f" {rate}")] == [True, False]
+
+
+@pytest.mark.parametrize("heading", ["Input/output", "Plans/pricing", "Priser per den 1 maj", "Per Svensson"])
+def test_a_heading_that_states_no_rate(heading: str) -> None:
+    """A bar between words, and "per" before a date or in a name, are no rate."""
+    snippet = Snippet("kb/a.md", "Basic: 149 kr", 3, 3, headings=("Plans", heading))
+    assert check("149 kr per month", (snippet,)).passed
