@@ -80,33 +80,30 @@ def _unit(text: str, whole: bool) -> Amount | None:
 
 def lend_headers(r: Reader) -> None:
     """Give each bare number of a table the unit of its column, and each without a rate its rate."""
-    s = r.s
-    found = iter(r.found)
-    its = next(found, None)
-    at = 0
+    starts = [found.start for found in r.found]
+    at = bars = 0
     names: list[str] = []
-    bars = 0
-    for line in s.split("\n"):
-        end = at + len(line)
+    for line in r.s.split("\n"):
         count = line.count("|")
-        if count == 0 or count != bars:
-            if not (count == 0 and bars and line and _RULE.fullmatch(line)):
-                names, bars = _cells(line) if count else [], count
-        elif not _RULE.fullmatch(line):
-            while its is not None and its.start < at:
-                its = next(found, None)
-            while its is not None and its.start < end:
-                column = line.count("|", 0, its.start - at)
-                if its.amount is not None and column < len(names):
-                    give(its, header(names[column]), True)
-                    label = line.split("|", 2)[line.startswith("|")]
-                    give(its, header(label), False, units="(" in label)
-                its = next(found, None)
-        at = end + 1
+        if count and count == bars:
+            if not _RULE.fullmatch(line):
+                inside = slice(bisect_left(starts, at), bisect_left(starts, at + len(line)))
+                _lend_row(line, at, names, r.found[inside])
+        elif count or not bars or not line or not _RULE.fullmatch(line):  # a line that rules parts no table
+            names, bars = line.split("|") if count else [], count
+        at += len(line) + 1
 
 
-def _cells(line: str) -> list[str]:
-    return line.split("|")
+def _lend_row(line: str, at: int, names: list[str], found: list[Found]) -> None:
+    """Give the numbers of one row, which begins at `at`, what their columns and its first cell say."""
+    label = line.split("|", 2)[line.startswith("|")]
+    column = done = 0
+    for its in found:
+        column += line.count("|", done, its.start - at)
+        done = its.start - at
+        if column < len(names) and its.amount is not None:
+            give(its, header(names[column]), True)
+            give(its, header(label), False, units="(" in label)
 
 
 def lend_labels(r: Reader) -> None:
