@@ -182,6 +182,8 @@ class Settings:
         verify: whole holds an answer back until all of it is verified; sentence says each sentence once it is.
         binding: strict asks that each number stands in a row, list item or sentence of its source with a word that
             the answer's sentence names it by; off asks only that it stands there.
+        own_counts: Lets a count in words stand that no source holds, when the answer itself lists as many items ("two
+            ways: by card and by invoice").
         answer: What the model is asked for: text, or claims (each with the snippets that hold it).
         vectors: What finds the same said in other words: static (small, any language), minilm (English), bert:FOLDER,
             openai:MODEL, off; auto is static where it is installed.
@@ -230,6 +232,7 @@ class Settings:
     turn_timeout: float = 30.0
     verify: Literal["whole", "sentence"] = "whole"
     binding: Literal["off", "strict"] = "off"
+    own_counts: bool = False
     answer: Literal["text", "claims"] = "text"
     vectors: str = "auto"
     vectors_url: str | None = None

@@ -22,6 +22,7 @@ from ..grounding import refusals
 from ..grounding.binding import Binding
 from ..grounding.courtesies import reply
 from ..grounding.verify import read_ahead
+from ..numbers.read import Token
 from ..ports.brain import (
     Confidence,
     Drafted,
@@ -37,7 +38,6 @@ from ..ports.model import ChatModel, Prompt
 from ..ports.search import Hit, Lang, Retriever
 from ..text.courtesy import courtesy, without
 from ..text.language import language
-from ..text.numbers import Token
 from .drafting import Drafting
 from .explain import (
     NEAREST,
@@ -93,7 +93,7 @@ class GroundedBrain:
             way = by_claims
         elif settings.verify == "sentence":
             way = by_sentences
-        self._way: Way = partial(way, binding=settings.binding)
+        self._way: Way = partial(way, binding=settings.binding, counts=settings.own_counts)
 
     async def answer(self, question: Question, emit: Callable[[TurnEvent], None]) -> None:
         """Answer one question; the last event, answer or refusal, carries the proposals.

@@ -11,9 +11,9 @@ from fractions import Fraction
 
 from ..grounding.evidence import shown
 from ..grounding.verify import Verdict
+from ..numbers.read import Token, tokens
 from ..ports.brain import VerifiedText
 from ..ports.search import Hit, Lang, Snippet
-from ..text.numbers import Token, tokens
 
 SHOWN = 120  # characters of a snippet
 NEAREST = 5  # statements that are told of when nothing was found

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from ..config import EVIDENCE_CHARACTERS
 from ..grounding.evidence import shown
 from ..lang import LANGUAGES, Lang
+from ..numbers.read import Token, tokens
 from ..ports.model import Form
 from ..ports.search import Hit
-from ..text.numbers import Token, tokens
 from ..text.sentences import by_line
 
 CHARACTERS_PER_TOKEN = 3

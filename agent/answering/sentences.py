@@ -18,9 +18,9 @@ from collections.abc import Sequence
 from ..grounding import refusals
 from ..grounding.binding import Binding
 from ..grounding.verify import Verdict, check, verify
+from ..numbers.read import TOO_MANY, Token
 from ..ports.brain import Confidence, VerifiedText
 from ..ports.search import Hit, Lang, Snippet
-from ..text.numbers import TOO_MANY, Token
 from ..text.sentences import carries_on
 from .prompts import asks, unmarked
 
@@ -48,8 +48,8 @@ class Sentences:
     """One draft in sentence mode.
 
     hits: the evidence, best first. lang: the language of a refusal that may follow. confidence: of the answer; None
-    works it out. binding: as in `agent.grounding.verify.verify`. After a `feed` or `finish` that found a sentence
-    that does not stand, `failed` is its verdict and nothing more is said; `said` is everything that was.
+    works it out. binding, counts: as in `agent.grounding.verify.verify`. After a `feed` or `finish` that found a
+    sentence that does not stand, `failed` is its verdict and nothing more is said; `said` is everything that was.
     """
 
     def __init__(
@@ -58,12 +58,14 @@ class Sentences:
         lang: Lang,
         confidence: Confidence | None = None,
         binding: Binding = "off",
+        counts: bool = False,
     ) -> None:
         self.said = ""
         self.failed: Verdict | None = None
         self._hits = list(hits)
         self._confidence = confidence
         self._binding: Binding = binding
+        self._counts = counts
         self._refusals = (refusals.number_mismatch(lang, (), ()).text, refusals.model_failed(lang).text)
         self._cited: list[Snippet] = []
         self._pieces: list[int] = [0]  # where each piece begins in `said`
@@ -100,7 +102,13 @@ class Sentences:
         if self.failed is not None:
             return None
         sure: Confidence | None = "low" if self._asked or asks(self._rest) else self._confidence
-        whole = verify(self.said + unmarked(self._rest), self._hits, confidence=sure, binding=self._binding)
+        whole = verify(
+            self.said + unmarked(self._rest),
+            self._hits,
+            confidence=sure,
+            binding=self._binding,
+            counts=self._counts,
+        )
         if whole.text is None or not whole.said.startswith(self.said):
             self.failed = whole
             return None
@@ -108,8 +116,10 @@ class Sentences:
             self.said = whole.said
             return whole.text
         rest = whole.said[len(self.said) :]
-        last = verify(rest, self._hits, confidence=whole.text.confidence, binding=self._binding)
-        joined = check(self.said + last.said, self._together(last), fill=0)
+        last = verify(
+            rest, self._hits, confidence=whole.text.confidence, binding=self._binding, counts=self._counts
+        )
+        joined = check(self.said + last.said, self._together(last), fill=0, counts=self._counts)
         if last.text is None or joined.refused:
             self.failed = last if last.refused else joined
             return None
@@ -167,7 +177,9 @@ class Sentences:
         if _LIST.search(piece):
             self._held = True
             return None
-        own = verify(piece, self._hits, confidence=self._confidence, binding=self._binding)
+        own = verify(
+            piece, self._hits, confidence=self._confidence, binding=self._binding, counts=self._counts
+        )
         lone = [one.start for one in own.checks if _LONE.search(one.text)]
         if (lone and lone[-1] > piece.rfind("\n")) or own.said != piece:
             self._hold(piece)
@@ -176,9 +188,9 @@ class Sentences:
         if before is None:
             self._held = True
             return None
-        joined = check(before + piece, self._together(own), fill=0)
+        joined = check(before + piece, self._together(own), fill=0, counts=self._counts)
         if own.text is None or joined.refused:
-            widest = verify(before + piece, self._hits, binding=self._binding)
+            widest = verify(before + piece, self._hits, binding=self._binding, counts=self._counts)
             if own.refused and widest.refused:
                 self.failed = own
                 return None
@@ -189,7 +201,9 @@ class Sentences:
             return None
         gap = "" if piece[-1:].isspace() else " "
         for refusal in self._refusals:
-            if check(before + piece + gap + refusal, self._together(own), fill=0).refused:
+            if check(
+                before + piece + gap + refusal, self._together(own), fill=0, counts=self._counts
+            ).refused:
                 self._hold(piece)
                 return None
         self._numbers += len(own.checks)

@@ -16,12 +16,17 @@ _WORDS = 2  # of the evidence that a sentence without a number must hold to clai
 
 
 def standing(
-    verdict: Verdict, hits: Sequence[Hit], *, confidence: Confidence | None = None, binding: Binding = "off"
+    verdict: Verdict,
+    hits: Sequence[Hit],
+    *,
+    confidence: Confidence | None = None,
+    binding: Binding = "off",
+    counts: bool = False,
 ) -> VerifiedText | None:
     """Return the sentences of a refused draft that stand, or None when no claim is among them.
 
     hits: the evidence that the verdict was made on. confidence: of the text; None works it out.
-    binding: as in `agent.grounding.verify.verify`.
+    binding, counts: as in `agent.grounding.verify.verify`.
     """
     kept: list[str] = []
     claims = False
@@ -34,7 +39,7 @@ def standing(
         claims = claims or bool(inside) or _claims(sentence, verdict.citations)
     if not claims:
         return None
-    return verify("".join(kept).strip(), hits, confidence=confidence, binding=binding).text
+    return verify("".join(kept).strip(), hits, confidence=confidence, binding=binding, counts=counts).text
 
 
 def _sentences(text: str) -> list[tuple[int, int]]:

@@ -12,10 +12,10 @@ from ..errors import ModelFailed
 from ..grounding.binding import Binding
 from ..grounding.claims import parse, render
 from ..grounding.verify import Verdict, verify
+from ..numbers.read import Token, tokens
 from ..ports.brain import Confidence, Drafted, TurnEvent, Verified, VerifiedText
 from ..ports.model import Prompt
 from ..ports.search import Hit, Lang
-from ..text.numbers import Token, tokens
 from . import prompts
 from .drafting import Drafting
 from .explain import Judged
@@ -83,6 +83,7 @@ async def whole(
     confidence: Confidence | None,
     *,
     binding: Binding = "off",
+    counts: bool = False,
     told: Told | None = None,
 ) -> VerifiedText | Failed:
     """Verify a draft when all of it is here."""
@@ -92,7 +93,7 @@ async def whole(
     said = prompts.unmarked(draft)
     if not said.strip():
         raise ModelFailed("the draft is empty")
-    verdict = verify(said, hits, confidence=sure, binding=binding)
+    verdict = verify(said, hits, confidence=sure, binding=binding, counts=counts)
     if told is not None:
         told(Judged(draft, verdict))
     if verdict.text is not None:
@@ -101,7 +102,7 @@ async def whole(
         verdict.refused,
         verdict.said,
         verdict.refused,
-        keep=lambda: standing(verdict, hits, confidence=sure, binding=binding),
+        keep=lambda: standing(verdict, hits, confidence=sure, binding=binding, counts=counts),
     )
 
 
@@ -113,10 +114,11 @@ async def by_sentences(
     confidence: Confidence | None,
     *,
     binding: Binding = "off",
+    counts: bool = False,
     told: Told | None = None,
 ) -> VerifiedText | Failed:
     """Say each sentence once it stands; the model goes on meanwhile."""
-    sentences = Sentences(hits, prompt.lang, confidence, binding)
+    sentences = Sentences(hits, prompt.lang, confidence, binding, counts)
     drafted: list[str] = []
     async with drafting.pieces(prompt, hits) as pieces:
         async for piece in pieces:
@@ -130,7 +132,12 @@ async def by_sentences(
     emit(Drafted())
     last = sentences.finish()
     if told is not None:
-        told(Judged("".join(drafted), sentences.failed or verify(sentences.said, hits, binding=binding)))
+        told(
+            Judged(
+                "".join(drafted),
+                sentences.failed or verify(sentences.said, hits, binding=binding, counts=counts),
+            )
+        )
     if last is None:
         return _failed(sentences.failed, bool(sentences.said))
     if not sentences.said.strip():
@@ -146,6 +153,7 @@ async def by_claims(
     confidence: Confidence | None,
     *,
     binding: Binding = "off",
+    counts: bool = False,
     told: Told | None = None,
 ) -> VerifiedText | Failed:
     """Verify each claim on the evidence it names, and say those that stand."""
@@ -156,11 +164,11 @@ async def by_claims(
         if told is not None:
             told(Judged(draft, dropped=("all of it: it is not the JSON that was asked for",)))
         return Failed((), unread=True)
-    rendered = render(claims, hits, confidence=confidence)
+    rendered = render(claims, hits, confidence=confidence, counts=counts)
     verdict: Verdict | None = None
     if rendered.text is not None and (binding != "off" or told is not None):
         its = [hit for hit in hits if hit.snippet in rendered.text.citations]
-        verdict = verify(rendered.text.text, its, confidence=confidence, binding=binding)
+        verdict = verify(rendered.text.text, its, confidence=confidence, binding=binding, counts=counts)
     if told is not None:
         told(Judged(draft, verdict, rendered.refused, rendered.dropped))
     if rendered.text is None:

@@ -20,14 +20,15 @@ from functools import lru_cache
 from typing import Final, Literal
 
 from agent.lang import LANGUAGES
+from agent.numbers.given import Given
+from agent.numbers.number_words import classify
+from agent.numbers.read import Token
+from agent.numbers.units import currency_of, unit_of
 from agent.ports.search import Snippet
-from agent.text.number_words import classify
-from agent.text.numbers import Token
 from agent.text.sentences import by_line
-from agent.text.units import currency_of, unit_of
 from agent.text.words import FUNCTION_WORDS
 
-from .evidence import Evidence, evidence_of
+from .evidence import evidence_of
 
 Binding = Literal["off", "strict"]
 
@@ -73,7 +74,7 @@ class _Rows:
         lines = text.split("\n")
         headed = headed or (len(lines) > 1 and "|" in lines[1] and _RULE.fullmatch(lines[1]) is not None)
         self.header = names_of(lines[0]) if headed else frozenset()
-        self.rows: list[tuple[Evidence, frozenset[str]]] = [
+        self.rows: list[tuple[Given, frozenset[str]]] = [
             (evidence_of(row), names_of(row)) for row in sentences_of(text)
         ]
         below = self.rows[1:] if headed else self.rows
@@ -108,7 +109,7 @@ def bound(
         if mask >> number & 1:
             at = bisect_right(starts, token.start) - 1
             names = read[at] if at in read else read.setdefault(at, names_of(said[slice(*cut[at])]))
-            holding = [its for evidence, its in rows.rows if evidence.supports(token)]
+            holding = [its for evidence, its in rows.rows if evidence.holds(token)]
             if not (
                 not names
                 or not holding

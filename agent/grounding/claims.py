@@ -12,9 +12,9 @@ from typing import Annotated, Final
 
 import msgspec
 
+from agent.numbers.read import Token
 from agent.ports.brain import Confidence, VerifiedText
 from agent.ports.search import Hit
-from agent.text.numbers import Token
 
 from .verify import verify
 
@@ -70,10 +70,17 @@ def parse(draft: str) -> tuple[Claim, ...] | None:
     return claims if len(claims) <= CLAIMS else None
 
 
-def render(claims: Sequence[Claim], hits: Sequence[Hit], *, confidence: Confidence | None = None) -> Rendered:
+def render(
+    claims: Sequence[Claim],
+    hits: Sequence[Hit],
+    *,
+    confidence: Confidence | None = None,
+    counts: bool = False,
+) -> Rendered:
     """Return the text of the claims that check out, in their order, as sentences of one paragraph.
 
     hits: the evidence as the model was given it, best first. confidence: of the text; None works it out.
+    counts: as in `verify`.
     White space within a claim becomes single spaces; a claim without an end gets a full stop.
     """
     said = ""
@@ -89,9 +96,11 @@ def render(claims: Sequence[Claim], hits: Sequence[Hit], *, confidence: Confiden
         if not sentence or not its or max(its) >= len(hits):
             dropped.append(sentence)
             continue
-        own = verify(sentence, [hits[index] for index in sorted(its)])
+        own = verify(sentence, [hits[index] for index in sorted(its)], counts=counts)
         joined = f"{said} {sentence}" if said else sentence
-        verdict = verify(joined, [hits[index] for index in sorted(named | its)], confidence=confidence)
+        verdict = verify(
+            joined, [hits[index] for index in sorted(named | its)], confidence=confidence, counts=counts
+        )
         if own.text is None or verdict.text is None:
             dropped.append(sentence)
             refused += own.refused or verdict.refused

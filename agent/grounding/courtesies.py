@@ -8,9 +8,9 @@ from typing import Final
 
 from agent.lang import LANGUAGES, Lang
 from agent.lang.language import table
+from agent.numbers.read import tokens
 from agent.ports.brain import VerifiedText
 from agent.text.courtesy import Courtesy
-from agent.text.numbers import tokens
 
 TOPICS: Final = 5
 """Topics that are told at most."""

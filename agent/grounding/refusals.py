@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from typing import Final
 
 from agent.lang import LANGUAGES, Lang
+from agent.numbers.read import Token
 from agent.ports.brain import Blocked, VerifiedText
 from agent.ports.search import Hit, Snippet
-from agent.text.numbers import Token
 
 from .citations import source_of
-from .evidence import evidence_of, shown
+from .evidence import evidence_for
 
 AT_MOST: Final = 3
 """Citations of a refusal."""
@@ -39,7 +39,7 @@ def number_mismatch(lang: Lang, hits: Sequence[Hit], refused: Sequence[Token]) -
     for hit in hits:
         if len(cited) == AT_MOST:
             break
-        evidence = evidence_of(shown(hit.snippet))
+        evidence = evidence_for(hit.snippet)
         if not any(evidence.repeats(token) for token in refused):
             cited.setdefault(source_of(hit.snippet), hit.snippet)
     return VerifiedText(

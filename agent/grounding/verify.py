@@ -13,14 +13,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from agent.numbers.given import Given
+from agent.numbers.layout import bullets, without_source_marks
+from agent.numbers.read import TOO_MANY, Kind, Token, tokens
 from agent.ports.brain import Confidence, VerifiedText
 from agent.ports.search import Hit, Snippet
-from agent.text.layout import bullets
-from agent.text.numbers import TOO_MANY, Token, tokens
 
 from .binding import Binding, bound, names_of, rows_of
 from .citations import FILL, choose, source_of, used
-from .evidence import Evidence, evidence_of, shown
+from .counts import counts_its_list
+from .evidence import evidence_for, shown
 
 HIGH_SCORE: Final = 0.9
 LOW_SCORE: Final = 0.35
@@ -52,7 +54,7 @@ class Check(NamedTuple):
 class Verdict:
     """What the number rule says of an answer.
 
-    said: the answer as it would be said, list markers rendered as bullets.
+    said: the answer as it would be said, list markers rendered as bullets, marks that count sources left out.
     citations: the snippets it cites, best first. checks: its numbers in order.
     refused: the tokens that no citation supports. text: what may be sent, or None when it is blocked.
     """
@@ -75,12 +77,18 @@ class Verdict:
 
 
 def verify(
-    draft: str, hits: Sequence[Hit], *, confidence: Confidence | None = None, binding: Binding = "off"
+    draft: str,
+    hits: Sequence[Hit],
+    *,
+    confidence: Confidence | None = None,
+    binding: Binding = "off",
+    counts: bool = False,
 ) -> Verdict:
     """Return the verdict on a draft whose evidence was `hits`, best first.
 
     confidence: of the resulting text; None works it out (`confidence_of`). binding: "strict" asks that each number
-    is said of what its snippet, or the headings above it, say it of. The verdict's `text` is None when a number
+    is said of what its snippet, or the headings above it, say it of. counts: a count in words of the items that the
+    answer itself lists needs no snippet (`counts`). The verdict's `text` is None when a number
     stands in no cited snippet, or is not bound in one.
     """
     snippets: list[Snippet] = []
@@ -91,7 +99,7 @@ def verify(
         if hit.snippet not in snippets:
             snippets.append(hit.snippet)
             headings.append(hit.passage.headings)
-    verdict = check(draft, snippets, fill=None, binding=binding, headings=headings)
+    verdict = check(draft, snippets, fill=None, binding=binding, headings=headings, counts=counts)
     if verdict.refused:
         return verdict
     sure = confidence
@@ -109,18 +117,21 @@ def check(
     fill: int | None = FILL,
     binding: Binding = "off",
     headings: Sequence[Sequence[str]] = (),
+    counts: bool = False,
 ) -> Verdict:
     """Return the verdict on an answer against snippets, best first, without making a text of it.
 
     fill: best snippets are cited too while fewer than this many are; None cites what the answer uses instead, each
-    sentence the snippet that says most of it. binding: as in `verify`. headings: what stands above each snippet, in
-    the order of `snippets`; none when they are unknown.
+    sentence the snippet that says most of it. binding, counts: as in `verify`. headings: what stands above each
+    snippet, in the order of `snippets`; none when they are unknown.
     """
-    said = bullets(answer)
-    found = tokens(said)
+    said = bullets(without_source_marks(answer, len(snippets)))
+    evidence = [evidence_for(snippet) for snippet in snippets]
+    found = tokens(said, rates=any(one.rated for one in evidence))
     if len(found) > TOO_MANY:
         return _verdict(said, (), found[-1:], ())
-    evidence = [evidence_of(shown(snippet)) for snippet in snippets]
+    if counts:
+        found = tuple([token for token in found if not counts_its_list(said, token)])
     masks = [_mask(one, found) for one in evidence]
     if binding == "strict":
         above = headings or [()] * len(snippets)
@@ -136,18 +147,20 @@ def check(
     return _verdict(said, tuple([snippets[i] for i in cited]), found, tuple([masks[i] for i in cited]))
 
 
-def _mask(evidence: Evidence, found: Sequence[Token]) -> int:
+def _mask(evidence: Given, found: Sequence[Token]) -> int:
     """Return which tokens a snippet supports, as bits."""
     mask = 0
     bit = 1
-    holds = evidence.keys.issuperset
+    keys, holds = evidence.keys, evidence.keys.issuperset
     for token in found:
         for group in token.needs:
-            if holds(group):
+            if (group[0] in keys if len(group) == 1 else holds(group)) and (
+                not token.rate or evidence.at_rate(group, token.rate)
+            ):
                 mask |= bit
                 break
         else:
-            if token.kind == "range" and evidence.supports(token):
+            if token.kind is Kind.RANGE and evidence.holds(token):
                 mask |= bit
         bit <<= 1
     return mask
@@ -180,7 +193,7 @@ def read_ahead(snippet: Snippet, *, binding: Binding = "off") -> int:
     binding: of the verdicts to come.
     """
     text = shown(snippet)
-    evidence_of(text)
+    evidence_for(snippet)
     names_of(snippet.text)
     if binding == "strict":
         rows_of(snippet)

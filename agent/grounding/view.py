@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from agent.config import SOURCE_CHARACTERS
+from agent.numbers.read import tokens
 from agent.ports.search import Passage, Snippet
-from agent.text.numbers import tokens
 
 BEFORE = SOURCE_CHARACTERS // 3
 """Characters of the same heading that are shown before the first of the lines."""

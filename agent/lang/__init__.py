@@ -4,7 +4,7 @@ To add a language, add a folder: `agent/lang/da/`, named by its two letters (ISO
 `LANGUAGE = Language(...)` together as those of `en` and `sv` do. The record (`agent.lang.language`) says what it must
 have, and the type checker what it lacks. Nothing else names a language: what the wire takes, the settings, the command
 line, the page, the index and the language of a text all follow from LANGUAGES. Not here yet are number words and units
-(`agent.text.number_words`, `agent.text.units`): without them a language has its numbers in digits.
+(`agent.numbers.number_words`, `agent.numbers.units`): without them a language has its numbers in digits.
 
 Strategy: the folders in this package's path are imported once, in the order of their codes, so that the same folders
 give the same patterns and the same wire. They hold data only, and import nothing but the record.

@@ -10,8 +10,8 @@ import re
 from collections.abc import Sequence
 
 from ..lang import LANGUAGES, Lang
+from ..numbers.read import tokens
 from ..ports.search import Hit, Passage
-from ..text.numbers import tokens
 
 QUOTE_CHARS = 700
 """Characters of all that is quoted; the best statement is, however long."""

@@ -12,8 +12,8 @@ from typing import Final, Literal
 
 from agent.lang import LANGUAGES, Lang
 from agent.lang.language import table
-from agent.text.number_words import classify
-from agent.text.units import CODES, CURRENCIES, SIGNS, UNITS
+from agent.numbers.number_words import classify
+from agent.numbers.units import CODES, CURRENCIES, SIGNS, UNITS
 from agent.text.words import fold
 
 from .tables import subject_words

@@ -50,6 +50,7 @@ _READ_BY = (
     "documents",
     "retrieval",
     "text",
+    "numbers",
     "lang",
     "config.py",
     "ports",

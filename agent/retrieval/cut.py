@@ -11,8 +11,9 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from agent.config import SNIPPET_CHARACTERS
-from agent.text.number_words import classify
-from agent.text.numbers import tokens
+from agent.numbers.number_words import classify
+from agent.numbers.read import tokens
+from agent.numbers.token import Key
 from agent.text.sentences import borders
 
 from .effort import Effort
@@ -193,7 +194,7 @@ def _read_apart(left: str, right: str) -> bool:
     return _numbers(left) + _numbers(right) == _numbers(left + right)
 
 
-def _numbers(text: str) -> list[tuple[str, ...]]:
+def _numbers(text: str) -> list[tuple[Key, ...]]:
     """Return what each number of a text, as a source, gives."""
     return [token.gives for token in tokens(text, source=True)]
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from agent.documents import Block, Document
 from agent.lang import LANGUAGES, Lang
-from agent.text.numbers import Token, tokens
+from agent.numbers.read import Token, tokens
 from agent.text.sentences import sentences
 from agent.text.stems import stem
 from agent.text.words import SMALL

@@ -13,6 +13,7 @@ from agent.config import DRAFT_MAX, READ_AT_ONCE, SNIPPET_CHARACTERS, UNWIND_TIM
 from agent.errors import ModelFailed
 from agent.grounding import evidence
 from agent.grounding.binding import kept_rows
+from agent.numbers.given import Given
 from agent.ports.brain import Drafted, Proposal, Question, Refused, TurnEvent, Verified
 from agent.ports.model import Delta, Prompt
 from agent.ports.search import Hit, Lang, Passage, Snippet
@@ -402,6 +403,18 @@ async def test_strict_binding_refuses_what_is_said_of_another(way: dict[str, Any
     assert last == {"off": "Verified", "strict": "number_mismatch"}
 
 
+@pytest.mark.parametrize("way", [{}, {"verify": "sentence"}, {"answer": "claims"}])
+async def test_an_answer_may_count_its_own_list_when_asked_for(way: dict[str, Any]) -> None:
+    """In every mode, "two" before two items is refused unless the setting lets it stand."""
+    said = "There are two prices: Standard at 299 kr, and nothing else."
+    draft = claims(said) if "answer" in way else said
+    last = {}
+    for counts in (False, True):
+        of = brain(FakeModel(draft, draft), settings=Settings(own_counts=counts, **way))
+        last[counts] = shape(await told(of))[-1]
+    assert last == {False: "number_mismatch", True: "Verified"}
+
+
 async def test_what_stands_of_the_last_draft_is_kept_when_asked_for() -> None:
     """Only then, only after the redraft, and only when it claims something."""
     good, bad = TRUE + " " + FALSE, "Hi! " + FALSE
@@ -566,9 +579,9 @@ async def test_the_evidence_is_read_in_small_steps(
     read = evidence.read
     steps = [0]
 
-    def noted(text: str) -> evidence.Evidence:
+    def noted(text: str, headings: tuple[str, ...] = (), said: str = "") -> Given:
         steps[-1] += len(text)
-        return read(text)
+        return read(text, headings, said)
 
     async def others() -> None:
         while True:

@@ -3,9 +3,9 @@
 import pytest
 
 from agent.answering.prompts import CHARACTERS_PER_TOKEN, again, asks, instructions, unmarked, unread, within
+from agent.numbers.read import tokens
 from agent.ports.model import Form
 from agent.ports.search import Hit, Lang, Passage, Snippet
-from agent.text.numbers import tokens
 
 
 def added(draft: str, wrong: str, lang: Lang = "en") -> list[str]:

@@ -16,8 +16,8 @@ from pathlib import Path
 
 from agent.grounding import evidence
 from agent.grounding.verify import check, confidence_of, snippets_of
+from agent.numbers.read import tokens
 from agent.ports.search import Snippet
-from agent.text.numbers import tokens
 
 SHARED = Path(os.environ.get("AGENT_SHARED") or Path(__file__).resolve().parents[3] / "shared") / "data"
 Rule = Callable[[str, str], bool]
@@ -75,8 +75,8 @@ def labelled() -> list[Row]:
 
 def cases() -> list[dict[str, str]]:
     """Return the hand-made cases, or none when the data is absent."""
-    file = SHARED / "number_cases.jsonl"
-    return [json.loads(line) for line in file.read_text("utf-8").splitlines()] if file.exists() else []
+    files = [SHARED / name for name in ("number_cases.jsonl", "number_cases_2.jsonl")]
+    return [json.loads(line) for f in files if f.exists() for line in f.read_text("utf-8").splitlines()]
 
 
 def sureness(rows: Iterable[Row]) -> dict[str, tuple[int, int]]:

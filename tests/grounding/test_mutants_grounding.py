@@ -1,8 +1,8 @@
 """What was checked is what is cited: each number stands in the very citation that is said to support it."""
 
 from agent.grounding.verify import check, verify
+from agent.numbers.read import TOO_MANY
 from agent.ports.search import Hit, Passage, Snippet
-from agent.text.numbers import TOO_MANY
 
 TEXTS = (
     "Basic costs 101 kr.",

@@ -17,8 +17,8 @@ from agent.errors import UsageError
 from agent.lang import DEFAULT, LANGUAGES, Lang, either, found
 from agent.lang import language as records
 from agent.lang.language import Language, table
+from agent.numbers.read import tokens
 from agent.text.language import language as detected
-from agent.text.numbers import tokens
 from agent.text.stems import stem
 from agent.text.words import words
 
@@ -29,7 +29,8 @@ RECORDS = [each for each in vars(records).values() if is_dataclass(each) and isi
 
 ELSEWHERE = {
     "embedding/open.py",  # what a model of others was made for
-    "text/number_words.py",  # "en" is a number word
+    "numbers/number_words.py",  # "en" is a number word
+    "numbers/vocabulary.py",
 }
 """Modules that may name a language."""
 

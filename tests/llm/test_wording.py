@@ -6,9 +6,14 @@ from hypothesis import strategies as st
 
 from agent.grounding.verify import verify
 from agent.lang import LANGUAGES
-from agent.llm.wording import QUOTE_CHARS, SECTIONS, chosen, compose
+from agent.llm.wording import (
+    QUOTE_CHARS,
+    SECTIONS,
+    chosen,
+    compose,
+)
+from agent.numbers.read import tokens
 from agent.ports.search import Hit, Lang, Passage, Snippet
-from agent.text.numbers import tokens
 
 
 def section(

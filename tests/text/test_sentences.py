@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from agent.answering import prompts, standing
 from agent.grounding.binding import sentences_of
-from agent.text.numbers import tokens
+from agent.numbers.read import tokens
 from agent.text.sentences import by_line, sentences
 
 

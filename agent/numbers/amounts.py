@@ -1,0 +1,169 @@
+"""Reads the digits of one amount: in any grouping, a fraction or a power.
+
+Every function takes the plain text and an offset and returns what it read there or None; none looks back.
+Values are canonical decimal strings ("1234.5"), or "1/3" where a fraction does not end.
+"""
+
+import re
+from fractions import Fraction
+
+from .number_words import classify
+from .token import Amount, Sort
+
+LONGEST = 40
+"""Digits; a longer run is no number that a reader takes in, and stays unread."""
+
+_GROUPED = re.compile(r"\d{1,3}(?P<sep>[ ',.])\d{3}(?!\d)(?:(?P=sep)\d{3}(?!\d))*+(?:[.,]\d++)?")
+_SIMPLE = re.compile(r"\d++(?:[.,]\d++)?")
+_FRACTION = re.compile(r"(?:(\d{1,4}) )?(\d{1,4})/(\d{1,4})(?![\d/])")
+_POWER = re.compile(r"(?:(\d{1,15}(?:[.,]\d{1,15})?) ?[x×*·] ?)?10\^(-?\d{1,3})(?!\d)")
+_EXPONENT = re.compile(r"(\d{1,15}(?:[.,]\d{1,15})?)[eE]([-+]?\d{1,3})(?!\w)")
+_ANDS = (" and ", " och ", "\nand ", "\noch ")
+_AND_A_HALF = re.compile(r"[ \n](?:and|och) (?:an?|one|ett?|en) ([^\W\d_]+)")
+_TIMES = frozenset(("x", "×", "*", "·"))
+_MARKS = frozenset("',./^eEx×*·")
+
+
+def canonical(digits: str) -> str:
+    """Return plain digits with at most one "." as a canonical decimal: no idle zeros."""
+    whole, point, rest = digits.partition(".")
+    whole = whole.lstrip("0") or "0"
+    rest = rest.rstrip("0") if point else ""
+    return f"{whole}.{rest}" if rest else whole
+
+
+def scaled(value: str, shift: int) -> str:
+    """Return a canonical value times ten to the power of `shift`."""
+    if shift == 0:
+        return value
+    sign, value = ("-", value[1:]) if value[:1] == "-" else ("", value)
+    if "/" in value:
+        return sign + of_fraction(Fraction(value) * Fraction(10) ** shift)
+    whole, _, rest = value.partition(".")
+    if shift > 0:
+        rest = rest.ljust(shift, "0")
+        return sign + canonical(f"{whole}{rest[:shift]}.{rest[shift:]}")
+    whole = whole.rjust(1 - shift, "0")
+    return sign + canonical(f"{whole[:shift]}.{whole[shift:]}{rest}")
+
+
+def scale(amount: Amount, shift: int) -> None:
+    """Multiply an amount by ten to the power of `shift`, in place."""
+    amount.values = tuple([scaled(v, shift) for v in amount.values])
+    amount.same = amount.same and f"{amount.same}e{shift}"
+    amount.shift += shift
+
+
+def of_fraction(value: Fraction) -> str:
+    """Return a fraction as a canonical value: a decimal when it ends within 12 places, else "1/3"."""
+    rest = value.denominator
+    for prime in (2, 5):
+        while rest % prime == 0:
+            rest //= prime
+    if rest == 1:
+        shifted = value * 10**12
+        if shifted.denominator == 1:
+            return scaled(str(shifted.numerator), -12)
+    return f"{value.numerator}/{value.denominator}"
+
+
+def negate(amount: Amount) -> None:
+    """Turn an amount's values negative, in place."""
+    amount.values = tuple([v if v == "0" else "-" + v for v in amount.values])
+    amount.same = amount.same and f"{amount.same}-"
+
+
+def digits_at(s: str, at: int, swedish: bool | None) -> Amount | None:
+    """Read digits, a fraction or a power at `at`, without what follows.
+
+    swedish: what the line's words say about a lone comma or point (None: nothing).
+    """
+    simple = _SIMPLE.match(s, at)
+    if simple is None:
+        return None
+    text = simple.group()
+    end = simple.end()
+    follow = s[end : end + 1]
+    if len(text) > LONGEST:
+        return None
+    if (
+        follow in _MARKS
+        or (follow == " " and (s[end + 1 : end + 2].isdigit() or s[end + 1 : end + 2] in _TIMES))
+        or "," in text
+        or "." in text
+    ):
+        return _special(s, at, swedish, text, end)
+    if text[0] == "0" and len(text) > 1:
+        return None
+    return Amount(end, (text,))
+
+
+def _special(s: str, at: int, swedish: bool | None, text: str, end: int) -> Amount | None:
+    """Read the forms with separators, bars and powers; the longest wins."""
+    found = _FRACTION.match(s, at)
+    if found is not None:
+        whole, upper, lower = found.groups()
+        if (
+            int(lower) > int(upper) > 0
+            and lower[0] != "0"
+            and upper[0] != "0"
+            and (int(lower) <= 20 or int(lower) in (24, 25, 32, 48, 50, 60, 64, 100, 1000))
+        ):
+            return Amount(found.end(), (of_fraction(int(whole or 0) + Fraction(int(upper), int(lower))),))
+        if whole is None:
+            return None
+    found = _POWER.match(s, at)
+    if found is not None:
+        factor = canonical((found.group(1) or "1").replace(",", "."))
+        return Amount(found.end(), (scaled(factor, int(found.group(2))),))
+    found = _EXPONENT.match(s, at)
+    if found is not None:
+        return Amount(
+            found.end(), (scaled(canonical(found.group(1).replace(",", ".")), int(found.group(2))),)
+        )
+    found = _GROUPED.match(s, at)
+    if found is not None and found.group()[0] != "0":
+        grouped = found.group()
+        sep = found["sep"]
+        tail = grouped[-4:]
+        if sep in ",." and grouped.count(sep) == 1 and len(grouped) <= 7 and tail[0] == sep:
+            return _lone(grouped, sep, found.end(), swedish)
+        whole = grouped.replace(sep, "")
+        if len(whole) <= LONGEST and not (sep in ".," and _decimal_like(grouped, sep)):
+            return Amount(found.end(), (canonical(whole.replace(",", ".")),))
+        return None
+    if text[0] == "0" and len(text) > 1 and text[1].isdigit():
+        return None
+    return Amount(end, (canonical(text.replace(",", ".")),))
+
+
+def _decimal_like(grouped: str, sep: str) -> bool:
+    """Tell whether the last separator repeats the grouping one with other than three digits (1,234,5)."""
+    return (
+        len(grouped) - grouped.rfind(sep) != 4
+        and "," not in grouped.replace(sep, "")
+        and "." not in grouped.replace(sep, "")
+    )
+
+
+def _lone(text: str, sep: str, end: int, swedish: bool | None) -> Amount:
+    """Read a lone comma or point before three digits, by the language of its line."""
+    whole, decimal = text.replace(sep, ""), canonical(text.replace(sep, "."))
+    same = "=" + text
+    if swedish is None:
+        return Amount(end, (whole, decimal), same)
+    return Amount(end, (whole if (sep == ",") != swedish else decimal,), same)
+
+
+def fraction_after(s: str, amount: Amount) -> Amount:
+    """Add "and a half", "och en halv" to an amount that ends before it."""
+    found = _AND_A_HALF.match(s, amount.end) if s.startswith(_ANDS, amount.end) else None
+    if found is None or len(amount.values) != 1 or "/" in amount.values[0] or amount.sort is not Sort.BARE:
+        return amount
+    word = classify(found.group(1))
+    if word is None or word.sort != "fraction":
+        return amount
+    part = Fraction(1, word.atoms[0])
+    amount.values = (of_fraction(Fraction(amount.values[0]) + part),)
+    amount.end = found.end()
+    return amount

@@ -1,0 +1,155 @@
+"""Tables and labels: a header gives its unit, currency, per cent and rate to the numbers of its column.
+
+A table is lines in a row that have as many bars; the first is its header, lines that only rule are skipped. A label
+before a colon, as in `Price (kr/month): 149`, says the same of the one number behind it.
+"""
+
+import re
+from bisect import bisect_left
+from dataclasses import dataclass
+from functools import lru_cache
+
+from .rates import RATE, SPANS, charges, rates_in
+from .reader import Reader
+from .suffix_rows import is_known
+from .suffixes import suffix
+from .token import NO_RATE, Amount, Found, Rate, Sort, amount_found
+from .units import SIGNS, UNITS
+
+_RULE = re.compile(r"[ |:+=-]*")
+_BRACKETS = re.compile(r"[(\[]([^()\[\]]{1,40})[)\]]")
+_IN = re.compile(r"(?:in|i|à)[ ]", re.I)
+_PIECE = re.compile(r"[,;/]| (?=\()")
+_LAST = re.compile(r"(?:^|[ ])([^\W\d_]+|[%‰°])$")
+_LABEL = 80
+"""Characters of a label that are looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What a column's header or a label says of its numbers.
+
+    sort, unit: of bare numbers; BARE says nothing. rate: of all; span: of money, when it only names a time.
+    """
+
+    sort: Sort = Sort.BARE
+    unit: str = ""
+    rate: Rate = NO_RATE
+    span: Rate = NO_RATE
+
+
+@lru_cache(maxsize=4096)
+def header(text: str) -> Header:
+    """Read a header's cell or a label."""
+    text = text.strip(" |:*_")
+    name = UNITS.get(text.lower(), "")
+    span = frozenset((name,)) if name in SPANS else NO_RATE
+    for said in _BRACKETS.findall(text):
+        amount = _unit(said, True)
+        if amount is not None:  # Mbit/s is a unit, and no rate
+            return Header(amount.sort, amount.unit, rates_in(_BRACKETS.sub("", text)), span)
+    rate = rates_in(text)
+    rest = RATE.sub(" ", text)
+    pieces = [piece for said in _BRACKETS.findall(rest) for piece in _PIECE.split(said)]
+    own = _BRACKETS.sub("", rest)
+    candidates = [(piece, True) for piece in pieces] + (
+        [] if any(c.isdigit() for c in own) else [(own, False)]
+    )
+    for piece, whole in candidates:
+        amount = _unit(_IN.sub("", piece.strip(), count=1), whole)
+        if amount is not None:
+            return Header(amount.sort, amount.unit, rate, span)
+    return Header(rate=rate, span=span)
+
+
+def _unit(text: str, whole: bool) -> Amount | None:
+    """Read a unit, currency or percent sign: all of a text, or the last word of it."""
+    if not whole:
+        last = _LAST.search(text)
+        if last is None:
+            return None
+        text = last[1]
+    if not text or len(text) > 30:
+        return None
+    if text in SIGNS:
+        return Amount(1, ("1",), sort=Sort.MONEY, unit=SIGNS[text])
+    amount = suffix(f"1 {text}", Amount(1, ("1",)))
+    taken = amount.end == len(text) + 2 and not amount.shift
+    return amount if taken and amount.sort is not Sort.BARE and is_known(amount) else None
+
+
+def lend_headers(r: Reader) -> None:
+    """Give each bare number of a table the unit of its column, and each without a rate its rate."""
+    starts = [found.start for found in r.found]
+    at = bars = 0
+    names: list[str] = []
+    for line in r.s.split("\n"):
+        count = line.count("|")
+        if count and count == bars:
+            if not _RULE.fullmatch(line):
+                inside = slice(bisect_left(starts, at), bisect_left(starts, at + len(line)))
+                _lend_row(line, at, names, r.found[inside])
+        elif count or not bars or not line or not _RULE.fullmatch(line):  # a line that rules parts no table
+            names, bars = line.split("|") if count else [], count
+        at += len(line) + 1
+
+
+def _lend_row(line: str, at: int, names: list[str], found: list[Found]) -> None:
+    """Give the numbers of one row, which begins at `at`, what their columns and its first cell say."""
+    label = line.split("|", 2)[line.startswith("|")]
+    column = done = 0
+    for its in found:
+        column += line.count("|", done, its.start - at)
+        done = its.start - at
+        if column < len(names) and its.amount is not None:
+            give(its, header(names[column]), True)
+            give(its, header(label), False, units="(" in label)
+
+
+def lend_labels(r: Reader) -> None:
+    """Give the number behind a label, `Price (kr/month): 149`, what the label says."""
+    s = r.s
+    for found in r.found:
+        start = found.start
+        if found.amount is None or start < 2:
+            continue
+        colon = start - 1 if s[start - 1] == ":" else start - 2
+        if s[colon] != ":" or (colon == start - 2 and s[start - 1] != " "):
+            continue
+        low = max(0, colon - _LABEL)
+        begin = max(s.rfind(mark, low, colon) for mark in ("\n", ";", "|", ". ", ": ")) + 1
+        label = s[max(begin, low) : colon].strip()
+        give(found, header(label), r.source, units="(" in label)
+
+
+def lend_charges(r: Reader) -> None:
+    """Give the money behind "the monthly fee is", "priset per år är" that rate."""
+    s = r.s
+    starts = [found.start for found in r.found]
+    for end, rate in charges(s):
+        index = bisect_left(starts, end)
+        if index < len(starts) and _SAID_OF.fullmatch(s, end, starts[index]):
+            found = r.found[index]
+            if found.amount is not None and found.amount.sort is Sort.MONEY and not found.rate:
+                found.rate = rate
+
+
+_SAID_OF = re.compile(r"[^.;!?\n|\d]{0,40}")
+
+
+def give(found: Found, said: Header, spans: bool, units: bool = True) -> None:
+    """Give a number what its header says and it does not say itself; spans, units: whether these are said, too."""
+    amount, low = found.amount, found.low
+    if amount is None:
+        return
+    rate = said.rate or (said.span if spans and amount.sort is Sort.MONEY else NO_RATE)
+    if rate and not found.rate:
+        found.rate = rate
+    if not units or said.sort is Sort.BARE or amount.sort is not Sort.BARE or amount.version or found.earlier:
+        return
+    for each in (amount, low):
+        if each is not None:
+            each.sort, each.unit, each.written = said.sort, said.unit, ""
+    if low is None:
+        lent = amount_found(amount, found.start)
+        found.kind, found.value = lent.kind, lent.value

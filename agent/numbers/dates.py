@@ -1,0 +1,167 @@
+"""Reads dates and times of day at an offset of plain text."""
+
+import re
+from dataclasses import dataclass
+
+from agent.text.tables import words
+
+_MONTH_WORD = (
+    r"(?i:jan(?:uary|uari)?|feb(?:r|ruary|ruari)?|mars|march|mar|apr(?:il)?|may|maj|jun[ei]?|juni|jul[yi]?|"
+    r"aug(?:ust|usti)?|sept?(?:ember)?|oct(?:ober)?|okt(?:ober)?|nov(?:ember)?|dec(?:ember)?)(?![^\W_])"
+)
+_NUMBER = {
+    "jan": 1, "feb": 2, "mar": 3, "apr": 4, "may": 5, "maj": 5, "jun": 6, "jul": 7, "aug": 8, "sep": 9, "oct": 10,
+    "okt": 10, "nov": 11, "dec": 12,
+}  # fmt: skip
+_DAYS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+_DOT = r"(?:(?:(?<![^\W\d_]{4})|(?<=[Ss]ept)|(?<=[Ff]ebr))\.)?"
+_NTH = r"(?:st|nd|rd|th|:e|:a|e|a)?"
+_ISO = re.compile(r"(\d{4})([-/])(\d{1,2})\2(\d{1,2})(?!\d)")
+_DAY_MONTH = re.compile(
+    rf"(\d{{1,2}}){_NTH}(?:[ \n](?:of|day of))?[ \n-]({_MONTH_WORD}){_DOT}(?:(?:,?[ \n]|-)(\d{{4}})(?![\d:]|[.,]\d))?"
+)
+_MONTH_DAY = re.compile(
+    rf"({_MONTH_WORD}){_DOT}[ \n-](?:the )?(\d{{1,2}}){_NTH}(?![\w%°]|[.,:]\d)(?:,?[ \n](\d{{4}})(?![\d:]|[.,]\d))?"
+)
+_MONTH_YEAR = re.compile(rf"({_MONTH_WORD}){_DOT},?[ \n](?:of )?(\d{{4}})(?![\w%°]|[.,:]\d)")
+_DAY_LIST = re.compile(
+    rf"(\d{{1,2}}){_NTH}(?:(?:, | ?- ?|,? (?:and|or|to|och|eller|till|&) )(\d{{1,2}}){_NTH}){{1,6}}"
+    rf"(?:[ \n]of)?[ \n]({_MONTH_WORD}){_DOT}"
+    r"(?:,?[ \n](\d{4})(?![\d:]|[.,]\d))?"
+)
+_MORE_DAYS = re.compile(
+    rf"(, | ?- ?|,? (?:and|or|to|och|eller|till|&) )(?:the )?(\d{{1,2}}){_NTH}(?![\w%°]|[.,:/-]\d)"
+    rf"(?!(?: |-)(?!and\b|och\b|or\b|eller\b|in\b|at\b|of\b|i\b|on\b|the\b|from\b|for\b|is\b|are\b|är\b)[^\W\d_])"
+    rf"(?:,[ \n](\d{{4}})(?![\d:]|[.,]\d))?"
+)
+_TWO = re.compile(r"\d{1,2}")
+
+_RANGE = re.compile(r" ?- ?|[ \n](?:to|till|until|and|och)[ \n](?:kl\.?[ \n])?")
+_TIME = re.compile(
+    r"(\d{1,2})(?:([:.])(\d{2})(?:(?<=:\d\d):(\d{2}))?)?(?![\d])(?:[ \n]?([ap])\.?m\b\.?|[ ]([fe])m\b)?", re.I
+)
+OPENING = words(
+    "kl klockan at öppet öppnar öppettider stänger stängt open opens opened close closes closed från "
+    "until fram"
+)
+"""Words after which "9.30" is a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Date:
+    """A date or a part of one; `year`, `month`, `day` are 0 where it has none. `start` of its own digits."""
+
+    start: int
+    end: int
+    year: int
+    month: int
+    day: int
+
+
+def _month(word: str) -> int:
+    return _NUMBER[word[:3].lower()]
+
+
+def _valid(year: int, month: int, day: int) -> bool:
+    return 1 <= month <= 12 and 1 <= day <= _DAYS[month - 1] and (year == 0 or year >= 1000)
+
+
+def iso_at(s: str, at: int) -> Date | None:
+    """Read `2025-12-12` or `2025/12/12`."""
+    found = _ISO.match(s, at)
+    if found is None:
+        return None
+    year, month, day = int(found[1]), int(found[3]), int(found[4])
+    return Date(at, found.end(), year, month, day) if _valid(year, month, day) else None
+
+
+def day_first_at(s: str, at: int) -> tuple[Date, ...]:
+    """Read `12 december 2025`, `12th of May`, `18 och 19 augusti`; one date for each day."""
+    found = _DAY_LIST.match(s, at)
+    if found is not None:
+        month, year = _month(found[3]), int(found[4] or 0)
+        days = list(_TWO.finditer(s, at, found.start(3)))
+        if all(_valid(year, month, int(d.group())) for d in days):
+            ends = [d.end() for d in days[:-1]] + [found.end()]
+            return tuple(
+                Date(d.start(), e, year, month, int(d.group())) for d, e in zip(days, ends, strict=True)
+            )
+    found = _DAY_MONTH.match(s, at)
+    if found is None:
+        return ()
+    year, month, day = int(found[3] or 0), _month(found[2]), int(found[1])
+    if not _valid(year, month, day):
+        return ()
+    return (Date(at, found.end(), year, month, day),)
+
+
+def month_first_at(s: str, at: int) -> tuple[Date, ...]:
+    """Read `December 12, 2025`, `May 2012`, `Aug 18 and 19`; one date for each day."""
+    found = _MONTH_YEAR.match(s, at)
+    if found is not None and 1000 <= int(found[2]) <= 2999:
+        return (Date(at, found.end(), int(found[2]), _month(found[1]), 0),)
+    found = _MONTH_DAY.match(s, at)
+    if found is None or not _valid(0, _month(found[1]), int(found[2])):
+        return ()
+    month, year = _month(found[1]), int(found[3] or 0)
+    dates = [Date(at, found.end(), year, month, int(found[2]))]
+    while not dates[-1].year and len(dates) < 8:
+        more = _MORE_DAYS.match(s, dates[-1].end)
+        if more is None or not _valid(0, month, int(more[2])):
+            break
+        dates.append(Date(more.start(2), more.end(), int(more[3] or 0), month, int(more[2])))
+    if dates[-1].year:
+        dates = [Date(d.start, d.end, dates[-1].year, d.month, d.day) for d in dates]
+    return tuple(dates)
+
+
+@dataclass(frozen=True, slots=True)
+class Time:
+    """A time of day in seconds since midnight. `sure`: it can be nothing else; `half`: "am" or "pm" was said."""
+
+    end: int
+    seconds: int
+    sure: bool
+    half: str
+    hour: int
+    dotted: bool
+
+
+def time_at(s: str, at: int) -> Time | None:
+    """Read `9:00`, `09.00`, `9 am`, `9`; the caller decides whether an unsure one is a time."""
+    found = _TIME.match(s, at)
+    if found is None:
+        return None
+    hour, minute, second = int(found[1]), int(found[3] or 0), int(found[4] or 0)
+    half = (found[5] or found[6] or "").lower().replace("f", "a").replace("e", "p")
+    if minute > 59 or second > 59 or hour > 24 or (hour == 24 and minute) or (half and not 1 <= hour <= 12):
+        return None
+    whole = hour % 12 + (12 if half == "p" else 0) if half else hour
+    dotted = found[2] == "."
+    sure = bool(half) or found[2] == ":" or (dotted and len(found[1]) == 2 and found[1][0] == "0")
+    return Time(found.end(), whole * 3600 + minute * 60 + second, sure, half, hour, dotted)
+
+
+def time_range_at(s: str, at: int) -> tuple[int, int, int] | None:
+    """Read `09:00-17:00`, `9 am to 5 pm`, `10.00-18.00`, `9-11 am`: (end, from, to) in seconds."""
+    first = time_at(s, at)
+    between = _RANGE.match(s, first.end) if first is not None else None
+    if first is None or between is None:
+        return None
+    last = time_at(s, between.end())
+    if last is None or not (last.sure or (first.dotted and last.dotted)):
+        return None
+    if first.dotted != last.dotted and not (last.half or first.half) and not (first.sure and last.sure):
+        return None
+    start = first.seconds
+    if last.half and not first.half:
+        if not 1 <= first.hour <= 12:
+            return None
+        start = first.seconds % 43200 + (43200 if last.half == "p" else 0)
+        if start >= last.seconds:
+            start = (start + 43200) % 86400
+        if start >= last.seconds:
+            return None
+    elif not first.sure and not (first.dotted and last.dotted):
+        return None
+    return last.end, start, last.seconds

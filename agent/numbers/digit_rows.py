@@ -1,0 +1,283 @@
+"""Rows that begin with digits, longest first: names, dates, times, phones, versions, ordinals, factors, amounts."""
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Final, TypeAlias
+
+from agent.text.tables import words
+
+from . import keys
+from .amounts import canonical, digits_at
+from .date_rows import day_row, iso_row, time_row
+from .dates import OPENING
+from .identifiers import CALLS, dimension_at, dotted_at, phone_at, run_at
+from .number_words import classify
+from .place import Digits, digits_place
+from .ranges import digits_amount, ranged, span
+from .reader import Reader
+from .suffixes import simple
+from .token import Amount, Found, Kind, Sort, amount_found
+from .units import CODES
+
+_ORDINAL = re.compile(r"(\d{1,9})(?:st|nd|rd|th|:e|:a)(?!\w)")
+_FACTOR = re.compile(r"(\d{1,6}(?:[.,]\d{1,3})?)(?:x|×|-fold|-faldiga?|-faldigt|-falt)(?!\w)")
+_TIMES = re.compile(r"[x×](\d{1,6})(?!\w)")
+_DECADE = re.compile(r"\d{1,3}0(?:'?s|-tal(?:et|ets|s)?)(?!\w)")
+_ABBREVIATIONS = words("kl nr no s p pp ca art kap tel sid max min tfn pos fig vol st ch sec par nos")
+_VERSIONS = words("version versions versionen versioner release ver utgåva utgåvan")
+_NTH = frozenset("snrt:")
+_TIES = frozenset("s'-")
+_NO_SIDE = frozenset(("", "-", ":", ";", "/"))
+_ROOTS = frozenset("±^√∛∜")
+_NUMBERED = frozenset("#№")
+
+Row: TypeAlias = "Callable[[Reader, Digits], tuple[Found, ...]]"
+
+
+def read_digits(r: Reader, at: int, end: int) -> tuple[Found, ...]:
+    """Read the token whose first digit run is `at` to `end`: by the first row that reads it whole."""
+    place = digits_place(r, at, end)
+    found = _by_rows(r, place)
+    if place.before.end == at - 1 and place.before.start >= r.at and place.char in (".", "-"):
+        _named(r, place, found)
+    return found
+
+
+def _by_rows(r: Reader, place: Digits) -> tuple[Found, ...]:
+    if place.char in _ROOTS:
+        return (r.unread(place.at - 1, place.at),)
+    for row in _ROWS if _shaped(r, place) else _PLAIN:
+        found = row(r, place)
+        if found:
+            return found
+    return (r.unread(place.at if place.plain() else place.start, place.at),)
+
+
+def _shaped(r: Reader, place: Digits) -> bool:
+    """Tell whether a date, time, telephone number and the like may begin here."""
+    if not place.plain():
+        return False
+    s, end, follow = r.s, place.end, place.follow
+    if follow in _SPACES:
+        word = _NEXT.match(s, end)
+        alone = (
+            word[2] is None and _goes_alone(word[1])
+            if word is not None
+            else s[end + 1 : end + 2] not in _JOINING
+        )
+    else:
+        alone = follow == "" or (follow in ".,;!?" and s[end + 1 : end + 2] in _SPACES)
+    return not alone or s[place.at] == "0" or place.char in ("+", "(") or place.after(OPENING)
+
+
+@lru_cache(maxsize=16_384)
+def _goes_alone(word: str) -> bool:
+    """Tell whether a word after a digit run is no part of a date, a time, a dimension or a range of them."""
+    said = classify(word)
+    return (said is None or said.sort != "month") and word.lower() not in _SHAPING
+
+
+_SPACES: Final = frozenset(("", " ", "\n"))
+_NEXT: Final = re.compile(r"[ \n]([^\W\d_]++)( [x×] ?\d| by \d)?")
+_SHAPING: Final = words("x by am pm a p fm em to till until and och or eller of day")
+_JOINING: Final = frozenset("0123456789×-–'\"″′(&")
+_LEADS: Final = frozenset((" ", "\n", "(", ""))
+
+
+def _count_row(r: Reader, place: Digits) -> tuple[Found, ...]:
+    """Read the common number at once, a count before one ordinary word or unit that nothing follows up."""
+    found = _COUNT.match(r.s, place.at) if place.start == place.at and place.char in _LEADS else None
+    if found is None or place.before.word in _VERSIONS:
+        return ()
+    digits, word = found.groups()
+    if word is None:
+        return (amount_found(Amount(found.end(), (digits,)), place.at),)
+    kind = simple(word)
+    if kind is None:
+        return ()
+    if kind[0] is Sort.BARE:
+        return (amount_found(Amount(found.end(1), (digits,)), place.at),)
+    end = found.end()
+    if r.s.startswith(_TAILS, end):
+        return ()
+    return (amount_found(Amount(end, (digits,), None, *kind), place.at),)
+
+
+def _span_row(r: Reader, place: Digits) -> tuple[Found, ...]:
+    """Read the common range at once, `3-5 days`."""
+    found = _SPAN.match(r.s, place.at) if place.follow == "-" and place.char in _LEADS else None
+    if found is None or (len(found[1]) == 3 and len(found[2]) == 4):  # may be a telephone number
+        return ()
+    kind = simple(found[3])
+    if kind is None or r.s.startswith(_TAILS, found.end()) or place.after(OPENING) or place.after(CALLS):
+        return ()
+    end = found.end(2) if kind[0] is Sort.BARE else found.end()
+    return (span(Amount(end, (found[1],), None, *kind), Amount(end, (found[2],), None, *kind), place.at),)
+
+
+_SPAN: Final = re.compile(r"([1-9]\d{0,3})-([1-9]\d{0,3}) ((?:business |working )?[^\W\d_]++)(?![\w^/°'-])")
+_COUNT: Final = re.compile(r"([1-9]\d{0,3})(?: ([^\W\d_]++)(?![\w^/°'-])|(?=[.,;:!?)]++(?:[ \n]|$)|$))")
+_TAILS: Final = (
+    " to ",
+    " till ",
+    " until ",
+    " - ",
+    "-",
+    " or ",
+    " eller ",
+    " and ",
+    " och ",
+    " th",
+    " up",
+    "\n",
+)
+
+
+def _led_row(r: Reader, place: Digits) -> tuple[Found, ...]:
+    """Read digits that letters lead into: `H1N1`, `ABC-123`, `kb/2.md`."""
+    if place.char in _LEADS:
+        return ()
+    s, at = r.s, place.at
+    start = _led_from(r, place)
+    if start < 0:
+        return ()
+    times = _TIMES.match(s, start)
+    if times is not None and r.border(times.end()):
+        return (keys.times(canonical(times[1]), times.group(), start, times.end()),)
+    run = run_at(s, start)
+    end = max(run, at + 1)
+    if r.border(end):
+        return (r.exact(Kind.IDENTIFIER, start, end),)
+    return (r.exact(Kind.UNREAD, start, max(r.cluster_end(max(run, at)), at + 1)),)
+
+
+def _led_from(r: Reader, place: Digits) -> int:
+    """Return where the letters begin that lead into digits; -1 when none do."""
+    at, char, before = place.at, place.char, place.before
+    fresh = before.start >= r.at and before.word != ""
+    if char.isalnum() or char == "_":
+        if before.end == at and before.word in CODES:
+            return -1
+        return before.start if before.end >= at - 1 and fresh else at - 1
+    if before.end != at - 1 or not fresh:
+        return -1
+    named = char == "." and not r.source and before.word.lower() not in _ABBREVIATIONS
+    return before.start if (char == "-" and not before.word.islower()) or char in "@^/\\" or named else -1
+
+
+def _phone_row(r: Reader, place: Digits) -> tuple[Found, ...]:
+    """Read a telephone number."""
+    s, at, start = r.s, place.at, place.start
+    follow = place.follow
+    may = s[start] in "+(0" or s[at] == "0" or place.char == "("
+    if follow == ":" or (not may and (follow not in ("-", ".", " ") or place.end - at not in (1, 3))):
+        return ()
+    called = place.after(CALLS)
+    first = at - 1 if place.char == "(" else start
+    found = phone_at(s, first, called)
+    if found is None and first != at:
+        first, found = at, phone_at(s, at, called)
+    if found is None or not r.border(found[0]):
+        return ()
+    return (keys.phone(found[1], first, found[0]),)
+
+
+def _dotted_row(r: Reader, place: Digits) -> tuple[Found, ...]:
+    """Read `1.2.3`, `10.0.0.1`."""
+    end = dotted_at(r.s, place.at) if place.follow == "." else None
+    if end is None or not r.border(end):
+        return ()
+    amount = digits_at(r.s, place.at, None)
+    return () if amount is not None and amount.end >= end else (r.exact(Kind.IDENTIFIER, place.at, end),)
+
+
+def _ordinal_row(r: Reader, place: Digits) -> tuple[Found, ...]:
+    """Read `5th`, `5:e`."""
+    found = _ORDINAL.match(r.s, place.at) if place.follow in _NTH else None
+    return (keys.ordinal(canonical(found[1]), place.at, found.end()),) if found is not None else ()
+
+
+def _decade_row(r: Reader, place: Digits) -> tuple[Found, ...]:
+    """Read `1990s`, `1990-talet`."""
+    found = _DECADE.match(r.s, place.at) if place.follow in _TIES else None
+    if found is None:
+        return ()
+    return (r.exact(Kind.IDENTIFIER, place.at, found.end(), found.group().replace("'", "")),)
+
+
+def _dimension_row(r: Reader, place: Digits) -> tuple[Found, ...]:
+    """Read `4x4`, `10 cm x 20 cm`."""
+    sized = dimension_at(r.s, place.at) if place.follow not in _NO_SIDE else None
+    if sized is None or not r.border(sized.end):
+        return ()
+    return (keys.dimension(sized.sides, sized.unit, place.at, sized.end),)
+
+
+def _factor_row(r: Reader, place: Digits) -> tuple[Found, ...]:
+    """Read `3x`, `10-fold`."""
+    found = _FACTOR.match(r.s, place.at) if place.follow not in _SPACES else None
+    if found is None or not r.border(found.end()):
+        return ()
+    value = canonical(found[1].replace(",", "."))
+    return (keys.same(Kind.FACTOR, value, place.at, found.end(), "factor", (value,)),)
+
+
+def _amount_row(r: Reader, place: Digits) -> tuple[Found, ...]:
+    """Read an amount or a range."""
+    amount = digits_amount(r, place.at, place.sign, place.currency, place.point)
+    if amount is None:
+        return ()
+    found = ranged(r, amount, place.start)
+    if found is not None:
+        return (found,)
+    if not r.border(amount.end):
+        return ()
+    if amount.sort is Sort.BARE:
+        _versioned(r, place, amount)
+    return (r.counted(amount, place.start),)
+
+
+def _versioned(r: Reader, place: Digits, amount: Amount) -> None:
+    """Tell of a bare amount whether its digits are, or may be, those of a version, and whether it counts."""
+    written = r.s[place.at : amount.end]
+    decimal = "." in written
+    if place.after(_VERSIONS):
+        amount.written, amount.version = written, decimal
+    elif decimal and written.replace(".", "", 1).isdecimal():
+        amount.written = written
+        amount.version = _is_product(r, place)
+    if decimal or "," in written or place.char in _NUMBERED:
+        amount.counts = amount.counts and r.source and place.char not in _NUMBERED
+
+
+def _is_product(r: Reader, place: Digits) -> bool:
+    """Tell whether a name stands before the digits: capitals inside a word, or one at its start inside a sentence."""
+    word, start = place.before.word, place.before.start
+    if place.before.end != place.at - 1 or place.char != " " or len(word) < 2:
+        return False
+    if not word[1:].islower():
+        return word not in CODES
+    lead = r.s[max(start - 2, 0) : start]
+    return word[0].isupper() and len(lead) == 2 and lead[1] == " " and (lead[0].isalnum() or lead[0] == ",")
+
+
+def _named(r: Reader, place: Digits, found: tuple[Found, ...]) -> None:
+    """Let a number that a word leads into, as in `covid-19`, also be the name that both make."""
+    if len(found) != 1:
+        return
+    its, s, start = found[0], r.s, place.before.start
+    if place.char == "." and r.source:
+        end = run_at(s, start)
+        ends = {end, max(its.end, place.at), r.cluster_end(end)}
+        its.names = tuple([s[start:each] for each in sorted(ends)])
+    elif its.kind is Kind.NUMBER and place.char == "-" and place.before.word.islower():
+        its.names = (s[start : its.end],) if s[place.at : its.end].isdecimal() else ()
+
+
+_PLAIN: Final[tuple[Row, ...]] = (_count_row, _led_row, _amount_row)
+_ROWS: Final[tuple[Row, ...]] = (
+    _span_row, _led_row, iso_row, day_row, _phone_row, time_row, _dotted_row, _ordinal_row, _decade_row, _dimension_row,
+    _factor_row, _amount_row,
+)  # fmt: skip
+"""The rows in order; `_PLAIN` where none of the others can read anything."""

@@ -1,0 +1,250 @@
+"""The keys by which an answer's number is found in a source: made here, and looked up here.
+
+A key is a short string of a kind and a normalised value ("quantity 14 day"); the two that are looked up by their parts
+are tuples (`Pair`, `End`). A source's number gives keys; an answer's needs them, as alternatives each of which is a
+group that one snippet must give whole. So the comparison of two texts is a few set look-ups, and no key is ever taken
+apart. A rate stands beside the keys: a key that was given only at other rates than the answer's does not count.
+"""
+
+import re
+from itertools import product
+
+from .token import Amount, End, Found, Key, Kind, Needs, Pair, Rate, Sort
+
+_DEGREES = {"degree?": ("degF", "degC"), "degF": ("degree?",), "degC": ("degree?",)}
+_ENDING = frozenset((Sort.QUANTITY, Sort.MONEY, Sort.PERCENT, Sort.POINTS, Sort.MILLE))
+_LONG = re.compile(r"([^\W\d_]{0,4}) ?\d[\d -]*")
+_DIGITS = 7
+"""Digits from which they are compared in order, however they are grouped."""
+_VERSION = re.compile(r"(?:[vV](?=\d)|(?=\d+\.))(\d+(?:\.\d+)*)")
+_POSTCODE = re.compile(r"\d{3} \d{2}")
+_PORT = re.compile(r"(\d+(?:\.\d+){3}):(\d{2,5})")
+
+
+def needs_of(found: Found) -> Needs:
+    """Return what an answer's number needs."""
+    if found.amount is None:
+        return found.needs
+    if found.names:
+        return (*_amount_needs(found.amount), *((f"id {name.casefold()}",) for name in found.names))
+    return _amount_needs(found.amount) if found.low is None else _range_needs(found.low, found.amount)
+
+
+def gives_of(found: Found) -> tuple[Key, ...]:
+    """Return what a source's number gives."""
+    gives = _own_gives(found)
+    return (*gives, *(f"id {name.casefold()}" for name in found.names)) if found.names else gives
+
+
+def _own_gives(found: Found) -> tuple[Key, ...]:
+    if found.amount is None:
+        return found.gives
+    if found.low is not None:
+        return _range_gives(found.low, found.amount)
+    gives = _amount_gives(found.amount)
+    return gives if found.earlier is None else (*_amount_gives(found.earlier), *gives)
+
+
+def exact(kind: Kind, start: int, end: int, value: str) -> Found:
+    """Return a number that only the same characters support, or the same digits where there are many."""
+    needs: list[tuple[Key, ...]] = [(f"id {value.casefold()}",)]
+    line = value.replace("\n", " ") if "-" in value else value
+    long = _LONG.fullmatch(line)
+    more: tuple[tuple[Key, ...], ...] = ()
+    if long is not None:
+        digits = "".join([c for c in line if c.isalnum()]).casefold()
+        if len(digits) - len(long[1]) >= _DIGITS + ("-" not in line):  # "12 34 567" may be three numbers
+            needs.append((f"digits {digits}",))
+        elif _POSTCODE.fullmatch(line) and digits[0] != "0":
+            needs.append((f"postcode {digits}",))
+            more = ((f"n {digits}",),)
+    version = _VERSION.fullmatch(value)
+    if version is not None:
+        needs.append((f"version {version[1]}",))
+    gives: list[Key] = [key for group in needs for key in group]
+    port = _PORT.fullmatch(value)
+    if port is not None:
+        gives += (f"id {port[1]}", f"n {port[2]}")
+    return Found(kind, value, start, end, (*needs, *more), tuple(gives), (value,))
+
+
+def same(kind: Kind, value: str, start: int, end: int, key: str, amounts: tuple[str, ...] = ()) -> Found:
+    """Return a number that only its own key supports: "factor 2", "roman XIV", a sign of numeric value."""
+    name = f"{key} {value}"
+    return Found(kind, value, start, end, ((name,),), (name,), amounts)
+
+
+def ordinal(value: str, start: int, end: int) -> Found:
+    """Return an ordinal; it is supported by value, and in a source supports no decimal and no "#3"."""
+    needs: Needs = ((f"o {value}",), (f"n {value}",))
+    return Found(Kind.ORDINAL, value, start, end, needs, (f"o {value}",), (value,))
+
+
+def phone(digits: str, start: int, end: int) -> Found:
+    """Return a telephone number: all its digits in order, however grouped."""
+    return same(Kind.PHONE, digits, start, end, "digits", (digits,))
+
+
+def url(address: str, parts: list[str], start: int, end: int) -> Found:
+    """Return a URL: it supports itself, and each segment of its path supports itself."""
+    gives = [f"id {address.casefold()}", *(f"id {part.casefold()}" for part in parts)]
+    gives += (f"n {part}" for part in parts if part.isdecimal() and part[0] != "0")
+    return Found(Kind.IDENTIFIER, address, start, end, ((gives[0],),), tuple(gives), tuple(parts))
+
+
+def times(count: str, written: str, start: int, end: int) -> Found:
+    """Return "x3", which is a name or a factor."""
+    needs: Needs = ((f"id {written}",), (f"factor {count}",))
+    return Found(Kind.FACTOR, count, start, end, needs, (needs[0][0], needs[1][0]), (count,))
+
+
+def dimension(sides: tuple[str, ...], unit: str, start: int, end: int) -> Found:
+    """Return a dimension, "10x20": each unit only supports itself, or no unit."""
+    value = "x".join(sides)
+    name = f"dimension {value}"
+    needs: Needs = ((f"{name} {unit}",), (f"{name} ?",)) if unit else ((name,),)
+    gives = (name, f"{name} {unit or '?'}")
+    return Found(Kind.IDENTIFIER, f"{value} {unit}".strip(), start, end, needs, gives, (value,))
+
+
+def date(value: str, parts: tuple[str, ...], year: int, start: int, end: int) -> Found:
+    """Return a date; a source's also supports its parts with a year or a month, and its bare year."""
+    gives = [f"date {part}" for part in (value, *parts)]
+    if year:
+        gives.append(f"n {year}")
+    return Found(Kind.DATE, value, start, end, ((gives[0],),), tuple(gives), (value,))
+
+
+def time(value: str, seconds: int, amount: str, start: int, end: int, zone: Rate) -> Found:
+    """Return a time of day. amount: the number that it may be too, when it is not sure ("")."""
+    needs: Needs = ((f"time {seconds}",),)
+    if amount:
+        needs = (*needs, (f"n {amount}",))
+    gives = tuple([key for group in needs for key in group])
+    return Found(Kind.TIME, value, start, end, needs, gives, (str(seconds),), rate=zone)
+
+
+def hours(
+    value: str,
+    ends: tuple[int, int],
+    bare: tuple[str, str] | None,
+    sure: bool,
+    place: tuple[int, int],
+    zone: Rate,
+) -> Found:
+    """Return a range of times; ends: in seconds. bare: its whole hours. sure: it is no range of numbers."""
+    name = f"range time {ends[0]} {ends[1]}"
+    needs: Needs = ((name,),)
+    gives = [name, f"time {ends[0]}", f"time {ends[1]}"]
+    if bare is not None:
+        gives.append(f"range {bare[0]} {bare[1]}")
+        if not sure:
+            needs = (*needs, (gives[-1],))
+            gives += (f"n {bare[0]}", f"n {bare[1]}")
+    amounts = bare if bare is not None and not sure else (str(ends[0]), str(ends[1]))
+    return Found(Kind.RANGE, value, *place, needs, tuple(gives), amounts, rate=zone)
+
+
+def _amount_needs(amount: Amount) -> Needs:
+    """Return what an answer's lone amount needs of a snippet."""
+    sort, unit = amount.sort, amount.unit
+    if amount.version:
+        return ((f"version {amount.written}",),)
+    needs: list[tuple[Key, ...]] = []
+    for values in amount.options():
+        if sort is Sort.BARE:
+            needs.append(tuple([f"n {v}" for v in values]))
+            if values[0].isdigit():
+                if amount.counts:
+                    needs.append((f"o {values[0]}",))
+                if len(values[0]) >= _DIGITS:
+                    needs.append((f"digits {values[0]}",))
+                elif len(values[0]) == 5:
+                    needs.append((f"postcode {values[0]}",))
+        elif sort is Sort.QUANTITY:
+            for name in (unit, *_DEGREES.get(unit, ())):
+                needs.append(tuple([f"quantity {v} {name}" for v in values]))
+            needs.append(tuple([f"any {v}" for v in values]))
+            if unit == "pound":
+                needs.append(tuple([f"money {v} GBP" for v in values]))
+        elif sort is Sort.MONEY:
+            needs.append(tuple([f"money {v} {unit}" for v in values]))
+        else:
+            needs.append(tuple([f"{sort} {v}" for v in values]))
+    if amount.written:
+        needs.append((f"version {amount.written}",))
+    return tuple(needs)
+
+
+def _amount_gives(amount: Amount, low: bool = True, high: bool = True) -> tuple[Key, ...]:
+    """Return what a source's amount gives; `low`, `high`: which end of an answer's range it may support."""
+    sort, unit = amount.sort, amount.unit
+    gives: list[Key] = []
+    if amount.written:
+        gives.append(f"version {amount.written}")
+        if amount.version and amount.written != amount.values[0]:
+            return tuple(gives)
+    for v in amount.given():
+        if sort is Sort.BARE:
+            gives.append(f"n {v}")
+            if amount.counts:
+                gives.append(f"any {v}")
+            if len(v) >= _DIGITS and v.isdigit():
+                gives.append(f"digits {v}")
+            elif len(v) == 5 and v.isdigit():
+                gives.append(f"postcode {v}")
+        elif sort is Sort.QUANTITY or sort is Sort.MONEY:
+            gives += (f"{sort} {v} {unit}", f"n {v}")
+        else:
+            gives.append(f"{sort} {v}")
+        if sort in _ENDING:
+            if low:
+                gives.append(End(v, sort, unit, False))
+            if high:
+                gives.append(End(v, sort, unit, True))
+        if sort in SIZED and v[0] != "=":
+            gives.append(f"magnitude {magnitude(v)}")
+    return tuple(gives)
+
+
+SIZED = frozenset((Sort.BARE, Sort.QUANTITY, Sort.MONEY))
+
+
+def magnitude(value: str) -> int:
+    """Return the power of ten of a canonical value; -1 for a fraction below one or a negative value."""
+    whole = value.partition(".")[0]
+    return len(whole) - 1 if whole.isdigit() and whole != "0" else -1
+
+
+def _range_needs(low: Amount, high: Amount) -> Needs:
+    """Return what an answer's range needs: the same range, or both ends with one known unit in one snippet."""
+    sort, unit = high.sort, high.unit
+    needs: list[tuple[Key, ...]] = []
+    for lows, highs in product(low.options(), high.options()):
+        ends = tuple(product(lows, highs))
+        if sort is Sort.BARE:
+            needs.append(tuple([f"range {a} {b}" for a, b in ends]))
+            needs.append(tuple([Pair(a, b) for a, b in ends]))
+            continue
+        units = (unit, *_DEGREES.get(unit, ())) if sort is Sort.QUANTITY else (unit,)
+        needs += [tuple([f"range {sort} {name} {a} {b}" for a, b in ends]) for name in units]
+        if sort is Sort.QUANTITY:
+            needs.append(tuple([f"range any {a} {b}" for a, b in ends]))
+        for name in units:
+            both = [End(v, sort, name, False) for v in lows] + [End(v, sort, name, True) for v in highs]
+            needs.append(tuple(both))
+    return tuple(needs)
+
+
+def _range_gives(low: Amount, high: Amount) -> tuple[Key, ...]:
+    """Return what a source's range gives: itself and either end."""
+    sort, unit = high.sort, high.unit
+    gives: list[Key] = []
+    for a, b in product(low.given(), high.given()):
+        if sort is Sort.BARE:
+            gives += (f"range {a} {b}", f"range any {a} {b}")
+        else:
+            gives.append(f"range {sort} {unit} {a} {b}")
+            if sort in SIZED:
+                gives.append(f"range {a} {b}")
+    return (*gives, *_amount_gives(low, high=False), *_amount_gives(high, low=False))

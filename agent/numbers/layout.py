@@ -1,0 +1,188 @@
+"""List markers, and what language a line is in.
+
+A list marker is layout, not a number, when it counts up from 1 in its list; `bullets` renders such lists with
+"- ". In a source every line-start marker is layout and supports nothing.
+"""
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Final
+
+from agent.text.tables import words
+
+_MARKER = re.compile(
+    r"(?P<indent>[ \t]{0,40})(?P<lead>(?:[-*+>][ \t]{1,4}){0,3}(?:#{1,6}[ \t]{1,4})?)"
+    r"(?:(?P<open>\*\*|__)?(?P<number>\d{1,3})[.)](?P<close>\*\*|__)?(?=[ \t\n]|$)[ \t]{0,8}"
+    r"|(?P<bold>\*\*|__)?(?P<word>[Ss]tep|STEP|[Ss]teg|STEG) (?P<step>\d{1,3})(?![\w%]|[.,]\d)"
+    r"(?:(?P<tail>[ \t]?[.:)-])(?=[ \t\n*_]|$))?"
+    r"(?P<unbold>\*\*|__)?[ \t]{0,8})"
+)
+_MENTION = re.compile(
+    r"\b([Ss]teps?|[Ss]teg) (\d{1,3})(?:(?: ?[-–] ?| (?:and|to|or|och|till|eller) )(\d{1,3}))?(?![\w%]|[.,:/–-]?\d)"
+)
+
+
+MOST = 10_000
+"""Markers; a text with more keeps them, and each counts as a number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Marker:
+    """One list marker: offsets of its characters, its number, and whether it was "Step n"."""
+
+    start: int
+    end: int
+    number: int
+    step: bool
+    text: str
+
+
+def markers(text: str) -> tuple[Marker, ...]:
+    """Return the line-start markers of `text` that count up from 1, in order; none when there are too many."""
+    found = _all_markers(text, MOST + 1)
+    return tuple(_counting(found)) if len(found) <= MOST else ()
+
+
+def _all_markers(text: str, most: int = -1) -> "list[re.Match[str]]":
+    found: list[re.Match[str]] = []
+    at = 0
+    while len(found) != most:
+        match = _MARKER.match(text, at)
+        if match is not None:
+            found.append(match)
+        at = text.find("\n", at) + 1
+        if at == 0:
+            break
+    return found
+
+
+def _counting(found: "list[re.Match[str]]") -> list[Marker]:
+    """Keep the markers that start a list or go on with one at their indentation."""
+    kept: list[Marker] = []
+    last: dict[tuple[int, bool], int] = {}
+    for match in found:
+        step = match["number"] is None
+        number = int(match["step"] if step else match["number"])
+        place = (len(match["indent"].expandtabs(4)), step)
+        on = any(number == n + 1 and key[1] == step for key, n in last.items())
+        if number != 1 and not on:
+            continue
+        last[place] = number
+        start = match.end("lead") if match["lead"] else match.end("indent")
+        kept.append(Marker(start, match.end(), number, step, match.group()))
+    return kept
+
+
+def without_markers(text: str) -> str:
+    """Return a source's text with the digits of every line-start marker blanked, offsets kept."""
+    if "\n" not in text and _MARKER.match(text) is None:
+        return text
+    pieces: list[str] = []
+    done = 0
+    for match in _all_markers(text):
+        group = "step" if match["number"] is None else "number"
+        pieces += (text[done : match.start(group)], "." * len(match[group]))
+        done = match.end(group)
+    return "".join(pieces) + text[done:] if pieces else text
+
+
+def bullets(text: str) -> str:
+    """Return `text` with its list markers as "- ", and "step 3" in the text without the number of a marker.
+
+    A heading "Step 1: Open" becomes a bullet too. A mention of a step that has no marker is left as it is.
+    """
+    kept = markers(text)
+    if not kept:
+        return text
+    steps = {marker.number for marker in kept}
+    pieces: list[str] = []
+    done = 0
+    for marker in kept:
+        pieces += (_mentions(text[done : marker.start], steps), _bullet(text, marker))
+        done = marker.end
+    return "".join(pieces) + _mentions(text[done:], steps)
+
+
+def _bullet(text: str, marker: Marker) -> str:
+    line = text.rfind("\n", 0, marker.start) + 1
+    lead = text[line : marker.start].strip()
+    opens = marker.text.count("**") % 2 == 1 or marker.text.count("__") % 2 == 1
+    mark = ("**" if "**" in marker.text else "__") if opens else ""
+    blank = text[marker.end : marker.end + 1] in ("", "\n")
+    return mark if lead else ("-" if blank and not mark else "- ") + mark
+
+
+def _mentions(text: str, steps: set[int]) -> str:
+    """Render "step 3" without its number where the answer has that marker."""
+    return _MENTION.sub(lambda m: _mention(m, steps), text)
+
+
+def _mention(match: "re.Match[str]", steps: set[int]) -> str:
+    if int(match[2]) not in steps or (match[3] is not None and int(match[3]) not in steps):
+        return match[0]
+    word = match[1].lower()
+    many = match[3] is not None
+    phrase = (
+        ("de stegen" if many else "det steget") if word == "steg" else "those steps" if many else "that step"
+    )
+    return phrase.capitalize() if match[1][0].isupper() else phrase
+
+
+_SOURCES: Final = r"(?:sources?|refs?|references?|snippets?|passages?|källa|källor|källorna|utdrag|ref\.)"
+_COUNT: Final = r"\d{1,2}(?:(?:, ?| ?[-–] ?| (?:and|och|&) )\d{1,2}){0,15}"
+_MARK: Final = re.compile(
+    rf"[ \t]?(?:\[(?:{_SOURCES} ?)?#?{_COUNT}\](?!\()|\({_SOURCES} ?#?{_COUNT}\)"
+    rf"|(?<=[^\n])\({_COUNT}\)(?=[.,;:!?]|\s|$))",
+    re.I,
+)
+_COUNTED: Final = re.compile(r"\d+")
+
+
+def without_source_marks(text: str, sources: int) -> str:
+    """Return an answer without the marks that count its sources: `[1]`, `(source 2)`, `(1)` behind what it says.
+
+    sources: how many there are; a mark that counts beyond them, or stands in code, is left, and is a number.
+    """
+    if not sources or ("[" not in text and "(" not in text):
+        return text
+    pieces: list[str] = []
+    done = ticks = 0
+    for found in _MARK.finditer(text):
+        start = found.start()
+        ticks += text.count("`", done, start)
+        counts = all(0 < int(n) <= sources for n in _COUNTED.findall(found.group()))
+        pieces += (text[done:start], "" if counts and ticks % 2 == 0 else found.group())
+        done = found.end()
+    return "".join(pieces) + text[done:] if pieces else text
+
+
+_ENGLISH: Final = words(
+    "the of and to is in a for it that with you are be on this as at by from or can have has not your "
+    "will an was if which its weighs costs about than per their they we our there these"
+)
+_SWEDISH: Final = words(
+    "och är att det som en ett på av för med till den har de inte om kan du vi i eller från vid så "
+    "din ditt dina ska vår måste varje finns hos efter per kostar väger denna detta bli blir ni er "
+    "oss vara"
+)
+_WORD = re.compile(r"[^\W\d_]++")
+
+
+class Lines:
+    """Tells the language of the line around an offset, by its function words; each line is read once."""
+
+    def __init__(self, text: str) -> None:
+        self._lines = text.split("\n")
+        self._starts = list(accumulate((len(line) + 1 for line in self._lines), initial=0))
+        self._known: dict[int, bool | None] = {}
+
+    def swedish(self, at: int) -> bool | None:
+        """Return True for Swedish, False for English, None when the line does not tell."""
+        index = bisect_right(self._starts, at) - 1
+        if index not in self._known:
+            words = _WORD.findall(self._lines[index].lower())
+            balance = sum([(w in _SWEDISH) - (w in _ENGLISH) for w in words])
+            self._known[index] = None if balance == 0 else balance > 0
+        return self._known[index]

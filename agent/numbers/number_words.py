@@ -1,0 +1,246 @@
+"""Numbers written as words, in English and Swedish.
+
+`classify` says what one word is; `value_of` reads a run of number words by the grammar of cardinals. Swedish
+writes numbers and their units in one word (`tvåhundrafemtio`, `femårsgaranti`), so a word is also split into
+number words and the rest is looked up as a unit. Both are cached by word: a text repeats its words.
+"""
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final, Literal
+
+from agent.text.tables import words
+
+from .units import unit_of
+from .vocabulary import (
+    ATOMS,
+    CARDINALS,
+    DECADES,
+    FACTOR_ENDS,
+    FACTORS,
+    FRACTIONS,
+    GROUPS,
+    MAGNITUDES,
+    MONTHS,
+    ONES,
+    ORDINALS,
+    ORDINALS_EN,
+    QUANTITIES,
+    REST,
+    SKIP,
+    VAGUE,
+    WEAK,
+)
+
+Sort = Literal[
+    "cardinal", "article", "ordinal", "fraction", "third", "factor", "quantity", "magnitude", "month", "sign", "symbol",
+    "roman", "letter", "lookalike", "vague", "opaque", "slang",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """What one word says: its sort, its number words (`atoms`), a value and, in one word with it, a unit."""
+
+    sort: Sort
+    atoms: tuple[int, ...] = ()
+    value: str = ""
+    unit: str | None = None
+
+
+@lru_cache(maxsize=65536)
+def classify(word: str) -> Word | None:
+    """Return what `word` says about numbers, or None for a plain word."""
+    lower = word.lower()
+    if not lower.isascii():
+        if any(c.isnumeric() for c in word):
+            return Word("symbol", value=word)
+        lower = _unaccented(lower)
+    found = _listed(lower, word)
+    if found is not None or len(lower) < 5 or len(lower) > 120 or lower in SKIP:
+        return found
+    return _compound(lower)
+
+
+def _unaccented(lower: str) -> str:
+    """Strip accents that neither language has, so that `fóurteen` is read as it looks."""
+    if all(c.isascii() or c in "åäö" for c in lower):
+        return lower
+    return "".join(c if c in "åäö" else unicodedata.normalize("NFD", c)[0] for c in lower)
+
+
+_KNOWN: Final[dict[str, Word]] = {
+    **{word: Word("opaque", value=word) for word in DECADES},
+    **{word: Word("vague") for word in VAGUE},
+    **{word: Word("quantity", value=value) for word, value in GROUPS.items()},
+    **{word: Word("month") for word in MONTHS},
+    **{word: Word("magnitude", value=str(power)) for word, power in MAGNITUDES.items()},
+    **{word: Word("quantity", value=value, unit=unit) for word, (value, unit) in QUANTITIES.items()},
+    **{word: Word("factor", value=str(by) if by > 0 else "0.5") for word, by in FACTORS.items()},
+    **{f"{word}s": Word("fraction", (below,)) for word, below in ORDINALS_EN.items() if below > 3},
+    **{word: Word("fraction", (below,)) for word, below in FRACTIONS.items()},
+    **{word: Word("third" if word == "third" else "ordinal", (at,)) for word, at in ORDINALS.items()},
+    **{word: Word("cardinal", (value,)) for word, value in CARDINALS.items()},
+    **{word: Word("article", (1,), value=word) for word in ONES},
+    **{word: Word("sign") for word in ("minus", "negative", "negativa", "negativt")},
+    "grand": Word("slang", value="1000"),
+    "tens": Word("magnitude", value="1"),
+}
+"""What whole words say; of two tables that know a word the later here decides."""
+_NAMES_TOO: Final = words("may march mar")
+"""Months that are months only with a capital."""
+
+
+def _listed(lower: str, word: str) -> Word | None:
+    """Look a whole word up in the tables."""
+    found = _KNOWN.get(lower)
+    if found is not None:
+        return found if lower not in _NAMES_TOO or word[0].isupper() else _shaped(word)
+    if lower.endswith(("delar", "delen", "delarna")):
+        below = FRACTIONS.get(lower.removesuffix("na").removesuffix("ar").removesuffix("en"))
+        if below is not None:
+            return Word("fraction", (below,))
+    return _shaped(word)
+
+
+_LOOKALIKE: Final = re.compile(r"[OolISBZQ]{2,6}|[lO]")
+_REAL: Final = words(
+    "So Bo SOS IOS OS Solo SOLO SO BOB Ill ill lol loo so is IS ISO ISBO IO SSL SQL BIOS OSS Oslo Z SIS OBS"
+)
+_ROMAN: Final = re.compile(r"M{0,3}(?:CM|CD|D?C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})")
+_NOT_ROMAN: Final = words(
+    "CD MC DI MIX MD DC CC CV CL DL ML CM MM MI CI LI LV DVI DIV CLI MDI DIM XL MCI DCI MX LC MV MDC "
+    "MCC CDI XI"
+) - {"XI"}
+
+
+def _shaped(word: str) -> Word | None:
+    """Read words by their letters: Roman numerals, and letters that only look like digits."""
+    if (
+        1 < len(word) <= 7
+        and word[0] in "ivx"
+        and word != "vi"
+        and word.islower()
+        and _ROMAN.fullmatch(word.upper())
+    ):
+        return Word("letter", value=word.upper())
+    if len(word) <= 15 and word.isupper() and _ROMAN.fullmatch(word):
+        return Word("roman" if len(word) > 1 and word not in _NOT_ROMAN else "letter", value=word)
+    if len(word) <= 6 and _LOOKALIKE.fullmatch(word) and word not in _REAL:
+        return Word("lookalike", value=word)
+    return None
+
+
+def _compound(lower: str) -> Word | None:
+    """Read number words written together, with or without a unit or an ordinal ending after them."""
+    if lower.startswith("halv"):
+        unit = unit_of(lower[4:]) if len(lower) > 5 and lower[4:] not in ("tid", "mil") else None
+        return Word("quantity", value="0.5", unit=unit) if unit else None
+    atoms: list[int] = []
+    at = 0
+    if lower.startswith("fyr") and lower[3:] in FACTOR_ENDS:
+        return Word("factor", value="4")
+    if lower.startswith(("fyrsiffr", "fyrhjul", "fyrsits", "fyrsid")):
+        return Word("cardinal", (4,))
+    if lower.startswith("ettusen"):  # ett + tusen, written with two t
+        lower = "ett" + lower[2:]
+    names: list[str] = []
+    while at < len(lower):
+        name = _longest(lower, at)
+        if name is None:
+            break
+        atoms.append(ATOMS[name])
+        names.append(name)
+        at += len(name)
+    rest = lower[at:]
+    if not atoms:
+        return None
+    if not rest:
+        return (
+            Word("cardinal", tuple(atoms))
+            if names[0] not in ("en",) or len(names) > 2 or atoms[1] >= 100
+            else None
+        )
+    return _with_rest(tuple(atoms), names, rest, lower)
+
+
+def _with_rest(atoms: tuple[int, ...], names: list[str], rest: str, lower: str) -> Word | None:
+    if rest in FACTOR_ENDS:
+        return Word("factor", value=str(value_of(atoms) or "?"))
+    if rest in ORDINALS or rest in ("nde", "de") or _ordinal_tail(names, rest):
+        return Word("ordinal", (*atoms, ORDINALS.get(rest, 0)) if rest in ORDINALS else atoms)
+    if rest in ("del", "delar", "delen", "delarna", "ndel", "ndelar") and names[0] not in (
+        "en",
+        "ett",
+        "one",
+    ):
+        value = value_of(atoms)
+        return Word("fraction", (value,)) if value else Word("opaque", value=lower)
+    if rest.rstrip("s") in ("tal", "tals") and atoms[0] > 1:
+        return Word("cardinal", atoms, value="tal")
+    unit = unit_of(rest)
+    if unit is not None and (len(rest) > 2 or rest == "år"):
+        return Word("cardinal", atoms, unit=unit)
+    if rest in ("kr", "krona", "kronor", "kronors", "kronorssedel") or rest.startswith(("lapp", "kronorsl")):
+        return Word("cardinal", atoms, unit="$SEK")
+    if names[0] in ("en", "ett", "one") and len(names) == 1:
+        return None
+    if rest.startswith("procent"):
+        return Word("cardinal", atoms, unit="%pp" if rest.startswith("procentenhet") else "%")
+    if any(rest.startswith(known) for known in REST):
+        return Word("cardinal", atoms)
+    strong = len(names) > 1 or names[0] not in WEAK
+    return Word("cardinal", atoms) if strong and len(rest) >= 3 and _swedish(names[0]) else None
+
+
+def _ordinal_tail(names: list[str], rest: str) -> bool:
+    return rest in ("th", "eth", "ieth") and bool(names)
+
+
+_SWEDISH: Final = words(
+    "fyra åtta nio tio elva tolv tretton fjorton femton sexton sjutton arton aderton nitton tjugo tjugu trettio "
+    "fyrtio femtio sextio sjuttio åttio nittio hundra tusen miljon miljard två tre fem sex sju ett"
+)
+
+
+def _swedish(name: str) -> bool:
+    return name in _SWEDISH
+
+
+_BY_FIRST: Final[dict[str, tuple[str, ...]]] = {}
+for _name in sorted({*ATOMS} - {"tva"}, key=len, reverse=True):
+    _BY_FIRST[_name[0]] = (*_BY_FIRST.get(_name[0], ()), _name)
+
+
+def _longest(lower: str, at: int) -> str | None:
+    """Return the longest number word that starts at `at`, if any."""
+    for name in _BY_FIRST.get(lower[at], ()):
+        if lower.startswith(name, at):
+            return name
+    return None
+
+
+def value_of(atoms: tuple[int, ...]) -> int | None:
+    """Return the value of a run of number words, or None when it is no cardinal ("one four nine").
+
+    Grammar: [group scale]... group, scales falling; a group is [1-99] hundred, then 1-99; 20-90 may take 1-9.
+    """
+    total, group, last_scale, room, hundreds = 0, -1, 10**18, 100, False
+    for atom in atoms:
+        if atom >= 1000:
+            if atom >= last_scale or group == 0:
+                return None
+            total += max(group, 1) * atom
+            last_scale, group, room, hundreds = atom, -1, 100, False
+        elif atom == 100:
+            if hundreds or group == 0:
+                return None
+            group, room, hundreds = (group if group > 0 else 1) * 100, 100, True
+        elif atom >= room or (atom == 0 and len(atoms) > 1):
+            return None
+        else:
+            group = max(group, 0) + atom
+            room = 10 if atom >= 20 else 1
+    return total + max(group, 0)

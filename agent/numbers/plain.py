@@ -1,0 +1,251 @@
+"""Brings text to one plain form before numbers are read from it, and remembers where each character stood.
+
+Two passes, each a single left-to-right substitution over a pattern that cannot backtrack. The first works on
+characters: character references are resolved, invisible characters dropped, digits and letters of any style mapped to
+ASCII, dashes to "-", spaces to " ". The second works on markup: tags, links and code marks leave a `SEAM`
+where digits meet across them (they are one run to a reader) and nothing elsewhere; paired emphasis inside a
+digit run is stripped. Digits that markup hides (in a tag's attributes, a link's target, a comment) come back
+as `hidden` spans, and character references that are written with digits as `references`, so that no digit is
+ever lost.
+"""
+
+import re
+from dataclasses import dataclass
+
+from agent.text.words import composed
+
+from .characters import FRACTION, SEAM, TABLE, plain_run
+from .edits import REPAIRS, Edit, Edits, TooMany, back
+from .number_words import classify
+from .references import AFTER_AMPERSAND, Reference, resolved
+
+_PLAIN = re.compile(r"[\n -%'-)+-;=?-Z\]^a-{|}åäöÅÄÖéÉ°]*+")
+_SPACED = re.compile(r" [ \n]|\n[ \t]|\n\n\n|\t")
+_UNEVEN = ("  ", " \n", "\n ", "\n\n\n", "\t", "-\n")
+_HYPHENATED = re.compile(r"(\d)-\n(?=\d)|([^\W\d_]++)-\n([^\W\d_]++)")
+_CHARACTER = re.compile(
+    r"[^\t\n -%'-\[\]-~åäöÅÄÖéÉ°]"
+    r"(?:(?<=\\)(?=[-.,:;%$+/'!?()\n ])|(?<=&)" + AFTER_AMPERSAND + r"|(?<![&\\])[^\x00-\x7fåäöÅÄÖéÉ°]*+)"
+)
+_MARKS_ABOVE = re.compile("[\u0300-\u036f]")
+_PIECE = re.compile(r"[⁰¹²³⁴-⁹⁺⁻]++|[₀-₉]++|.", re.S)
+_ALONE = (
+    r"\[(?=[^\[\]\n]{0,100}\]\()|\](?:(?<=\])\([^()\n]{0,400}\)|(?<=\])\[[^\[\]\d\n]{0,100}\])"
+    r"|<[a-zA-Z/!?][^<>]{0,400}>|\[/?[a-zA-Z]{1,10}\]|``*+|~~~*+|\*\**+|__*+"
+)
+_MARKUP = re.compile(_ALONE)
+_MARKUP_AND_SPACE = re.compile(_ALONE + r"|\t[ \t\n]*+| [ \t\n][ \t\n]*+|\n[ \t\n][ \t\n]*+")
+_HAS_MARKUP = re.compile(r"[\]<\[`~*_]")
+_BLOCK_TAG = re.compile(r"</?(?:br|p|div|li|ul|ol|tr|td|th|h[1-6]|hr|table|tbody|thead|section)\b", re.I)
+_HEADING_TAG = re.compile(r"</?h[1-6]\s*/?>", re.I)
+_SEAMS = re.compile(rf"[ \n]?[{SEAM}{FRACTION}][{SEAM}{FRACTION} \n]*+")
+_PAIR_AFTER = re.compile(r"[\d.,]++(\*++)")
+
+
+@dataclass(frozen=True, slots=True)
+class Hidden:
+    """Digits that markup hides from a reader; `text` is the markup, `start` and `end` are offsets in the original."""
+
+    text: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """A text in plain form.
+
+    maps: per pass, last first, the edits that lead back to the original's offsets. hidden: digits in markup.
+    references: those written with digits, in order.
+    spoilt: it needed more than `REPAIRS` edits, and nothing of it was read. ordinary: it needed a look at none
+    of its characters, so it holds no symbol.
+    """
+
+    text: str
+    maps: tuple[tuple[list[int], list[Edit]], ...]
+    hidden: tuple[Hidden, ...] = ()
+    references: tuple[Reference, ...] = ()
+    spoilt: bool = False
+    ordinary: bool = False
+
+    def origin(self, start: int, end: int) -> tuple[int, int]:
+        """Return the offsets in the original text of the plain text's `start` to `end`."""
+        for starts, edits in self.maps:
+            start, end = back(starts, edits, start, False), back(starts, edits, end - 1, True) + 1
+        return start, end
+
+
+def plain(text: str) -> Plain:
+    """Return `text` in plain form; linear in its length."""
+    if not any(spaces in text for spaces in _UNEVEN) and _PLAIN.fullmatch(text):
+        return Plain(text, (), ordinary=True)
+    try:
+        return _repaired(text)
+    except TooMany:
+        return Plain(text, (), spoilt=True)
+
+
+def _repaired(text: str) -> Plain:
+    characters = Edits(text)
+    references: list[Reference] = []
+    for found in _CHARACTER.finditer(text):
+        _characters(found.group(), found.start(), found.end(), characters, references)
+    first = characters.finish()
+    if "-\n" in first:
+        hyphens = Edits(first)
+        _hyphenated(first, hyphens)
+        first = hyphens.finish()
+    else:
+        hyphens = None
+    markup = Edits(first)
+    hidden: list[tuple[int, int, str]] = []
+    _comments(first, markup, hidden)
+    second = markup.finish()
+    seams = Edits(second)
+    _join(second, seams)
+    third = seams.finish()
+    passes = tuple(
+        [(e.starts, e.edits) for e in (seams, markup, hyphens, characters) if e is not None and e.starts]
+    )
+    back = Plain(
+        "", tuple([(e.starts, e.edits) for e in (hyphens, characters) if e is not None and e.starts])
+    )
+    spans = tuple(Hidden(old, *back.origin(start, end)) for start, end, old in hidden)
+    return Plain(third, passes, spans, tuple(references))
+
+
+def _hyphenated(text: str, out: Edits) -> None:
+    """Join what a hyphen at the end of a line cuts in two: digits, and words that are a number together."""
+    for found in _HYPHENATED.finditer(text):
+        digit, head, tail = found.groups()
+        if digit is not None:
+            out.put(found.start() + 1, found.end(), "-")
+        elif classify(head + tail) is not None:
+            out.put(found.end(2), found.start(3), "")
+
+
+def _characters(old: str, start: int, end: int, out: Edits, references: list[Reference]) -> None:
+    """Put the plain form of one match of `_CHARACTER`: a reference, or a run of characters that are not plain."""
+    text = out.text
+    if old == "\\":  # escapes a mark, or breaks a line
+        out.put(start, end, "")
+        return
+    if old[0] == "&":
+        becomes, size = resolved(old)
+        if size == 0:
+            return  # no character: what is written is what shows
+        if any(c.isdigit() for c in old[:size]):
+            references.append(Reference(start, start + size, old[size - 1] == ";"))
+        new = becomes if becomes.isascii() else plain_run(becomes, text[start - 1 : start])
+    elif _MARKS_ABOVE.search(old):
+        if _MARKS_ABOVE.match(old) and start > out.done and text[start - 1].isalpha():
+            start -= 1
+        whole = composed(text[start:end])
+        new = plain_run(_MARKS_ABOVE.sub("", whole) if whole[0].isalpha() else whole, text[start - 1 : start])
+        if new != old or end - start != len(old):
+            out.put(start, end, new, exact=False)
+        return
+    else:
+        new = plain_run(old, text[start - 1 : start] if start else "")
+        if len(old) > 1 and (len(new) != len(old) or "" in map(TABLE.__getitem__, map(ord, old))):
+            _pieces(old, start, out)
+            return
+    if new != old or end - start != len(old):
+        out.put(start, end, new)
+
+
+def _pieces(old: str, start: int, out: Edits) -> None:
+    """Put the plain form of a run piece by piece, so that offsets stay exact."""
+    for found in _PIECE.finditer(old):
+        at = start + found.start()
+        new = plain_run(found.group(), out.text[at - 1 : at])
+        if new != found.group():
+            out.put(at, start + found.end(), new)
+
+
+def _comments(text: str, out: Edits, hidden: list[tuple[int, int, str]]) -> None:
+    """Rewrite markup into `out`; comments are found by plain search, since their content is free."""
+    at = 0
+    pattern = _MARKUP_AND_SPACE if _SPACED.search(text) else _MARKUP if _HAS_MARKUP.search(text) else None
+    if pattern is None:
+        return
+    while True:
+        start = text.find("<!--", at)
+        end = text.find("-->", start + 4) if start >= 0 else -1
+        if end < 0:
+            _markup(text, at, len(text), out, hidden, pattern)
+            return
+        _markup(text, at, start, out, hidden, pattern)
+        at = end + 3
+        out.put(start, at, SEAM)
+        if _shows_number(text[start:at]):
+            hidden.append((start, at, text[start:at]))
+
+
+def _shows_number(text: str) -> bool:
+    return any(c.isnumeric() for c in text)
+
+
+def _markup(
+    text: str, start: int, end: int, out: Edits, hidden: list[tuple[int, int, str]], pattern: re.Pattern[str]
+) -> None:
+    for count, found in enumerate(pattern.finditer(text, start, end)):
+        if count > 2 * REPAIRS:
+            raise TooMany
+        old = found.group()
+        new = _mark(old, text, found)
+        if new is None:
+            continue
+        if SEAM in new and _shows_number(old) and not _HEADING_TAG.fullmatch(old):
+            hidden.append((found.start(), found.end(), old))
+        if new != old:
+            out.put(found.start(), found.end(), new)
+
+
+def _mark(old: str, text: str, found: re.Match[str]) -> str | None:
+    """Return what replaces one match of `_MARKUP`, or None to leave it."""
+    first = old[0]
+    if first in " \t\n":
+        lines = old.count("\n")
+        return "\n\n" if lines > 1 else "\n" if lines else " "
+    if first == "<":
+        if "://" in old or "@" in old:
+            return None
+        return SEAM + "\n" if _BLOCK_TAG.match(old) else SEAM
+    if first not in "*_":
+        return SEAM
+    before = text[found.start() - 1] if found.start() else " "
+    after = text[found.end()] if found.end() < len(text) else " "
+    if before.isspace() and after.isspace():
+        return None
+    if first == "_":
+        return None if before.isalnum() and after.isalnum() else ""
+    if before.isdigit() and after.isdigit():
+        return "" if _paired(text, found, len(old)) else None
+    return ""
+
+
+def _paired(text: str, found: re.Match[str], size: int) -> bool:
+    """Tell whether an emphasis mark between two digits opens or closes emphasis over one of the runs."""
+    after = _PAIR_AFTER.match(text, found.end())
+    if after is not None and len(after.group(1)) == size:
+        return True
+    at = found.start() - 1
+    while at >= 0 and text[at] in "0123456789.,":
+        at -= 1
+    return at + 1 >= size and text[at + 1 - size : at + 1] == "*" * size
+
+
+def _join(text: str, out: Edits) -> None:
+    """Leave one seam where digits meet across markup, and nothing where they do not."""
+    if SEAM not in text:
+        return
+    for found in _SEAMS.finditer(text):
+        start, end, old = found.start(), found.end(), found.group()
+        lines = old.count("\n")
+        space = "\n\n" if lines > 1 else "\n" if lines else " " if " " in old else ""
+        before = start > 0 and text[start - 1].isdigit()
+        if before and end < len(text) and text[end].isdigit() and "\n\n" not in old:
+            out.put(start, end, " " if old == FRACTION or old == " " + FRACTION else SEAM)
+        else:
+            out.put(start, end, space)

@@ -1,0 +1,140 @@
+"""Rows for amounts and ranges: `299 kr`, `3-5 dagar`, `between 3 and 5`, `$5 to $10`."""
+
+import re
+
+from agent.text.tables import words
+
+from .amounts import canonical, digits_at, fraction_after, negate, scale
+from .number_words import classify
+from .reader import Reader
+from .runs import run_at
+from .suffixes import suffix
+from .token import Amount, Found, Kind, Sort, show
+from .units import CODES, SIGNS, currency_of
+
+_CONNECTOR = re.compile(
+    r"(?:(?P<dash>-)|(?P<spaced> - ?)|[ \n]"
+    r"(?P<word>to|till|until|through|thru|t\.o\.m\.|upp till|up to|or|eller|and|och)[ \n])"
+    r"(?:(?:about|around|approximately|approx\.?|roughly|circa|cirka|ca\.?|c:a|ungefär|omkring|runt|nearly|almost"
+    r"|nästan|up to|upp till)[ \n]|[~≈])?(?P<article>an?[ \n])?",
+    re.I,
+)
+_ABOUT = words(
+    "about around approximately approx roughly circa cirka ca ungefär omkring runt nearly almost nästan"
+)
+_BETWEEN = words("between mellan")
+_WORD = re.compile(r"[^\W\d_]++")
+_STARTS = frozenset("- \n")
+_ACCOUNT = 7
+"""Digits from which what falls is a number of an account rather than a range."""
+_NUMBERED = re.compile(
+    r"\w*(?:nr|nummer|numret|number|no|giro|girot|konto|kontot|account|id|swish|moms|vat)", re.I
+)
+_ENDS = frozenset(("cardinal", "article", "fraction"))
+
+
+def digits_amount(
+    r: Reader, at: int, sign: bool = False, currency: str = "", point: bool = False
+) -> Amount | None:
+    """Read digits, what was found before them (a minus, a currency, a point), and what follows them."""
+    amount = digits_at(r.s, at, r.swedish(at))
+    if amount is None:
+        return None
+    if point:
+        if "." in amount.values[0] or "/" in amount.values[0] or amount.same is not None:
+            return None
+        amount.values = (canonical("0." + r.s[at : amount.end]),)
+    if currency:
+        amount.sort, amount.unit, amount.prefixed = Sort.MONEY, currency, True
+    else:
+        fraction_after(r.s, amount)
+    if sign:
+        negate(amount)
+    return suffix(r.s, amount)
+
+
+def ranged(r: Reader, first: Amount, start: int) -> Found | None:
+    """Read on when `first` is the first end of a range that ends at a border."""
+    s = r.s
+    if s[first.end : first.end + 1] not in _STARTS:
+        return None
+    joint = _CONNECTOR.match(s, first.end)
+    if joint is None:
+        return None
+    word = joint["word"] and joint["word"].lower()
+    if word is not None and not _joins(r, word, start):
+        return None
+    last = _operand(r, joint.end(), word is not None, joint["article"] is not None)
+    if last is None or not same_unit(first, last) or not r.border(last.end):
+        return None
+    if joint["dash"] and _is_account(r, first, last, start):
+        return None
+    return span(first, last, start)
+
+
+def _is_account(r: Reader, first: Amount, last: Amount, start: int) -> bool:
+    """Tell whether two numbers around a dash are one of many digits, and no range: `org.nr 556677-8899`."""
+    low, high = first.values[0], last.values[0]
+    if len(low) + len(high) < _ACCOUNT or last.sort is not Sort.BARE:
+        return False
+    return len(low) >= len(high) and _NUMBERED.fullmatch(r.before(start).word) is not None
+
+
+def span(first: Amount, last: Amount, start: int) -> Found:
+    """Return a range of two amounts of one unit."""
+    value = f"{'|'.join(first.values)}-{show(last)}"
+    return Found(
+        Kind.RANGE, value, start, last.end, amounts=(*first.values, *last.values), amount=last, low=first
+    )
+
+
+def _joins(r: Reader, word: str, start: int) -> bool:
+    """Tell whether the word between two numbers makes a range of them."""
+    if word in ("or", "eller"):
+        return r.source
+    if word in ("and", "och"):
+        before = r.before(start)
+        if before.word.lower() in _ABOUT:
+            before = r.before(before.start)
+        return before.word.lower() in _BETWEEN
+    return True
+
+
+def _operand(r: Reader, at: int, words: bool, article: bool) -> Amount | None:
+    """Read the second end of a range. words: it may be words; article: "a" stands before it."""
+    s = r.s
+    sign = currency = ""
+    if s[at : at + 1] == "-":
+        sign, at = "-", at + 1
+    if s[at : at + 1] in SIGNS and s[at : at + 1]:
+        currency, at = SIGNS[s[at]], at + 1
+    if s[at : at + 1].isdecimal():
+        return digits_amount(r, at, bool(sign), currency)
+    found = _WORD.match(s, at) if not currency and not sign else None
+    if found is None:
+        return None
+    if found.group() in CODES and s[found.end() : found.end() + 1] == " ":
+        return digits_amount(r, found.end() + 1, False, currency_of(found.group()) or "")
+    word = classify(found.group()) if words else None
+    if word is None or word.sort not in _ENDS:
+        return None
+    run = run_at(s, word, found.end(), article)
+    return run.amount if run.what == "amount" else None
+
+
+def same_unit(first: Amount, last: Amount) -> bool:
+    """Bring both ends of a range to one unit, in place; False when they are no range."""
+    inherits = first.sort is Sort.BARE and (last.sort is not Sort.BARE or bool(last.shift))
+    extends = first.sort is Sort.MONEY and first.prefixed and last.sort is Sort.BARE
+    alike = first.sort is last.sort is Sort.MONEY and first.unit == last.unit and first.prefixed
+    if (inherits or extends or alike) and last.shift and not first.shift:
+        scale(first, last.shift)
+    if inherits:
+        first.sort, first.unit = last.sort, last.unit
+    elif extends:
+        last.sort, last.unit = Sort.MONEY, first.unit
+    elif (
+        first.sort is last.sort is Sort.QUANTITY and first.unit == "degree?" and last.unit in ("degF", "degC")
+    ):
+        first.unit = last.unit
+    return first.sort is last.sort and first.unit == last.unit

@@ -1,0 +1,190 @@
+"""What a number is per: `299 kr per month`, `/mån`, `om året`, `GB/day`, `three times a week`, `monthly`.
+
+A rate is the set of what it names: "per user and month" is {user, month}. Time and known units go by their canonical
+name, people and things by the word that is written, in the singular and in English where both languages have it here.
+Which zone a time of day is in is told the same way.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+
+from agent.text.tables import words
+from agent.text.words import FUNCTION_WORDS
+
+from .token import NO_RATE, Rate
+from .units import UNITS, unit_of
+
+SPANS: Rate = frozenset(
+    (
+        "millisecond",
+        "second",
+        "minute",
+        "hour",
+        "day",
+        "night",
+        "week",
+        "month",
+        "quarter-year",
+        "year",
+        "workday",
+    )
+)
+"""Units of time, which "a", "each" and "om" may stand before."""
+_THINGS = {
+    "användare": "user", "anställd": "employee", "medarbetare": "employee", "person": "person", "pers": "person",
+    "personer": "person", "people": "person", "konto": "account", "kund": "customer", "enhet": "device",
+    "enheter": "device", "st": "piece", "styck": "piece", "stk": "piece", "pcs": "piece", "item": "piece",
+    "barn": "child", "children": "child", "vuxen": "adult", "plats": "seat", "paket": "package", "order": "order",
+    "beställning": "order", "samtal": "call", "meddelande": "message", "elev": "student", "hushåll": "household",
+    "rum": "room", "licens": "license", "licence": "license", "gång": "time", "kvm": "m^2",
+}  # fmt: skip
+_EACH = {
+    "monthly": "month", "månatligen": "month", "månadsvis": "month", "yearly": "year", "annually": "year",
+    "annual": "year", "årligen": "year", "årsvis": "year", "weekly": "week", "veckovis": "week", "daily": "day",
+    "dagligen": "day", "hourly": "hour", "quarterly": "quarter-year", "kvartalsvis": "quarter-year",
+    "nightly": "night", "apiece": "piece", "styck": "piece", "årlig": "year", "årliga": "year",
+}  # fmt: skip
+_COMPOUND = {
+    "månads": "month", "års": "year", "dags": "day", "dygns": "day", "vecko": "week", "tim": "hour",
+    "minut": "minute", "kvartals": "quarter-year", "styck": "piece",
+}  # fmt: skip
+_CHARGE = r"(?:pris|kostnad|avgift|hyra|premie|taxa|lön|belopp|debitering|betalning|abonnemang|kort)"
+_ZONES = r"(?:UTC|GMT|CES?T|EES?T|WES?T|[ECMP][SD]T|BST|IST|JST|AES?T|Z)"
+
+_WORD = r"(?:(?:square|sq|kvadrat)\.?[ \n])?[^\W\d_]+(?:\^\d)?"
+_SAID = (
+    rf"(?: ?/ ?|[ \n](?:per|och|and|per\.|à|i varje)[ \n])(?P<per>(?:\d[\d ]{{0,7}} ?)?{_WORD}|\d[\d ]{{0,7}})"
+    rf"|[ \n](?:an?|each|every|varje|var|om|i)[ \n](?P<span>{_WORD})"
+    rf"|[ \n](?P<each>{'|'.join(_EACH)})(?![^\W_])|[ \n](?P<annum>p\.a\.|per annum)"
+)
+_BETWEEN = (
+    r"(?:[ \n](?!(?:in|on|at|of|for|from|within|after|before|during|to|and|or|is|are|the|i|på|av|för|från|inom|efter"
+    r"|före|under|till|och|eller|är|om|per|an?|each|every|varje|var|via|with|med|but|men|then|when|while|if)[ \n])"
+    r"(?:[^\W\d_]+|(?:exc?k?l|inc?k?l|ex|inc)\.)){0,3}?"
+)
+_AFTER = re.compile(rf"{_BETWEEN}(?:[ \n]?\()?(?:{_SAID})", re.I)
+_MORE = re.compile(rf",?(?:{_SAID})", re.I)
+RATE = re.compile(
+    rf"(?:/ ?|(?<![^\W_])per[ \n])(?P<per>(?:\d[\d ]{{0,7}} ?)?{_WORD}|\d[\d ]{{0,7}})"
+    rf"|(?<![^\W_])(?:an?|each|every|varje|om|i)[ \n](?P<span>{_WORD})"
+    rf"|(?<![^\W_])(?P<each>{'|'.join(_EACH)})(?![^\W_])"
+    rf"|(?<![^\W_])(?P<compound>{'|'.join(_COMPOUND)}){_CHARGE}",
+    re.I,
+)
+_CHARGES = (
+    r"(?:fees?|prices?|costs?|rates?|charges?|payments?|subscriptions?|rent|salary|premium|pris|kostnad|avgift|hyra"
+    r"|premie|lön|betalning|abonnemang)(?:en|et|n|er|erna)?"
+)
+_CHARGED = re.compile(
+    rf"(?P<compound>{'|'.join(_COMPOUND)}){_CHARGE}\w*"
+    rf"|{_CHARGES}(?![^\W_])(?:[ \n]per[ \n](?P<per>{_WORD})(?![^\W_]))?",
+    re.I,
+)
+_NAMED = [
+    name
+    for word in words(
+        "fee pric cost rate charge pay subscr rent salar premi pris kostn avg hyr lön beta abonn"
+    )
+    for name in (word, word.capitalize())
+] + ["belopp", "taxa", "debit", "kort"]
+"""What the name of a charge holds."""
+_REACH = 16
+"""Letters of a word before the name of a charge that are looked at."""
+_HITS = 500
+"""Names of charges of a text that are looked at."""
+_NAMES = frozenset(_THINGS.values())
+_GRAMMAR = FUNCTION_WORDS
+_STARTS = frozenset((" ", "/", "\n", "("))
+_JOINED = re.compile(r",?[ \n](?:and|och)[ \n]", re.I)
+_ZONE = re.compile(rf" ?({_ZONES})(?![\w+-])")
+
+
+@lru_cache(maxsize=4096)
+def _per(word: str) -> str:
+    """Return what "per `word`" is compared by."""
+    lower = " ".join(word.lower().split())
+    if not lower[0].isalpha():
+        return lower
+    *square, word = lower.replace(".", " ").split()
+    unit = unit_of(word)
+    if square:
+        return f"{unit or word}^2"
+    if unit is not None:
+        return unit
+    found = _THINGS.get(lower)
+    if found is None and lower.endswith("s") and len(lower) > 3:
+        lower = lower[:-1]
+        found = _THINGS.get(lower)
+    return found or lower
+
+
+def _of(match: re.Match[str]) -> str:
+    """Return what a match names, or "" when it names nothing that a number can be per."""
+    names = match.groupdict()
+    if names.get("per"):
+        return "" if names["per"].lower() in _GRAMMAR else _per(names["per"])
+    if names.get("span"):
+        unit = unit_of(names["span"])
+        return unit if unit in SPANS or (unit and names["span"].lower() in UNITS and len(unit) > 1) else ""
+    if names.get("each"):
+        return _EACH[names["each"].lower()]
+    return _COMPOUND[names["compound"].lower()] if names.get("compound") else "year"
+
+
+def charges(s: str) -> Iterator[tuple[int, Rate]]:
+    """Yield where names of a charge at a rate end ("monthly fee", "årsavgiften", "price per user"), and the rate."""
+    hits: list[int] = []
+    for name in _NAMED:
+        at = s.find(name)
+        while at >= 0 and len(hits) < _HITS:
+            hits.append(at)
+            at = s.find(name, at + len(name))
+    for hit in sorted(hits):
+        start = hit
+        while start > hit - _REACH and start and s[start - 1].isalpha():
+            start -= 1
+        found = _CHARGED.match(s, start)
+        if found is None:
+            continue
+        name = _of(found) if found.lastgroup else ""
+        if not name:
+            before = [word.lower() for word in s[max(0, start - 2 * _REACH) : start].split()[-2:]]
+            name = next((_EACH[word] for word in reversed(before) if word in _EACH), "")
+        if name:
+            yield found.end(), frozenset((name,))
+
+
+def rate_after(s: str, end: int) -> Rate:
+    """Return what a number that ends at `end` is per; empty when it does not say."""
+    found = _AFTER.match(s, end) if s[end : end + 1] in _STARTS else None
+    if found is None:
+        return NO_RATE
+    named: list[str] = []
+    while found is not None and len(named) < 4:
+        name = _of(found)
+        if not name or (named and found.group()[0] not in " ,/\n"):
+            break
+        joined = _JOINED.match(found.group())
+        if joined is not None and (not named or name not in SPANS):
+            break
+        named.append(name)
+        found = _MORE.match(s, found.end())
+    return frozenset(named)
+
+
+def rates_in(text: str) -> Rate:
+    """Return every rate that a table's header or a heading states; "a/b" and "Per Svensson" are none."""
+    named: set[str] = set()
+    for found in RATE.finditer(text):
+        name, word = _of(found), found["per"] or ""
+        doubtful = found.group()[0] == "/" or word[:1].isupper()
+        if name and not (word and doubtful and unit_of(word) is None and name not in _NAMES):
+            named.add(name)
+    return frozenset(named)
+
+
+def zone_after(s: str, end: int) -> Rate:
+    """Return the zone of a time of day that ends at `end`; empty when it does not say."""
+    found = _ZONE.match(s, end)
+    return frozenset((found[1],)) if found is not None else NO_RATE

@@ -1,0 +1,147 @@
+"""Typed number tokens: every place in a text that shows a number, read by kind and value.
+
+The text is brought to plain form (`plain`), then read once from left to right. At each digit run, number word or
+numeric symbol (`scan`) the rows of the number rule are tried, longest first (`digit_rows`, `word_rows`); a row counts
+only when what it read ends at a border (`reader`), so what touches is one token. What no row reads becomes an "unread"
+token: no digit is ever skipped. Tables lend their headers' units (`columns`), and at last each number gets the keys by
+which it is compared (`keys`). English and Swedish; linear in the text.
+
+What the rule cannot catch: a number that a source holds but says of something else.
+"""
+
+from typing import Final
+
+from . import keys
+from .columns import lend_charges, lend_headers, lend_labels
+from .digit_rows import read_digits
+from .identifiers import segments, urls
+from .number_words import classify
+from .rates import SPANS, rate_after
+from .reader import Reader
+from .scan import PLACES, places
+from .token import NO_RATE, Found, Kind, Rate, Token
+from .word_rows import read_word, symbol
+
+__all__ = ["TOO_MANY", "Kind", "Token", "tokens"]
+
+TOO_MANY: Final = 10_000
+"""Tokens; a text with more is read no further, and its last token is unread with the value "too many"."""
+
+
+def tokens(text: str, *, source: bool = False, rates: bool = True) -> tuple[Token, ...]:
+    """Return the number tokens of `text` in order, none overlapping another.
+
+    text: an answer, or with `source` a snippet of a source. In a source list markers are skipped, "3 or 4" and
+    "between 3 and 5" are ranges and first to third count; its tokens carry `gives`, an answer's `needs`.
+    rates: whether to look for what its numbers are per, which nothing is compared with when no source says it.
+    More than `TOO_MANY` tokens: the rest is not read and the last token is unread.
+    """
+    r = Reader(text, source)
+    links = {start: (end, url) for start, end, url in urls(r.s) if any(c.isnumeric() for c in url)}
+    interesting = places(r, links) if not r.plain.spoilt else ()
+    if r.plain.spoilt or len(interesting) > PLACES:
+        r.add(r.exact(Kind.UNREAD, 0, len(r.s), "too many"))
+        return _tokens(r, rates)
+    for start, end in interesting:
+        if start < r.at:
+            continue
+        for found in _read_at(r, start, end, links):
+            r.add(found)
+        if len(r.found) > TOO_MANY:
+            last = r.found[-1]
+            del r.found[TOO_MANY:]
+            r.found.append(Found(Kind.UNREAD, "too many", last.start, last.end))
+            return _tokens(r, rates)
+    if "|" in r.s:
+        lend_headers(r)
+    if ":" in r.s:
+        lend_labels(r)
+    if rates:
+        lend_charges(r)
+    return _with_references(r, _with_hidden(r, _tokens(r, rates)))
+
+
+def _read_at(r: Reader, start: int, end: int, links: dict[int, tuple[int, str]]) -> tuple[Found, ...]:
+    """Read what begins at a place of interest."""
+    if start in links:
+        end, url = links[start]
+        return (keys.url(url, segments(url.partition("://")[2]), start, end),)
+    char = r.s[start]
+    if char.isdecimal():
+        return read_digits(r, start, end)
+    text = r.s[start:end]
+    if not (char.isalpha() or char.isnumeric()):
+        return (symbol(text, start, end),)
+    word = classify(text)
+    return read_word(r, word, start, end, text) if word is not None else ()
+
+
+def _tokens(r: Reader, rates: bool) -> tuple[Token, ...]:
+    """Return what was found as tokens over the text's own offsets, with their keys."""
+    made: list[Token] = []
+    end = 0
+    maps, origin = r.plain.maps, r.plain.origin
+    for found in r.found:
+        first, last = found.start, found.end
+        if maps:
+            first, last = origin(first, last)
+            if first < end:  # both lie in one repair
+                first = end
+                last = max(first, last)
+        end = last
+        needs, gives = ((), keys.gives_of(found)) if r.source else (keys.needs_of(found), ())
+        made.append(
+            Token(
+                r.text[first:last], found.kind, found.value, first, last, needs, gives, found.amounts,
+                _rate(r, found) if rates else NO_RATE,
+                found.amount is not None and found.amount.words,
+            )
+        )  # fmt: skip
+    return tuple(made)
+
+
+def _rate(r: Reader, found: Found) -> Rate:
+    """Return what a number is per: what stands behind it, else what its table's header says."""
+    if found.amount is None:
+        return found.rate
+    own = rate_after(r.s, found.rated if found.rated >= 0 else found.end)
+    return own | found.rate if own.isdisjoint(SPANS) else own
+
+
+def _as_written(text: str, start: int, end: int, source: bool) -> Token:
+    """Return the token of characters that only the same characters support, at offsets in the original."""
+    found = keys.same(Kind.UNREAD, text.casefold(), start, end, "id")
+    needs, gives = ((), found.gives) if source else (found.needs, ())
+    return Token(text, Kind.UNREAD, text, start, end, needs, gives)
+
+
+def _with_hidden(r: Reader, made: tuple[Token, ...]) -> tuple[Token, ...]:
+    """Add the digits that markup hides."""
+    if not r.plain.hidden:
+        return made
+    hidden = [_as_written(each.text, each.start, each.end, r.source) for each in r.plain.hidden]
+    return tuple(sorted([*made, *hidden], key=lambda token: token.start))
+
+
+def _with_references(r: Reader, made: tuple[Token, ...]) -> tuple[Token, ...]:
+    """See to it that what is written with digits counts, whatever it becomes.
+
+    A character reference that is a part of no token is one itself; one that is left open, which some readers
+    resolve and others do not, makes its token one that only the same characters support.
+    """
+    if not r.plain.references:
+        return made
+    found = list(made)
+    added: list[Token] = []
+    written = -1
+    at, holder = 0, -1  # of the tokens that begin before a reference, the one that reaches farthest
+    for each in r.plain.references:
+        while at < len(found) and found[at].start <= each.start:
+            holder = at if holder < 0 or found[at].end > found[holder].end else holder
+            at += 1
+        if holder < 0 or found[holder].end <= each.start:
+            added.append(_as_written(r.text[each.start : each.end], each.start, each.end, r.source))
+        elif not each.closed and holder != written:
+            token, written = found[holder], holder
+            found[holder] = _as_written(token.text, token.start, token.end, r.source)
+    return tuple(sorted([*found, *added], key=lambda token: token.start))

@@ -1,0 +1,174 @@
+"""What every row of the number rule stands on: the text, how far it is read, and where a number may end.
+
+Borders decide what is one token. Between two digit runs with no letter, no blank line and no punctuation beside
+a space lies none, so a row that stops there has not read its token whole, and the token stays unread.
+"""
+
+import re
+from typing import NamedTuple
+
+from . import keys
+from .characters import SEAM
+from .identifiers import run_at
+from .layout import Lines, without_markers
+from .plain import Plain, plain
+from .token import Amount, Found, Kind, Sort, amount_found
+from .vocabulary import PARTS
+
+_BETWEEN = (
+    rf"(?:(?:\n(?:> ?){{1,8}}|[ \n])?(?:[.,:;'/\\|*{SEAM}]++)?|[^\w\s\\]*+\\[a-zA-Z]{{1,20}}[^\w\s]*+|[^\w\s]*+"
+    r"|[^\w\s]*+_[^\w\s]*+)(?=\d)"
+)
+_TOUCH = re.compile(_BETWEEN)
+_CLUSTER = re.compile(rf"\w*+(?:{_BETWEEN}\w++)*+")
+_GLUED = re.compile(r"[\w○◯⭕⚪●‱]|-[A-Z]|[@^#]\w")
+_LABEL = re.compile(rf"(?:{'|'.join(PARTS)}) \d{{1,3}}", re.I)
+"""A line's label, as in "Table 3:104 items"; what stands behind its colon is another number."""
+_LETTER = re.compile(r"[^\W\d_]")
+_HOURLY = re.compile(r"(?:[01]?\d|2[0-4])\.(?:00|15|30|45)")
+_LISTED = re.compile(r"(, )|,? (?:and|or|och|eller|&) ")
+_LONE = re.compile(r"\d{1,3}[.,]\d{3}(?!\d)")
+_LENT = frozenset((Sort.QUANTITY, Sort.MONEY, Sort.PERCENT))
+_NEAR = 16
+"""Characters in which the space before a common word stands."""
+_CHAIN = 20
+"""Numbers of a list to which a unit behind its last is lent."""
+
+
+class Before(NamedTuple):
+    """The word that ends at most two characters before a place; "" and -1 when there is none."""
+
+    word: str = ""
+    start: int = -1
+    end: int = -1
+
+
+NOTHING = Before()
+
+
+class Reader:
+    """One text, read from left to right.
+
+    s: its plain form. at: how far it is read. found: what rows read. months: whether it names one.
+    source: it is one, not an answer.
+    """
+
+    __slots__ = ("_chain", "_lines", "at", "found", "months", "plain", "s", "source", "text")
+
+    def __init__(self, text: str, source: bool) -> None:
+        self.text = text
+        self.source = source
+        self.plain: Plain = plain(without_markers(text) if source else text)
+        self.s = self.plain.text
+        self.at = 0
+        self.found: list[Found] = []
+        self.months = True
+        self._chain: list[Found] = []
+        self._lines: Lines | None = None
+
+    def before(self, at: int) -> Before:
+        """Return the word that ends at most two characters before `at`."""
+        s = self.s
+        end = at
+        if at and s[at - 1] == " ":
+            start = s.rfind(" ", max(0, at - _NEAR), at - 1) + 1
+            word = s[start : at - 1]
+            if start and word.isalpha():
+                return Before(word, start, at - 1)
+        for _ in range(2):
+            if end and not s[end - 1].isalpha():
+                end -= 1
+        start = end
+        while start and s[start - 1].isalpha():
+            start -= 1
+        return Before(s[start:end], start, end) if start < end else NOTHING
+
+    def add(self, found: Found) -> None:
+        """Take what a row read; a unit is also lent to the bare numbers listed before it."""
+        self.found.append(found)
+        if found.end > self.at:
+            self.at = found.end
+        amount = found.amount
+        if amount is not None and found.low is None:
+            self._lend(found, amount)
+        elif found.kind is not Kind.SYMBOL:
+            self._chain.clear()
+
+    def _lend(self, found: Found, amount: Amount) -> None:
+        """Let "18, 24 and 36 months" give its unit to the bare numbers before it."""
+        chain = self._chain
+        if chain:
+            between = _LISTED.fullmatch(self.s, chain[-1].end, found.start)
+            if between is None or len(chain) > _CHAIN:
+                chain.clear()
+            elif amount.sort in _LENT and between.group(1) is None and not amount.prefixed:
+                for each in chain:
+                    self.lend(each, amount.sort, amount.unit)
+                chain.clear()
+        if amount.sort is not Sort.BARE or (
+            len(amount.values[0]) == 4 and "1000" < amount.values[0] < "2999"
+        ):
+            chain.clear()
+        else:
+            chain.append(found)
+
+    def lend(self, found: Found, sort: Sort, unit: str) -> None:
+        """Give a unit to a bare amount; in a source it is still what it was, too."""
+        bare = found.amount
+        if bare is None:
+            return
+        lent = amount_found(Amount(bare.end, bare.values, bare.same, sort, unit, bare.words), found.start)
+        found.kind, found.value, found.amount = lent.kind, lent.value, lent.amount
+        found.earlier = bare
+
+    def unread(self, start: int, at: int) -> Found:
+        """Return everything that touches the digits at `at` as one number that no row reads."""
+        found = _CLUSTER.match(self.s, at)
+        end = max(found.end() if found is not None else at + 1, at + 1)
+        run = run_at(self.s, at)
+        kind = Kind.UNREAD
+        if run >= end and _LETTER.search(self.s, start, run):
+            end, kind = run, Kind.IDENTIFIER
+        return self.exact(kind, start, end)
+
+    def exact(self, kind: Kind, start: int, end: int, value: str | None = None) -> Found:
+        """Return a number that only the same characters support."""
+        return keys.exact(kind, start, end, self.s[start:end] if value is None else value)
+
+    def counted(self, amount: Amount, start: int) -> Found:
+        """Return what a row found when it read one amount here."""
+        if amount.sort is Sort.BARE and self.source and _HOURLY.fullmatch(self.s, start, amount.end):
+            amount.counts = False  # perhaps an hour
+        return amount_found(amount, start)
+
+    def cluster_end(self, at: int) -> int:
+        """Return where what touches the characters at `at` ends."""
+        found = _CLUSTER.match(self.s, at)
+        return found.end() if found is not None else at
+
+    def border(self, end: int) -> bool:
+        """Tell whether a token that ends at `end` ends at a border."""
+        s = self.s
+        if end >= len(s):
+            return True
+        if _GLUED.match(s, end):
+            return False
+        if s[end - 1].isalpha() or (s[end - 2] == "^" and s[end - 3].isalpha()):
+            return True
+        touch = _TOUCH.match(s, end)
+        if touch is None:
+            return True
+        line = s.rfind("\n", 0, end) + 1
+        if touch.group() == "|":  # cells of a table's row
+            return s.startswith("|", line)
+        return self.source and touch.group() == ":" and _LABEL.fullmatch(s, line, end) is not None
+
+    def swedish(self, at: int) -> bool | None:
+        """Return the language of the line, asked only when a lone separator may stand here."""
+        return self.in_swedish(at) if _LONE.match(self.s, at) else None
+
+    def in_swedish(self, at: int) -> bool | None:
+        """Return whether the line around `at` is Swedish, or None when it does not tell."""
+        if self._lines is None:
+            self._lines = Lines(self.s)
+        return self._lines.swedish(at)

@@ -1,0 +1,236 @@
+"""Reads a run of number words: `two hundred and fifty`, `en och en halv`, `two-thirds`, `twenty-first`.
+
+Between two number words that touch lies no border: the run is read whole or not at all.
+"""
+
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Literal
+
+from agent.text.tables import words
+
+from .amounts import canonical, of_fraction, scaled
+from .number_words import Word, classify, value_of
+from .suffix_rows import LEADING
+from .suffixes import suffix
+from .token import Amount, Sort
+
+_JOINT = re.compile(r"(?:[ \n]|-|\ue000)(?:((?i:and|och)|&)[ \n-])?(?:((?i:an?))[ \n-])?([^\W\d_]++)")
+_OF = re.compile(r"[ \n-](?:(?:of|av)[ \n])?(?:(?:an?|en|ett|the)[ \n])?")
+_SHARED = re.compile(
+    r"(?![ \n-][^\W\d_])|[ \n](?:of|off|less|more|the|as|to|or|and|in|is|are|was|at|on|by|for|than|from|between|per"
+    r"|[^\W\d_]{3,12}er)(?![^\W_])"
+)
+"""What follows "a third" when it is a part: no word, one of grammar, or a comparison ("larger"); not a noun."""
+_OF_OFF = re.compile(r" (?:of|off|less|more)(?![^\W_])")
+_NUMERIC = words("cardinal article ordinal third fraction")
+_PLAIN = words("article cardinal")
+LONGEST = 40
+"""Words of a run; what is longer is read in parts."""
+_EXEMPT = words("byte vardag")
+"""Units that say nothing after an article: "ett byte" is an exchange, "en vardag" a kind of day."""
+_POINTS = words("komma point")
+_POWERS = {1000: 3, 10**6: 6, 10**9: 9, 10**12: 12}
+
+
+@dataclass(slots=True)
+class Run:
+    """A run of number words. `what` it is: an amount, a range from `low`, an ordinal (its value), or unread."""
+
+    what: Literal["amount", "range", "ordinal", "unread", "exempt"]
+    end: int
+    amount: Amount | None = None
+    low: Amount | None = None
+    ordinal: int = 0
+
+
+def run_at(s: str, word: Word, end: int, article: bool) -> Run:
+    """Read the run whose first word ends at `end`; `article`: "a" stands before it."""
+    found = _JOINT.match(s, end) if word.unit is None and word.sort in _PLAIN else None
+    if found is not None and not found[1] and not found[2]:
+        if found[3].lower() in _POINTS:
+            run = _decimal(s, word, found.end())
+            if run is not None:
+                return run
+        elif word.sort == "article" and says_nothing(found[3]):
+            return Run("exempt", end)
+    words = [word]
+    ends = [end]
+    ands = [False]
+    while words[-1].unit is None and len(words) < LONGEST:
+        found = _JOINT.match(s, ends[-1])
+        follower = classify(found[3]) if found is not None else None
+        if found is None or follower is None or not _goes_on(words[-1], found, follower, s):
+            break
+        words.append(follower)
+        ends.append(found.end())
+        ands.append(bool(found[1]))
+    return _read(s, words, ends, ands, article)
+
+
+@lru_cache(maxsize=16_384)
+def says_nothing(word: str) -> bool:
+    """Tell whether a word after "one", "en", "ett" makes no number of it."""
+    return (
+        word.lower() not in LEADING
+        and classify(word) is None
+        and suffix(f" {word}", Amount(0, ("1",))).end == 0
+    )
+
+
+def _goes_on(last: Word, found: "re.Match[str]", follower: Word, s: str) -> bool:
+    """Tell whether a run of number words goes on with the one that follows."""
+    if follower.sort not in _NUMERIC:
+        return False
+    if found[1] and not _may_join(last, follower, s, found.end()):
+        return False
+    if not found[2]:
+        return True
+    if follower.sort not in ("fraction", "third") and not (follower.atoms and follower.atoms[0] >= 100):
+        return False
+    return bool(found[1]) or last.sort == "fraction"
+
+
+def _decimal(s: str, word: Word, end: int) -> Run | None:
+    """Read `fem komma fem`, `three point one four`; `end` is where "komma" or "point" ends."""
+    digits = ""
+    found = _JOINT.match(s, end)
+    while found is not None and not found[1] and not found[2] and len(digits) < 12:
+        part = classify(found[3])
+        value = value_of(part.atoms) if part is not None and part.sort in ("cardinal", "article") else None
+        if part is None or value is None or (value > 9 and digits):
+            break
+        digits, end = digits + str(value), found.end()
+        if value > 9 or part.unit is not None:
+            return _amount(s, canonical(f"{value_of(word.atoms)}.{digits}"), part, end)
+        found = _JOINT.match(s, end)
+    return (
+        _amount(s, canonical(f"{value_of(word.atoms)}.{digits}"), Word("cardinal"), end) if digits else None
+    )
+
+
+def _may_join(before: Word, after: Word, s: str, end: int) -> bool:
+    """Tell whether "and" between two number words may belong to one number."""
+    if after.sort == "fraction":
+        return before.sort in ("cardinal", "article")
+    if after.sort in ("article", "cardinal") and before.sort in ("article", "cardinal"):
+        follow = _JOINT.match(s, end)
+        part = classify(follow[3]) if follow is not None and not follow[1] else None
+        if part is not None and part.sort in ("fraction", "third"):
+            return True
+    return (
+        before.sort == "cardinal"
+        and before.atoms[-1] >= 100
+        and after.sort in ("cardinal", "article", "ordinal", "third")
+        and (bool(after.atoms) and after.atoms[0] < before.atoms[-1])
+    )
+
+
+def _read(s: str, words: list[Word], ends: list[int], ands: list[bool], article: bool) -> Run:
+    """Read collected words whole."""
+    last = words[-1]
+    if last.sort == "fraction" or (
+        last.sort == "third" and (len(words) > 1 or (article and _SHARED.match(s, ends[-1])))
+    ):
+        return _fraction(s, words, ends, ands)
+    if last.sort in ("ordinal", "third"):
+        if len(words) == 1 and len(last.atoms) == 1:
+            if article and last.atoms[0] > 3 and _OF_OFF.match(s, ends[-1]):
+                return _amount(s, of_fraction(Fraction(1, last.atoms[0])), last, ends[-1])
+            return Run("ordinal", ends[-1], ordinal=last.atoms[0])
+        if len(words) == 2 and words[0].sort == "article" and words[0].value != "one":  # en andra gång
+            value = value_of(last.atoms)
+            return Run("ordinal", ends[-1], ordinal=value) if value is not None else Run("unread", ends[-1])
+        if len(words) == 2 and words[0].sort == "article" and last.atoms[0] > 3:  # one fifth
+            return _amount(s, of_fraction(Fraction(1, last.atoms[0])), last, ends[-1])
+        value = value_of(tuple([a for w in words for a in w.atoms]))
+        return Run("ordinal", ends[-1], ordinal=value) if value is not None else Run("unread", ends[-1])
+    if any(w.sort in ("ordinal", "third") for w in words):
+        return Run("unread", ends[-1])
+    for index, word in enumerate(words[:-1]):
+        if word.sort == "fraction":  # half a million
+            scale = _POWERS.get(words[index + 1].atoms[0]) if index + 2 == len(words) else None
+            if scale is None:
+                return Run("unread", ends[-1])
+            part = _part(words[: index + 1], ands)
+            if part is None:
+                return Run("unread", ends[-1])
+            return _amount(s, scaled(part, scale), last, ends[-1])
+    return _cardinal(s, words, ends)
+
+
+def _year(atoms: tuple[int, ...]) -> int | None:
+    """Read a year in two halves, `nineteen ninety-nine`; None when words are not such a year."""
+    rest = value_of(atoms[1:]) if len(atoms) > 1 and 11 <= atoms[0] <= 20 else None
+    return atoms[0] * 100 + rest if rest is not None and 10 <= rest < 100 else None
+
+
+def _cardinal(s: str, words: list[Word], ends: list[int]) -> Run:
+    last = words[-1]
+    if len(words) > 1 and words[0].sort == "article" and words[0].value != "one" and last.atoms[-1] < 100:
+        after = _amount(s, "1", last, ends[-1]).amount
+        if after is not None and after.sort is not Sort.BARE and len(words) == 2:  # "en tio minuters paus"
+            value = value_of(last.atoms)
+            return _amount(s, str(value), last, ends[-1]) if value is not None else Run("unread", ends[-1])
+    if len(words) == 2 and words[0].sort == "article" and last.value == "tal":  # ett femtiotal
+        words, ends = words[1:], ends[1:]
+    value = value_of(tuple([a for w in words for a in w.atoms]))
+    if value is None and len(words) == 2 and s[ends[0] : ends[0] + 1] == "-":  # två-tre veckor
+        low, high = value_of(words[0].atoms), value_of(last.atoms)
+        if low is not None and high is not None and low <= high:
+            run = _amount(s, str(high), last, ends[-1])
+            return Run("range", run.end, run.amount, low=Amount(ends[0], (str(low),), words=True))
+    if value is None:
+        value = _year(tuple([a for w in words for a in w.atoms]))
+    if value is None:
+        return Run("unread", ends[-1])
+    if len(words) == 1 and last.sort == "article":
+        run = _amount(s, "1", last, ends[-1])
+        known = run.amount is not None and run.amount.sort is not Sort.BARE
+        if s[ends[-1] : run.end].strip().lower() in _EXEMPT:
+            known = False
+        return run if known else Run("exempt", ends[-1])
+    return _amount(s, str(value), last, ends[-1])
+
+
+def _amount(s: str, value: str, last: Word, end: int) -> Run:
+    """Return an amount with its unit, which may be in the last word."""
+    amount = Amount(end, (value,), words=True)
+    unit = last.unit
+    if unit is None:
+        suffix(s, amount)
+    elif unit[0] == "$":
+        amount.sort, amount.unit = Sort.MONEY, unit[1:]
+    elif unit[0] == "%":
+        amount.sort = Sort.POINTS if unit == "%pp" else Sort.PERCENT
+    else:
+        amount.sort, amount.unit = Sort.QUANTITY, unit
+    return Run("amount", amount.end, amount)
+
+
+def _part(words: list[Word], ands: list[bool]) -> str | None:
+    """Return the value of words that end in a fraction: `half`, `two thirds`, `en och en halv`."""
+    below = words[-1].atoms[0]
+    if any(w.sort not in ("cardinal", "article") for w in words[:-1]):
+        return None
+    split = max((i for i, joined in enumerate(ands[: len(words)]) if joined), default=0)
+    whole = value_of(tuple([a for w in words[:split] for a in w.atoms])) if split else 0
+    upper = value_of(tuple([a for w in words[split:-1] for a in w.atoms])) if len(words) - 1 > split else 1
+    return None if whole is None or upper is None else of_fraction(whole + Fraction(upper, below))
+
+
+def _fraction(s: str, words: list[Word], ends: list[int], ands: list[bool]) -> Run:
+    """Read a run that ends in a fraction, and its unit, also after "of a", "an"."""
+    value = _part(words, ands)
+    if value is None:
+        return Run("unread", ends[-1])
+    run = _amount(s, value, Word("fraction"), ends[-1])
+    if run.amount is not None and run.amount.sort is Sort.BARE and run.end == ends[-1]:
+        found = _OF.match(s, ends[-1])
+        if found is not None and found.end() > ends[-1] + 1:
+            further = suffix(s, Amount(found.end() - 1, (value,), words=True))
+            if further.sort is Sort.QUANTITY or further.values[0] != value:
+                return Run("amount", further.end, further)
+    return run

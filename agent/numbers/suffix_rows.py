@@ -1,0 +1,260 @@
+"""Rows for the word after an amount: multiplier, currency, percent, unit, or what only looks like a unit's symbol.
+
+A row changes the amount; its answer tells whether one more word may follow, and None that the word is not its own.
+"""
+
+import re
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Final, NamedTuple, TypeAlias
+
+from agent.text.tables import words
+from agent.text.words import FUNCTION_WORDS
+
+from .amounts import negate, of_fraction, scale
+from .number_words import classify
+from .token import Amount, Sort
+from .units import (
+    LETTER_MULTIPLIERS,
+    MILLE,
+    MULTIPLIERS,
+    NATIONS,
+    PERCENT,
+    POINTS,
+    PREFIXED_MULTIPLIERS,
+    SCALED,
+    SIGNS,
+    currency_of,
+    unit_of,
+)
+
+_SPACED_WORD = re.compile(r"[ \n-]([^\W\d_]++)")
+_POINTS = re.compile(r"[ -]?([^\W\d_]++)")
+_SCALE_LETTER = re.compile(r"[ ]?(C|F|K|[cC]elsius|[fF]ahrenheit)(?![^\W_])")
+_PER = re.compile(r"/(h|s|tim)(?![^\W_])")
+_WORD_NEXT = re.compile(r"[ \n][^\W\d_]")
+_FILLER = words(
+    "full fulla hel hela whole long långa consecutive sammanhängande extra more fler mer additional "
+    "ytterligare short korta straight raka entire calendar kalender other further kompletta complete "
+    "solid"
+)
+_WORKING = words("business working banking trading arbets")
+_SQUARE = {"square": "2", "sq": "2", "kvadrat": "2", "cubic": "3", "kubik": "3"}
+LEADING: Final = _FILLER | _WORKING | _SQUARE.keys() | NATIONS.keys()
+"""Words that only say something together with a unit or a currency after them."""
+_LENGTHS = words("m cm mm dm km inch foot yard mile")
+SYMBOL: Final = re.compile(r"[bcdfghjklmnpqrstvwxz]{2,3}|[A-ZΩ][a-z]?|[a-zµμ]{1,2}[A-ZΩ][A-Za-z]?|[A-Z]{2,4}")
+"""What looks like a unit's symbol: no vowel, or capitals as no word of a sentence has them."""
+_NO_SYMBOL: Final = FUNCTION_WORDS | words("st sts pcs pc stk nr th nd rd kl x xx p pp s vs")
+
+
+class Follower(NamedTuple):
+    """A word after an amount. gap: the space before it; hyphen: the one before it; power: "2" of "m2"."""
+
+    word: str
+    lower: str
+    gap: str
+    hyphen: str
+    end: int
+    follow: str
+    power: "re.Match[str] | None"
+
+
+def become(amount: Amount, sort: Sort, unit: str, end: int) -> None:
+    amount.sort, amount.unit, amount.end = sort, unit, end
+
+
+def take_sign(s: str, amount: Amount, sign: str, hyphen: str, end: int) -> None:
+    """Take a sign: percent, a currency's, degrees."""
+    if amount.sort is not Sort.BARE or (hyphen and sign != "%"):
+        return
+    if sign == "‰":
+        become(amount, Sort.MILLE, "", end)
+    elif sign == "%":
+        tail = _POINTS.match(s, end)
+        points = tail is not None and tail[1].lower() in POINTS
+        become(amount, Sort.POINTS if points else Sort.PERCENT, "", end)
+        if tail is not None and (points or tail.group().lower() in ("-ig", "-iga", "-igt")):
+            amount.end = tail.end()
+    elif sign in SIGNS:
+        if not s[end : end + 1].isdigit():
+            become(amount, Sort.MONEY, SIGNS[sign], end)
+    else:
+        become(amount, Sort.QUANTITY, sign, end)
+        if sign == "°":
+            _degrees(s, amount, end)
+
+
+def _degrees(s: str, amount: Amount, end: int) -> None:
+    scale_letter = _SCALE_LETTER.match(s, end)
+    amount.unit = "degree?"
+    if scale_letter is not None:
+        amount.unit, amount.end = unit_of(scale_letter.group(1)) or "degree?", scale_letter.end()
+
+
+Row: TypeAlias = Callable[[str, Amount, Follower], "bool | None"]
+
+
+def _multiplier(s: str, amount: Amount, after: Follower) -> bool | None:
+    """Read `thousand`, `mn`, `k`; after a currency sign also `$1.5m`, `£2b`."""
+    shift = MULTIPLIERS.get(after.lower)
+    if shift is None and after.follow not in ("/", "'", "-", "+"):
+        shift = LETTER_MULTIPLIERS.get(after.word)
+        if shift is None and amount.prefixed and not after.gap:
+            shift = PREFIXED_MULTIPLIERS.get(after.word)
+    if shift is None:
+        return None
+    if amount.sort is not Sort.BARE and not amount.prefixed:
+        return False
+    scale(amount, shift)
+    amount.end = after.end
+    return True
+
+
+def _taken(s: str, amount: Amount, after: Follower) -> bool | None:
+    """Let no more follow what has its unit, but the currency that it began with."""
+    if amount.sort is Sort.BARE:
+        return None
+    if amount.sort is Sort.MONEY and amount.prefixed and currency_of(after.word) == amount.unit:
+        amount.end = after.end
+    return False
+
+
+def _currency(s: str, amount: Amount, after: Follower) -> bool | None:
+    """Read `kr`, `tkr`, `US dollars`."""
+    if after.lower in SCALED:
+        shift, unit = SCALED[after.lower]
+        scale(amount, shift)
+        become(amount, Sort.MONEY, unit, after.end)
+        return False
+    currency, end = currency_of(after.word), after.end
+    if currency is None and after.lower in NATIONS:
+        base = _SPACED_WORD.match(s, end)
+        name = currency_of(base[1]) if base is not None else None
+        if base is not None and name is not None:
+            currency, end = NATIONS[after.lower].get(name, name), base.end()
+    if currency is None:
+        return None
+    become(amount, Sort.MONEY, currency, end)
+    return False
+
+
+def _percent(s: str, amount: Amount, after: Follower) -> bool | None:
+    """Read `percent`, `per cent`, `procentenheter`, `promille`."""
+    lower, end = after.lower, after.end
+    rest = s[end : end + 6].lower() if lower == "per" else ""
+    if lower in MILLE or rest in (" mille", " mill"):
+        become(amount, Sort.MILLE, "", end + 6 * (lower == "per"))
+    elif lower == "p" and s.startswith(".p.", end):
+        become(amount, Sort.POINTS, "", end + 3)
+    elif lower in PERCENT or rest[:5] == " cent":
+        end = end + 5 if lower == "per" else end
+        points = _SPACED_WORD.match(s, end)
+        if points is not None and points[1].lower() in POINTS:
+            become(amount, Sort.POINTS, "", points.end())
+        else:
+            become(amount, Sort.PERCENT, "", end)
+    elif lower.startswith(("procentenhet", "procentpoäng")) or lower in ("pp", "percentpoints"):
+        become(amount, Sort.POINTS, "", end)
+    elif lower.startswith("procent"):
+        become(amount, Sort.PERCENT, "", end)
+    else:
+        return None
+    return False
+
+
+def _below_zero(s: str, amount: Amount, after: Follower) -> bool | None:
+    if after.lower not in ("minusgrader", "plusgrader"):
+        return None
+    if after.lower[0] == "m":
+        negate(amount)
+    become(amount, Sort.QUANTITY, "degree?", after.end)
+    return False
+
+
+def _group(s: str, amount: Amount, after: Follower) -> bool | None:
+    """Read `3 dozen`, `two decades`."""
+    group = classify(after.word)
+    if group is None or group.sort != "quantity" or len(amount.values) != 1:
+        return None
+    amount.values = (of_fraction(Fraction(amount.values[0]) * Fraction(group.value)),)
+    amount.end = after.end
+    if group.unit is None:
+        return True
+    become(
+        amount, Sort.MONEY if group.unit[0] == "$" else Sort.QUANTITY, group.unit.removeprefix("$"), after.end
+    )
+    return False
+
+
+def _unit(s: str, amount: Amount, after: Follower) -> bool | None:
+    """Read a unit of one or two words."""
+    lower, end, power = after.lower, after.end, after.power
+    unit = unit_of(after.word)
+    if unit is None and lower == "in" and (not after.gap or s[end : end + 1] == "."):
+        unit = "inch"
+    if lower in _WORKING or lower in _SQUARE or lower in _FILLER:
+        second = _SPACED_WORD.match(s, end)
+        base = unit_of(second[1]) if second is not None else None
+        if second is not None and base is not None:
+            unit, end = _two_words(lower, base), second.end()
+            power = None if unit == "workday" or lower not in _FILLER else power
+    if unit is None:
+        return None
+    become(amount, Sort.QUANTITY, unit, end)
+    per = _PER.match(s, end) if power is None else None
+    if unit == "degree?":
+        _degrees(s, amount, end)
+    elif power is not None and unit in _LENGTHS:
+        amount.unit, amount.end = f"{unit}^{power[1]}", power.end()
+    elif per is not None:
+        amount.unit, amount.end = f"{unit}/{per[1][0].replace('t', 'h')}", per.end()
+    return False
+
+
+def _two_words(first: str, base: str) -> str:
+    """Return the unit of two words, the second of which is the unit `base`."""
+    if first in _WORKING:
+        return "workday" if base == "day" else f"{first} {base}"
+    if first in _SQUARE:
+        return f"{base}^{_SQUARE[first]}"
+    return f"calendar {base}" if first in ("calendar", "kalender") else base
+
+
+def is_known(amount: Amount) -> bool:
+    """Tell whether an amount's unit is more than a short word that looks like one."""
+    return (
+        amount.sort is not Sort.QUANTITY
+        or not SYMBOL.fullmatch(amount.unit)
+        or unit_of(amount.unit) is not None
+    )
+
+
+def _unknown(s: str, amount: Amount, after: Follower) -> bool | None:
+    """Read a short word that looks like the symbol of a unit: `5 Nm`, `12 pk`, `3 kVA`."""
+    if (
+        amount.words
+        or not after.gap
+        or after.hyphen
+        or after.lower in _NO_SYMBOL
+        or not SYMBOL.fullmatch(after.word)
+    ):
+        return None
+    if classify(after.word) is None:
+        become(amount, Sort.QUANTITY, after.word, after.end)
+    return False
+
+
+def _slang(s: str, amount: Amount, after: Follower) -> bool | None:
+    """Read `5 grand` where no noun follows, which it would describe."""
+    if after.lower != "grand":
+        return None
+    if amount.sort is Sort.BARE and not _WORD_NEXT.match(s, after.end):
+        scale(amount, 3)
+        amount.end = after.end
+    return False
+
+
+ROWS: Final[tuple[Row, ...]] = (
+    _multiplier, _slang, _taken, _currency, _percent, _below_zero, _group, _unit, _unknown,
+)  # fmt: skip

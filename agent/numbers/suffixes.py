@@ -1,0 +1,118 @@
+"""Reads what follows the digits of an amount: multiplier, percent sign, currency or unit.
+
+The word that stands there is offered to the rows of a table in order; the first that knows it takes it. Most words no
+row can take, which is worked out once for each word. Rows change
+the amount; their answer tells whether one more word may follow, and None that the word is not theirs.
+"""
+
+import re
+from functools import lru_cache
+from typing import Final
+
+from agent.text.tables import words
+
+from .number_words import classify, value_of
+from .suffix_rows import LEADING, ROWS, SYMBOL, Follower, Row, become, take_sign
+from .token import Amount, Sort
+from .units import (
+    LETTER_MULTIPLIERS,
+    MILLE,
+    MULTIPLIERS,
+    PERCENT,
+    PREFIXED_MULTIPLIERS,
+    SCALED,
+    SIGNS,
+    currency_of,
+    unit_of,
+)
+
+_AFTER = re.compile(rf"([ \n]?)(-?)([^\W\d_]++|[%‰°{''.join(SIGNS)}])")
+_DASH_MONEY = re.compile(r"(?: ?:|,)-(?![\d-])|\.-(?![\w-])")
+_TWICE = re.compile(r" \(([^\W\d_]++)\)(?=[ \n-])")
+_SUPER = re.compile(r"\^?([23])(?![\w^])")
+_WORDS = words("in p per pp percentpoints minusgrader plusgrader grand")
+
+
+def suffix(s: str, amount: Amount) -> Amount:
+    """Read the multiplier, percent sign, currency or unit that follows an amount; changes and returns it."""
+    if amount.sort is Sort.BARE and s.startswith(" (", amount.end):
+        twice = _TWICE.match(s, amount.end)  # 14 (fourteen) days
+        word = classify(twice[1]) if twice is not None else None
+        if (
+            twice is not None and word is not None and word.sort == "cardinal"
+            and (str(value_of(word.atoms)),) == amount.values
+        ):  # fmt: skip
+            amount.end = twice.end()
+    for _ in range(3):
+        if not _suffix_once(s, amount):
+            break
+    return amount
+
+
+def _suffix_once(s: str, amount: Amount) -> bool:
+    """Take one word or sign after the amount; True when a further one may follow."""
+    at = amount.end
+    char = s[at : at + 1]
+    if char in ":,." or s.startswith(" :-", at):
+        if char and amount.sort is Sort.BARE and _DASH_MONEY.match(s, at):
+            become(amount, Sort.MONEY, "SEK", s.index("-", at) + 1)
+        return False
+    found = _AFTER.match(s, at)
+    if found is None:
+        return False
+    gap, hyphen, word = found.groups()
+    end = found.end()
+    if hyphen and (gap or amount.sort is Sort.MONEY):
+        return False
+    if not word[0].isalpha():
+        take_sign(s, amount, word, hyphen, end)
+        return False
+    rows = _rows_of(word)
+    if not rows:
+        return False
+    follow = s[end : end + 1]
+    power = _SUPER.match(s, end) if follow and follow in "23^" else None
+    if (follow.isalnum() or follow == "_") and power is None:
+        return False
+    follower = Follower(word, word.lower(), gap, hyphen, end, follow, power)
+    for row in rows:
+        goes_on = row(s, amount, follower)
+        if goes_on is not None:
+            return goes_on
+    return False
+
+
+@lru_cache(maxsize=16_384)
+def _rows_of(word: str) -> tuple[Row, ...]:
+    """Return the rows that may take a word, in order; none for a word that says nothing after a number."""
+    lower = word.lower()
+    known = (
+        lower in MULTIPLIERS or word in LETTER_MULTIPLIERS or word in PREFIXED_MULTIPLIERS or lower in SCALED
+        or lower in LEADING or lower in MILLE or lower in PERCENT or lower in _WORDS
+        or lower.startswith("procent") or currency_of(word) is not None or unit_of(word) is not None
+        or classify(word) is not None or SYMBOL.fullmatch(word) is not None
+    )  # fmt: skip
+    return ROWS if known else ()
+
+
+@lru_cache(maxsize=16_384)
+def simple(word: str) -> tuple[Sort, str] | None:
+    """Return what a word makes of a count before it whatever follows it: (sort, unit), or None when that may depend."""
+    first, _, second = word.partition(" ")
+    if first.lower() in _JOINING or first in _HALVES:
+        return None
+    if not second and not _rows_of(word):
+        return Sort.BARE, ""
+    amount = suffix(f"1 {word}", Amount(1, ("1",)))
+    leads = first.lower() in LEADING and not second
+    whole = amount.end == len(word) + 2 and amount.shift == 0 and amount.unit != "degree?"
+    return (
+        (amount.sort, amount.unit)
+        if amount.sort in _FIRM and whole and not leads and classify(word) is None
+        else None
+    )
+
+
+_JOINING: Final = words("to till through thru until t up upp or eller and och by x in e pp p per of the")
+_HALVES: Final = words("am pm AM PM fm em a.m p.m")
+_FIRM: Final = frozenset((Sort.MONEY, Sort.QUANTITY))
