@@ -12,7 +12,7 @@ from agent.ports.search import Lang
 LANGS: tuple[Lang, ...] = ("en", "sv")
 STEMMERS: dict[Lang, str] = {"en": "english", "sv": "swedish"}
 
-_KEPT = 200_000  # words whose stems are kept
+_KEPT = 20_000  # words whose stems are kept
 _one_at_a_time = Lock()  # an analyzer is for one thread
 
 
