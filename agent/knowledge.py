@@ -117,7 +117,11 @@ class Knowledge:
         for skipped in self._present.skipped:
             _log.warning("file left out of the knowledge base", file=skipped.file, why=skipped.reason)
         if self._model is None:
-            texts = tuple(snippet.text for passage in self._present.passages for snippet in passage.snippets)
+            texts: tuple[str, ...] = ()
+            if settings.mock_hallucinate:
+                texts = tuple(
+                    [snippet.text for passage in self._present.passages for snippet in passage.snippets]
+                )
             self._model = open_model(settings, texts)
         self._read.set()
 

@@ -22,3 +22,15 @@ def unit(rows: Vectors) -> Vectors:
     lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, np.newaxis]
     np.divide(rows, lengths, out=rows, where=lengths > 0)
     return rows
+
+
+class Rows:
+    """The vectors of some words as they are (implements `agent.ports.embed.HeldWords`)."""
+
+    def __init__(self, rows: Vectors) -> None:
+        self._rows = rows
+
+    def cosines(self, row: Vectors) -> Vectors:
+        """Return the cosine of each with a row."""
+        found: Vectors = self._rows @ row
+        return found

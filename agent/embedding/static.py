@@ -17,14 +17,15 @@ import numpy as np
 
 from ..config import EMBED_WORDS_KEPT
 from ..errors import GivenUp, UsageError
-from ..ports.embed import Role, Vectors
+from ..ports.embed import HeldWords, Role, Vectors
 from ..ports.search import Lang
-from .rows import readable, unit
+from .rows import Rows, readable, unit
 from .tokens import read_tokenizer
 from .weights import Files, digest, tensors
 
 WEIGHTS = "weights/l2_supercat_256.safetensors"
 TOKENIZER = "tokenizers/l2_supercat_tokenizer_config.json"
+_TOGETHER = 512  # words whose vectors are there at once, to be measured
 _WORDS = 64  # between two looks at whether somebody still waits
 
 
@@ -80,11 +81,54 @@ class Static:
         """Return one row a word, as for a text of this word alone."""
         return self.encode(words, given_up=given_up)
 
+    def held(self, words: Sequence[str]) -> HeldWords:
+        """Return words to be compared: as tokens, where these are fewer numbers than there are in the table."""
+        if len(words) < len(self._table) // 2:
+            return Rows(self.words(words))
+        get = self._known.get
+        return _Spelled(
+            self._table,
+            [(get(each) or self._spelled(each)) if each else b"" for each in map(readable, words)],
+        )
+
+    def _spelled(self, word: str) -> bytes:
+        return array("I", [token.id for token in self._spelling.tokenize(f"▁{word}")]).tobytes()
+
     def _tokens(self, word: str) -> bytes:
         tokens = self._known.get(word)
         if tokens is None:
-            tokens = array("I", [token.id for token in self._spelling.tokenize(f"▁{word}")]).tobytes()
+            tokens = self._spelled(word)
             if len(self._known) >= EMBED_WORDS_KEPT:
                 self._known = {}
             self._known[word] = tokens
         return tokens
+
+
+class _Spelled:
+    """Words as their tokens, a twentieth of their vectors (implements `agent.ports.embed.HeldWords`).
+
+    The cosine of a word's vector with another is the sum of what its tokens' vectors give, over its length.
+    """
+
+    def __init__(self, table: Vectors, words: Sequence[bytes]) -> None:
+        self._table = table
+        self._tokens = np.frombuffer(b"".join(words), np.uint32)
+        counts = np.fromiter(map(len, words), np.intp, len(words)) // self._tokens.itemsize
+        self._full = np.flatnonzero(counts)  # reduceat takes an empty one for its neighbour
+        self._starts = (np.cumsum(counts) - counts)[self._full]
+        self._per_length = np.zeros(len(words), np.float32)
+        ends = np.append(self._starts, len(self._tokens))
+        for at in range(0, len(self._full), _TOGETHER):
+            first, last = ends[at], ends[min(at + _TOGETHER, len(self._full))]
+            starts = self._starts[at : at + _TOGETHER] - first
+            rows = np.add.reduceat(table.take(self._tokens[first:last], 0), starts, 0)
+            lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+            found = np.divide(1, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+            self._per_length[self._full[at : at + _TOGETHER]] = found
+
+    def cosines(self, row: Vectors) -> Vectors:
+        """Return the cosine of each with a row."""
+        found = np.zeros_like(self._per_length)
+        if len(self._full):
+            found[self._full] = np.add.reduceat((self._table @ row).take(self._tokens), self._starts)
+        return found * self._per_length

@@ -71,3 +71,15 @@ class WordVectors(_Described, Protocol):
     def words(self, words: Sequence[str], given_up: Callable[[], bool] = lambda: False) -> Vectors:
         """Return one row a word, in their order: some 10 µs each. Raises `agent.errors.GivenUp` when told to."""
         ...
+
+    def held(self, words: Sequence[str]) -> "HeldWords":
+        """Return words to be compared with others again and again, in the least memory. As blocking as `words`."""
+        ...
+
+
+class HeldWords(Protocol):
+    """The vectors of some words."""
+
+    def cosines(self, row: Vectors) -> Vectors:
+        """Return the cosine of each of the words with a row, in their order."""
+        ...

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Protocol
 
+import msgspec
+
 from ..lang import Lang as Lang  # crosses this port with the rest
 
 
@@ -28,19 +30,37 @@ class Snippet:
     headings: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
-class Passage:
+class Shelf(Protocol):
+    """The statements of a section, in whatever form they take least."""
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        ...
+
+    def made(self) -> tuple[Snippet, ...]:
+        """Return them; some microseconds each time."""
+        ...
+
+
+class Passage(msgspec.Struct, frozen=True, eq=False, gc=False):
     """A section: what stands under one heading of a file, or a part of that; equal to no other.
+
+    A knowledge base has many thousands, so no garbage collection looks at them: none can be part of a cycle.
 
     headings: the headings above it, outermost first.
     lang: the language its text is in.
-    snippets: its statements, in the order of the file.
+    held: its statements, in the order of the file, or the shelf that they are on.
     """
 
     file: str
     headings: tuple[str, ...]
     lang: Lang
-    snippets: tuple[Snippet, ...]
+    held: tuple[Snippet, ...] | Shelf
+
+    @property
+    def snippets(self) -> tuple[Snippet, ...]:
+        """Return its statements, in the order of the file."""
+        return self.held if isinstance(self.held, tuple) else self.held.made()
 
 
 @dataclass(frozen=True, slots=True)

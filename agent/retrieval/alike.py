@@ -12,7 +12,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import Protocol
 
+import msgspec
+
 from .misspelt import neighbours, parts
+from .postings import PackedPostings, Postings
 
 GRAM = 3
 DICE = 0.55
@@ -40,22 +43,48 @@ class WordMeanings(Protocol):
         ...
 
 
+class PackedWords(msgspec.Struct, frozen=True, array_like=True):
+    """What `Alike` knows of words. grams: how many runs of letters each has, as bytes."""
+
+    words: list[str]
+    stems: PackedPostings
+    runs: PackedPostings
+    grams: bytes
+
+
 class Alike:
     """The words of one snapshot, by number, and what is like them. Filled with `add`, then only read.
 
-    stem: returns the stem of a folded word in one of the languages.
+    stem: returns the stem of a folded word in one of the languages. packed: what another one knew; raises ValueError.
     """
 
-    def __init__(self, stem: Callable[[str], Sequence[str]]) -> None:
+    def __init__(self, stem: Callable[[str], Sequence[str]], packed: PackedWords | None = None) -> None:
         self.words: list[str] = []
         self._meanings: WordMeanings | None = None
         self._synonyms: Mapping[str, Sequence[str]] = {}
         self._numbers: dict[str, int] = {}
         self._stem = stem
-        self._by_stem: dict[str, array[int]] = {}
-        self._by_gram: dict[str, array[int]] = {}
+        self._by_stem = Postings()
+        self._by_gram = Postings()
         self._grams = array("H")  # how many each word has
         self._kept: OrderedDict[str, Mapping[int, float]] = OrderedDict()
+        if packed is not None:
+            self.words = packed.words
+            self._numbers = dict(zip(self.words, range(len(self.words)), strict=True))
+            self._by_stem, self._by_gram = Postings(packed.stems), Postings(packed.runs)
+            self._grams.frombytes(packed.grams)
+            if len(self._numbers) != len(self._grams):
+                raise ValueError("what is known of words does not fit them")
+
+    def settle(self) -> None:
+        """Hold what is known as it takes the least, when most words have been added."""
+        self._by_stem.settle()
+        self._by_gram.settle()
+
+    def packed(self) -> PackedWords:
+        """Return what is known of words, but for `learn`, as it can be kept."""
+        stems, runs = self._by_stem.packed(), self._by_gram.packed()
+        return PackedWords(list(self.words), stems, runs, self._grams.tobytes())
 
     def copy(self) -> "Alike":
         """Return another one that shares every word, known now or later, and keeps no likeness.
@@ -78,12 +107,10 @@ class Alike:
         if number is None:
             number = self._numbers[word] = len(self.words)
             self.words.append(word)
-            for stem in self._stem(word):
-                self._by_stem.setdefault(stem, array("L")).append(number)
+            self._by_stem.add(self._stem(word), number)
             grams = _grams(word)
             self._grams.append(len(grams))
-            for gram in grams:
-                self._by_gram.setdefault(gram, array("L")).append(number)
+            self._by_gram.add(grams, number)
         return number
 
     def numbers(self, words: Sequence[str]) -> list[int]:
@@ -108,7 +135,7 @@ class Alike:
         for number in self.explained(word):
             found[number] = max(found.get(number, 0.0), SYNONYM)
         for stem in self._stem(word):
-            for number in self._by_stem.get(stem, ()):
+            for number in self._by_stem.get(stem):
                 found[number] = 1.0
         own = self._numbers.get(word)
         if own is not None:
@@ -124,14 +151,14 @@ class Alike:
         """Give the known words that a folded word stands for as the operator says, by number."""
         for synonym in self._synonyms_of(word):
             for stem in self._stem(synonym):
-                yield from self._by_stem.get(stem, ())
+                yield from self._by_stem.get(stem)
 
     def _guess(self, word: str, found: dict[int, float]) -> None:
         """Add what a word that is not known may be misspelt from, else put together from."""
         meant = [number for each in neighbours(word) if (number := self._numbers.get(each)) is not None]
         if not meant:
             stems = {stem for part in parts(word) for stem in self._stem(part)}
-            meant = [number for stem in stems for number in self._by_stem.get(stem, ())]
+            meant = [number for stem in stems for number in self._by_stem.get(stem)]
         for number in meant:
             found[number] = max(found.get(number, 0.0), GUESSED)
 
@@ -146,7 +173,7 @@ class Alike:
         grams = _grams(word)
         shared: Counter[int] = Counter()
         for gram in grams:
-            numbers = self._by_gram.get(gram, ())
+            numbers = self._by_gram.get(gram)
             if len(numbers) <= _COMMON:
                 shared.update(numbers)
         found: dict[int, float] = {}

@@ -6,11 +6,13 @@ weights. So nothing in it is ever out of date, only unused, and what is unused g
 entry has a checksum: what is damaged, cut off or foreign is read anew, with one line in the log, and the file is then
 made anew. It is written in one transaction, by the reader's thread, after questions can be asked; a full disk, a folder
 that cannot be written to and another server that is writing cost the entry and nothing else. It holds what the
-documents hold, so only this user may read it. No code is ever run from it.
+documents hold, so only this user may read it. No code is ever run from it. Beside it stands a folder of tantivy's files
+(`place`).
 """
 
 import hashlib
 import os
+import shutil
 import sqlite3
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -24,11 +26,12 @@ import structlog
 from agent.lang import LANGUAGES
 
 from .effort import Effort
+from .place import clear
 
 _log = structlog.get_logger("agent.retrieval")
 
 FOLDER = "index"
-FORMAT = 1
+FORMAT = 2
 """Of the file. Another one is made anew."""
 
 BASES = 8
@@ -45,6 +48,10 @@ CREATE TABLE vectors (
     id INTEGER PRIMARY KEY, key BLOB NOT NULL, model TEXT NOT NULL, sum BLOB NOT NULL, content BLOB NOT NULL,
     UNIQUE (key, model)
 );
+CREATE TABLE wholes (
+    id INTEGER PRIMARY KEY, key BLOB NOT NULL, sum BLOB NOT NULL, content BLOB NOT NULL, place TEXT NOT NULL,
+    told BLOB NOT NULL
+);
 """
 _READ_BY = (
     "documents",
@@ -55,7 +62,7 @@ _READ_BY = (
     "config.py",
     "ports",
 )  # code and word lists that entries depend on
-_PARSERS = ("markdown-it-py", "docutils", "pyyaml", "pypdfium2", "python-docx")
+_PARSERS = ("markdown-it-py", "docutils", "pyyaml", "pypdfium2", "python-docx", "tantivy")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +82,16 @@ class Held:
     vectors: frozenset[bytes] = frozenset()
 
 
+@dataclass(frozen=True, slots=True)
+class WholeEntry:
+    """An index as it was. key: of the model whose vectors it has. place, told: of tantivy's files (`place.kept`)."""
+
+    key: bytes
+    content: bytes
+    place: str
+    told: bytes
+
+
 Entries = Callable[[Held], Iterable[Entry]]
 """Makes what is not held yet, one by one, so that it need not all be there at once; may be called again."""
 
@@ -88,6 +105,7 @@ class Cache:
     def __init__(self, data: Path, base: Path) -> None:
         name = hashlib.blake2b(os.fsencode(os.path.abspath(base)), digest_size=8).hexdigest()
         self._path = data / FOLDER / f"{name}.sqlite"
+        self.places = data / FOLDER / name  # of tantivy's files
         self._made_by = b""
         self._told: set[str] = set()
         self._spoilt = False  # something in the file is not what was written
@@ -134,6 +152,24 @@ class Cache:
                 return False
             return True
         return False
+
+    def write_whole(self, whole: WholeEntry) -> bool:
+        """Put an index in the place of the last one; return whether that is done."""
+        try:
+            with closing(self._open_to_write()) as connection:
+                connection.execute("BEGIN IMMEDIATE")
+                connection.execute("DELETE FROM wholes")
+                connection.execute(
+                    "INSERT INTO wholes (key, sum, content, place, told) VALUES (?, ?, ?, ?, ?)",
+                    (whole.key, _sum(whole.key, whole.content), whole.content, whole.place, whole.told),
+                )
+                connection.execute("COMMIT")
+        except (sqlite3.Error, OSError) as error:
+            self._say("what was read is not kept for the next start", str(error))
+            shutil.rmtree(self.places / whole.place, ignore_errors=True)
+            return False
+        clear(self.places, whole.place)
+        return True
 
     def _write(self, entries: Entries, model: str, known: Collection[bytes], effort: Effort) -> None:
         with closing(self._open_to_write()) as connection:
@@ -213,6 +249,7 @@ class Cache:
             others = sorted(self._path.parent.glob("*.sqlite"), key=lambda each: -each.stat().st_mtime)
             for other in others[BASES:]:
                 other.unlink()
+                clear(other.with_suffix(""))
 
     def _damaged(self) -> None:
         self._spoilt = True
@@ -259,6 +296,18 @@ class Reading:
             return None
         query = "SELECT sum, content FROM vectors WHERE key = ? AND model = ?"
         return self._find(key, query, (key, self._model))
+
+    def whole(self, key: bytes) -> WholeEntry | None:
+        """Return the index as it was, None when it is not kept."""
+        content = self._find(key, "SELECT sum, content FROM wholes WHERE key = ?", (key,))
+        if content is None or self._connection is None:
+            return None
+        try:
+            row = self._connection.execute("SELECT place, told FROM wholes WHERE key = ?", (key,)).fetchone()
+        except (sqlite3.Error, OSError) as error:
+            self._failed(error)
+            return None
+        return WholeEntry(key, content, *row) if row and isinstance(row[0], str) else None
 
     def unusable(self) -> None:
         """Say that an entry was not what its reader wrote."""

@@ -16,8 +16,10 @@ from pathlib import Path
 from agent.config import EMBED_AT_ONCE
 from agent.ports.search import Passage
 
+from .base import Base, opened
 from .effort import Effort
 from .index import Index
+from .kept import shelve
 from .load import GONE, Skipped, files, nothing_to_read, read_file
 from .meaning import Meaning
 from .memory import Read, ReadBefore
@@ -26,8 +28,10 @@ from .search import KnowledgeBase, knowledge_of
 from .summary import Summary, summary
 from .synonyms import Synonyms, read_synonyms
 from .watch import Touched
+from .whole import KeptFile
 
 _SMALL = 500  # sections up to which an index is built anew: some 100 ms
+_LAST_START = (-1,)  # the signature of a file that was read by the last start, and not looked at by this one
 _GONE_SHARE = 0.2  # of an index, that may be gone before it is built anew
 _KEPT = "; what it said before stays"
 
@@ -53,6 +57,11 @@ class _File:
     def again(self) -> bool:
         """Whether it has to be read again, however it looks."""
         return self.skipped is not None and self.skipped.passing
+
+    @property
+    def stays(self) -> bool:
+        """Whether it says what it said when it cannot be read now. Not so what only the last start has read."""
+        return bool(self.passages) and self.signature != _LAST_START
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +123,11 @@ class Folder:
         `agent.retrieval.effort.GivenUp` when `effort` was given up; what was known stays known.
         """
         effort = effort or Effort()
-        before = self._files
-        with self._memory.open(effort, first=self._index is None):
-            after = self._scan(frozenset(touched), effort, progress)
+        before, index = self._files, self._index
+        with self._memory.open(effort, first=index is None):
+            if index is None and not before:
+                before, index = self._last_start()
+            after = self._scan(before, frozenset(touched), effort, progress)
         other = {path for path, file in after.items() if before.get(path) is not file}
         other |= before.keys() - after.keys()
         changed = {path for path in other if _said(before.get(path)) != _said(after.get(path))}
@@ -129,11 +140,11 @@ class Folder:
             return None
         if all(file.skipped and not file.passages for file in after.values()):
             raise nothing_to_read(self._path, len(after))
-        index = self._index
         if changed or new_words or index is None:
             gone = {before[path].name for path in changed if path in before}
             new = [file for path, file in after.items() if path in changed]
-            index = self._build(after, new, gone, effort)
+            self._index = None  # if this fails, the next one is built anew
+            index = self._build(after, new, gone, index, effort)
         knowledge = knowledge_of(
             index, synonyms, self._meaning, effort, trouble + _all_skipped(after), EMBED_AT_ONCE
         )
@@ -156,6 +167,22 @@ class Folder:
     def keep(self, effort: Effort) -> None:
         """Give what the cache lacks to it. Raises `agent.errors.GivenUp` when `effort` was given up, else nothing."""
         self._memory.keep(_read(self._files.values()), effort)
+        if self._index is not None:
+            files = [
+                KeptFile(path, file.digest, file.name) for path, file in self._files.items() if file.passages
+            ]
+            self._memory.keep_whole(files, self._index.base, effort)
+
+    def _last_start(self) -> tuple[Mapping[str, _File], Index | None]:
+        """Return the files and the index of the last start, as far as they are kept."""
+        whole = self._memory.whole()
+        if whole is None:
+            return {}, None
+        files = {
+            each.path: _File(_LAST_START, each.digest, each.name, whole.passages[each.path])
+            for each in whole.files
+        }
+        return files, Index([], base=whole.base)
 
     def _read_synonyms(self) -> tuple[Synonyms, tuple[Skipped, ...]]:
         """Return the synonyms as they are now, those that were known when they cannot be read this time."""
@@ -164,7 +191,13 @@ class Folder:
             return self._synonyms, tuple([replace(each, reason=each.reason + _KEPT) for each in trouble])
         return synonyms, trouble
 
-    def _scan(self, touched: Collection[str], effort: Effort, progress: Progress | None) -> dict[str, _File]:
+    def _scan(
+        self,
+        before: Mapping[str, _File],
+        touched: Collection[str],
+        effort: Effort,
+        progress: Progress | None,
+    ) -> dict[str, _File]:
         """Return the files as they are now, those that look the same, or cannot be read now, as they were known."""
         found: dict[str, _File] = {}
         others: Counter[str] = Counter()
@@ -174,24 +207,14 @@ class Folder:
             if progress is not None:
                 progress(done, len(paths))
             if isinstance(path, Skipped):
-                found.update(self._unlisted(path) if path.passing else _left_out(path))
+                found.update(_unlisted(path, before) if path.passing else _left_out(path))
                 continue
-            known = self._files.get(path)
+            known = before.get(path)
             file = self._look_at(path, path in touched, known, effort)
             if file is not None:
                 found[path] = file
         self._others = others
         return found
-
-    def _unlisted(self, skipped: Skipped) -> Iterator[tuple[str, _File]]:
-        """Yield a folder that could not be listed, and the files below it as they were known."""
-        yield (
-            skipped.file,
-            _File((), b"", skipped.file, skipped=replace(skipped, reason=skipped.reason + _KEPT)),
-        )
-        for path, file in self._files.items():
-            if file.passages and file.name.startswith(skipped.file):
-                yield path, file
 
     def _look_at(self, path: str, touched: bool, known: _File | None, effort: Effort) -> _File | None:
         """Return one file as it is now; None when it is gone."""
@@ -215,7 +238,7 @@ class Folder:
         if read is None:
             return None
         if isinstance(read, Skipped):
-            if read.passing and known is not None and known.passages:
+            if read.passing and known is not None and known.stays:
                 return replace(known, skipped=replace(read, reason=read.reason + _KEPT))
             return _File(signature, read.reason.encode(), read.file, skipped=read)
         digest = hashlib.blake2b(read.data).digest()
@@ -229,19 +252,36 @@ class Folder:
         if isinstance(passages, Skipped):
             return _File(signature, digest, read.file, skipped=passages)
         self._memory.note(read.file, digest, passages, effort)
-        return _File(signature, digest, read.file, passages)
+        return _File(signature, digest, read.file, tuple(map(shelve, passages)))
 
     def _build(
-        self, after: Mapping[str, _File], changed: Collection[_File], gone: Collection[str], effort: Effort
+        self,
+        after: Mapping[str, _File],
+        changed: Collection[_File],
+        gone: Collection[str],
+        last: Index | None,
+        effort: Effort,
     ) -> Index:
         """Return the index of the files `after`, made from the last one if that is worth it."""
-        last, self._index = self._index, None  # if this fails, the next one is built anew
         terms = self._memory.terms(_read(after.values()))
         size = sum(len(file.passages) for file in after.values())
         new = [passage for file in changed for passage in file.passages]
         if last is None or size < _SMALL or len(last.sections) + len(new) > size * (1 + _GONE_SHARE):
-            new, last, gone = [passage for file in after.values() for passage in file.passages], None, ()
+            new = [passage for file in after.values() for passage in file.passages]
+            place = self._memory.place() if size >= _SMALL else None
+            return Index(new, effort=effort, terms=terms, base=Base(opened(place), place=place))
         return Index(new, after=last, gone=gone, effort=effort, terms=terms)
+
+
+def _unlisted(skipped: Skipped, before: Mapping[str, _File]) -> Iterator[tuple[str, _File]]:
+    """Yield a folder that could not be listed, and the files below it as they were known."""
+    yield (
+        skipped.file,
+        _File((), b"", skipped.file, skipped=replace(skipped, reason=skipped.reason + _KEPT)),
+    )
+    for path, file in before.items():
+        if file.stays and file.name.startswith(skipped.file):
+            yield path, file
 
 
 def _left_out(folder: Skipped) -> dict[str, _File]:

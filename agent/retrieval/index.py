@@ -21,22 +21,22 @@ from itertools import groupby
 
 import tantivy
 
-from agent.lang import LANGUAGES, Lang
+from agent.lang import Lang
 from agent.ports.search import Passage
 from agent.text.stems import stem
 from agent.text.words import replaced, words
 
-from .alike import Alike
+from .base import GRAM, GRAM_FIELD, SCHEMA, Base, leads_of, opened
+from .base import Section as Section
 from .effort import Effort
+from .postings import NUMBERS, array_of
 from .tables import is_function_word
 from .terms import ASKS as ASKS
 from .terms import CODE as CODE
 from .terms import HOLDS as HOLDS
 from .terms import LEADS as LEADS
-from .terms import NUMBERS, FileTerms, SectionTerms, array_of, terms_of
+from .terms import FileTerms, SectionTerms, terms_of
 
-GRAM = 4
-_GRAM_FIELD = "grams"
 _HEADINGS = 2  # times that the words of the headings are counted, where those of the text are counted once
 _TERMS = 64  # of a query, per arm
 _HEAP_SMALL = 15_000_000  # bytes; tantivy's least for one thread
@@ -50,24 +50,6 @@ _SATURATED = 2.2  # k1 + 1 of BM25: what a term's weight grows towards
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
-    """A passage with its words, by number, each once in a statement.
-
-    file: the number of its file. headings: the words of its headings. own: those of its statements, one after the
-    other; ends: where each one's end. leads: the words of what each hangs under. marks: of each, bits of HOLDS, LEADS,
-    ASKS and CODE.
-    """
-
-    passage: Passage
-    file: int
-    headings: "array[int]"
-    own: "array[int]"
-    ends: "array[int]"
-    leads: "tuple[array[int], ...]"
-    marks: bytes
-
-
-@dataclass(frozen=True, slots=True)
 class Found:
     """What one arm found: section number -> BM25 score, best first. most: of a section that is full of every term."""
 
@@ -78,7 +60,7 @@ class Found:
 class Index:
     """An immutable index over `sections`; building it blocks.
 
-    sections: by number; None where the file is gone. live: how many are not. files: their names, by number.
+    base: what it is made of. sections: by number; None where the file is gone. files: their names, by number.
     """
 
     def __init__(
@@ -89,41 +71,42 @@ class Index:
         gone: Collection[str] = frozenset(),
         effort: Effort | None = None,
         terms: Mapping[str, FileTerms] | None = None,
+        base: Base | None = None,
     ) -> None:
         """Index `passages`; with `after`, what that index holds too, without the sections of the files `gone`.
 
         passages: those of one file together. terms: the words of files, by name; those of others are cut here.
+        base: what is built on, in place of `after`; it is this index's own from then on.
         `after` can be searched on as before, but there can be no second index after it, also when this one is not
         finished: it raises `agent.errors.GivenUp` when `effort` was given up.
         """
         effort = effort or Effort()
-        self._schema: tantivy.Schema = after._schema if after else _schema()
-        self._tantivy: tantivy.Index = after._tantivy if after else _tantivy(self._schema)
-        self.sections: list[Section | None] = list(after.sections) if after else []
-        self.alike: Alike = after.alike.copy() if after else Alike(_stems)
-        self.files: dict[str, int] = dict(after.files) if after else {}
-        self._counts: array[int] = (
-            array(NUMBERS, after._counts) if after else array(NUMBERS)
-        )  # word -> sections that hold it
-        # By the number of a word; what a later index adds changes nothing for an earlier one.
-        self._holders: list[array[int]] = after._holders if after else []  # the sections that ever held it
-        self._stemmed: dict[Lang, list[str]] = after._stemmed if after else {lang: [] for lang in LANGUAGES}
-        self.live: int = after.live if after else 0
+        self.base: Base = base or (after.base.copy() if after else Base(opened()))
+        self.sections, self.alike, self.files = self.base.sections, self.base.alike, self.base.files
         added = list(passages)
-        writer = self._tantivy.writer(_HEAP_LARGE if len(added) > _LARGE else _HEAP_SMALL, 1)
-        self._forget(gone, writer)
-        for file, its in groupby(added, key=lambda passage: passage.file):
-            self._add_file(list(its), (terms or {}).get(file), effort, writer)
-        effort.look()
-        writer.commit()
-        writer.wait_merging_threads()
-        self._tantivy.reload()
-        self._searcher = self._tantivy.searcher()
+        if added or gone:
+            writer = self.base.tantivy.writer(_HEAP_LARGE if len(added) > _LARGE else _HEAP_SMALL, 1)
+            self._forget(gone, writer)
+            for file, its in groupby(added, key=lambda passage: passage.file):
+                self._add_file(list(its), (terms or {}).get(file), effort, writer)
+            effort.look()
+            writer.commit()
+            writer.wait_merging_threads()
+            if after is None:
+                self.alike.settle()
+                self.base.holders.settle()
+        self.base.tantivy.reload()
+        self._searcher = self.base.tantivy.searcher()
         self._numbers = self._number()
+
+    @property
+    def live(self) -> int:
+        """Return how many sections there are."""
+        return self.base.live
 
     def rarity(self, word: int | None) -> float:
         """Return how much a word tells: the logarithm of how many sections there are to each that holds it."""
-        count = self._counts[word] if word is not None and word < len(self._counts) else 0
+        count = self.base.counts[word] if word is not None and word < len(self.base.counts) else 0
         return math.log(1 + self.live / (1 + count))
 
     def spelled_as(self, word: str) -> str:
@@ -142,16 +125,15 @@ class Index:
         return replaced(text, self.spelled_as)
 
     def _holds(self, word: int | None) -> bool:
-        return word is not None and word < len(self._counts) and self._counts[word] > 0
+        return word is not None and word < len(self.base.counts) and self.base.counts[word] > 0
 
     def holders(self, word: int, among: set[int]) -> set[int]:
         """Return those of some living sections that a known word stands in, wherever: headings, leads, statements."""
-        if word >= len(self._holders):  # a later index is just making it known
-            return set()
-        holders = self._holders[word]
+        holders = self.base.holders.get(word)
         if len(holders) <= len(among) * _SCANNED:
             return among.intersection(holders)
-        return {each for each in among if holders[bisect_left(holders, each, 0, len(holders) - 1)] == each}
+        last = len(holders) - 1  # a later index may be adding some
+        return {each for each in among if holders[bisect_left(holders, each, 0, last)] == each}
 
     def _forget(self, gone: Collection[str], writer: tantivy.IndexWriter) -> None:
         """Take the sections of files out of the index and of what is known of words."""
@@ -159,40 +141,11 @@ class Index:
         for number, section in enumerate(self.sections if lost else ()):
             if section is not None and section.file in lost:
                 for word in _distinct(section):
-                    self._counts[word] -= 1
+                    self.base.counts[word] -= 1
                 self.sections[number] = None
-                self.live -= 1
+                self.base.live -= 1
         for file in gone:
             writer.delete_documents_by_term("file", file)
-
-    def _add(
-        self, passage: Passage, terms: SectionTerms, numbers: Sequence[int], writer: tantivy.IndexWriter
-    ) -> None:
-        number = numbers.__getitem__
-        leads = [array(NUMBERS, map(number, array_of(lead))) for lead in terms.leads]
-        above, said = array_of(terms.headings), array_of(terms.said)
-        section = Section(
-            passage,
-            self.files.setdefault(passage.file, len(self.files)),
-            array(NUMBERS, map(number, dict.fromkeys(above))),
-            array(NUMBERS, map(number, array_of(terms.own))),
-            array_of(terms.ends),
-            tuple(map(leads.__getitem__, array_of(terms.led))),
-            terms.marks,
-        )
-        counts, holders, here = self._counts, self._holders, len(self.sections)
-        for word in _distinct(section):
-            counts[word] += 1
-            holders[word].append(here)
-        document = tantivy.Document()
-        document.add_unsigned("number", here)
-        document.add_text("file", passage.file)
-        counted = list(map(number, above * _HEADINGS + said))
-        document.add_text(passage.lang, " ".join(map(self._stemmed[passage.lang].__getitem__, counted)))
-        document.add_text(_GRAM_FIELD, f" {' '.join(map(self.alike.words.__getitem__, counted))} ")
-        writer.add_document(document)
-        self.sections.append(section)
-        self.live += 1
 
     def _add_file(
         self,
@@ -204,18 +157,34 @@ class Index:
         """Index the sections of one file. terms: its words, where they were cut before."""
         terms = terms or terms_of(passages, effort)
         numbers = self._known(terms.words)
+        stemmed: dict[Lang, list[str]] = {}
+        file = self.files.setdefault(passages[0].file, len(self.files))
         for passage, its in zip(passages, terms.sections, strict=True):
             effort.look()
-            self._add(passage, its, numbers, writer)
+            lang = passage.lang
+            if lang not in stemmed:
+                stemmed[lang] = [stem(lang, word) for word in terms.words]
+            document = tantivy.Document()
+            document.add_unsigned("number", len(self.sections))
+            document.add_text("file", passage.file)
+            counted = array_of(its.headings) * _HEADINGS + array_of(its.said)
+            document.add_text(lang, " ".join(map(stemmed[lang].__getitem__, counted)))
+            document.add_text(GRAM_FIELD, f" {' '.join(map(terms.words.__getitem__, counted))} ")
+            writer.add_document(document)
+            self._add(_section(passage, file, its, numbers))
+
+    def _add(self, section: Section) -> None:
+        counts, held = self.base.counts, _distinct(section)
+        for word in held:
+            counts[word] += 1
+        self.base.holders.add(held, len(self.sections))
+        self.sections.append(section)
+        self.base.live += 1
 
     def _known(self, words: Sequence[str]) -> list[int]:
         """Return the numbers of words; those that are not known are made known."""
         numbers = self.alike.numbers(words)
-        known = self.alike.words
-        self._counts.extend([0] * (len(known) - len(self._counts)))
-        self._holders += [array(NUMBERS) for _ in range(len(known) - len(self._holders))]
-        for lang, stems in self._stemmed.items():
-            stems += [stem(lang, word) for word in known[len(stems) :]]
+        self.base.counts.extend([0] * (len(self.alike.words) - len(self.base.counts)))
         return numbers
 
     def _number(self) -> "list[array[int]]":
@@ -249,7 +218,7 @@ class Index:
     def by_grams(self, said: Sequence[str], limit: int) -> Found:
         """Return the best sections for the 4-grams of folded words."""
         grams = dict.fromkeys(gram for word in said for gram in grams_of(word))
-        return self._search([(_GRAM_FIELD, gram) for gram in grams], limit, _GRAM_POSTINGS)
+        return self._search([(GRAM_FIELD, gram) for gram in grams], limit, _GRAM_POSTINGS)
 
     def _search(self, terms: Iterable[tuple[str, str]], limit: int, budget: int) -> Found:
         """Return the best sections for terms (field, term), within the budget of postings."""
@@ -268,7 +237,7 @@ class Index:
             clauses.append(
                 (
                     tantivy.Occur.Should,
-                    tantivy.Query.term_query(self._schema, field, term, index_option="freq"),
+                    tantivy.Query.term_query(SCHEMA, field, term, index_option="freq"),
                 )
             )
         if not clauses:
@@ -289,29 +258,23 @@ def grams_of(word: str) -> tuple[str, ...]:
     return tuple([padded[at : at + GRAM] for at in range(max(1, len(padded) - GRAM + 1))])
 
 
+def _section(passage: Passage, file: int, terms: SectionTerms, numbers: Sequence[int]) -> Section:
+    """Return a section by an index's numbers. numbers: of the words of its file."""
+
+    def known(content: bytes) -> bytes:
+        return array(NUMBERS, map(numbers.__getitem__, array_of(content))).tobytes() if content else content
+
+    return Section(
+        passage,
+        file,
+        array(NUMBERS, dict.fromkeys(array_of(known(terms.headings)))).tobytes(),
+        known(terms.own),
+        terms.ends,
+        leads_of(list(map(known, terms.leads)), terms.led),
+        terms.marks,
+    )
+
+
 def _distinct(section: Section) -> set[int]:
     """Return the words that stand anywhere in a section."""
     return {*section.headings, *section.own}.union(*section.leads)
-
-
-def _stems(word: str) -> tuple[str, ...]:
-    """Return what a word is compared by, in each language."""
-    return tuple([f"{lang} {stem(lang, word)}" for lang in LANGUAGES])
-
-
-def _tantivy(schema: tantivy.Schema) -> tantivy.Index:
-    """Return an empty index in memory."""
-    index = tantivy.Index(schema)
-    index.register_tokenizer("gram", tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.ngram(GRAM, GRAM)).build())
-    return index
-
-
-def _schema() -> tantivy.Schema:
-    """Return the fields: the stems of each language, the 4-grams, and the section's file and number."""
-    builder = tantivy.SchemaBuilder()
-    for lang in LANGUAGES:
-        builder.add_text_field(lang, tokenizer_name="whitespace", index_option="freq")
-    builder.add_text_field(_GRAM_FIELD, tokenizer_name="gram", index_option="freq")
-    builder.add_text_field("file", tokenizer_name="raw", index_option="basic")
-    builder.add_unsigned_field("number", fast=True)
-    return builder.build()

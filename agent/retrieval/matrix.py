@@ -95,11 +95,11 @@ class Words:
 
     def __init__(self, vectors: WordVectors, known: Sequence[str]) -> None:
         self._vectors = vectors
-        self._matrix = vectors.words(known)
+        self._known = vectors.held(known)
 
     def near(self, word: str, least: float) -> Sequence[tuple[int, float]]:
         """Return the numbers of the NEAREST known words whose cosine with `word` is at least `least`, with it."""
-        cosines = self._matrix @ self._vectors.words([word])[0]
+        cosines = self._known.cosines(self._vectors.words([word])[0])
         at = np.flatnonzero(cosines >= least)
         if len(at) > NEAREST:
             at = at[np.argpartition(-cosines[at], NEAREST)[:NEAREST]]

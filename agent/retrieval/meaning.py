@@ -8,7 +8,6 @@ thread. Where a served model fails, questions are searched for by their words al
 
 from collections.abc import Callable, Sequence
 from typing import Protocol
-from weakref import WeakKeyDictionary
 
 import structlog
 
@@ -18,6 +17,7 @@ from agent.ports.search import Lang, Passage
 
 from .alike import WordMeanings
 from .index import Index
+from .kept import said
 from .vectors import SectionVectors
 
 _log = structlog.get_logger("agent.retrieval")
@@ -59,7 +59,7 @@ class Meaning:
         self._words = words
         self._matrix = matrix
         self._meanings = meanings
-        self._rows: WeakKeyDictionary[Passage, Vectors] = WeakKeyDictionary()
+        self._rows: dict[Passage, Vectors] = {}  # put in place whole, since two threads may be at it
         self._unpacked = unpacked
         self._told: str | None = None  # why there are none, while that is so
 
@@ -72,9 +72,10 @@ class Meaning:
         """Tell whether all of these sections have vectors."""
         return all(passage in self._rows for passage in passages)
 
-    def packed(self, passages: Sequence[Passage]) -> bytes:
-        """Return the vectors of a file's sections, of which each has one (`knows`), as bytes."""
-        return b"".join([self._rows[passage].tobytes() for passage in passages])
+    def packed(self, passages: Sequence[Passage]) -> bytes | None:
+        """Return the vectors of a file's sections as bytes; None when one has none."""
+        rows = [row for row in map(self._rows.get, passages) if row is not None]
+        return b"".join([row.tobytes() for row in rows]) if len(rows) == len(passages) else None
 
     def take(self, passages: Sequence[Passage], content: bytes) -> None:
         """Take over vectors that `packed` made of these sections, read again from the same file."""
@@ -90,8 +91,9 @@ class Meaning:
         most: how many a model of sentences makes, so that nobody waits for it long; what it made is kept for the next
         call, and `unfinished` tells that there is more. Blocks; raises `agent.errors.GivenUp` when told to.
         """
-        living = [section for section in index.sections if section is not None]
-        new = [section.passage for section in living if section.passage not in self._rows]
+        living = [section.passage for section in index.sections if section is not None]
+        rows = self._rows
+        new = [passage for passage in living if passage not in rows]
         self.unfinished = self.of_sentences and most is not None and len(new) > most
         if self.unfinished:
             new = new[:most]
@@ -104,16 +106,20 @@ class Meaning:
             return None
         if texts:
             self._told = None
-        for passage, row in zip(new, found[:-1], strict=True):
-            self._rows[passage] = row
+        rows = dict(zip(new, found[:-1], strict=True)) | {each: rows[each] for each in living if each in rows}
         if self.unfinished:
+            self._rows = rows
             return None
         nothing = found[-1]
-        rows = [nothing if section is None else self._rows[section.passage] for section in index.sections]
-        made = self._matrix(rows, [0 if section is None else section.file for section in index.sections])
-        for section, row in zip(index.sections, made.rows, strict=True):
-            if section is not None:
-                self._rows[section.passage] = row  # which is then there once
+        made = self._matrix(
+            [nothing if section is None else rows[section.passage] for section in index.sections],
+            [0 if section is None else section.file for section in index.sections],
+        )
+        self._rows = {  # each is then there once, and none that is gone
+            section.passage: row
+            for section, row in zip(index.sections, made.rows, strict=True)
+            if section is not None
+        }
         return made
 
     def words(self, known: Sequence[str]) -> WordMeanings | None:
@@ -153,5 +159,5 @@ class Meaning:
 
 def text_of(passage: Passage) -> str:
     """Return what a section says, its headings first."""
-    said = "\n".join([snippet.said for snippet in passage.snippets])
-    return f"{' > '.join(passage.headings)}\n{said}"
+    text = "\n".join(said(passage))
+    return f"{' > '.join(passage.headings)}\n{text}"

@@ -2,22 +2,32 @@
 
 Strategy: entries are looked up while a folder is read for the first time, and what the cache lacks is written when the
 reader has time. What is there already is asked of the cache itself, so nothing has to be remembered about it. Words of
-files are needed for an index and for the cache, and are not held for longer.
+files are needed for an index and for the cache, and are not held for longer. The index itself is kept whole, too, and a
+start begins from it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from agent.ports.search import Passage
 
-from .cache import Cache, Entry, Held, Reading
+from .base import Base, opened
+from .cache import Cache, Entry, Held, Reading, WholeEntry
 from .effort import Effort
 from .kept import packed, unpacked
 from .meaning import Meaning
+from .place import OwnPlace, clear, kept, taken
 from .terms import FileTerms, terms_of
+from .whole import KeptFile, Whole
+from .whole import packed as packed_whole
+from .whole import unpacked as unpacked_whole
 
 Read = tuple[str, bytes, tuple[Passage, ...]]
 """A file's name, the hash of its content, and its sections."""
+
+
+_LATER = 0.05
+"""Share of the files that may change while a server runs, before the index that is kept is written anew."""
 
 
 class ReadBefore:
@@ -28,6 +38,8 @@ class ReadBefore:
         self._cache = cache
         self._meaning = meaning
         self._reading: Reading | None = None
+        self._whole: frozenset[tuple[str, bytes]] | None = None  # of which files an index is kept
+        self._began = False  # it was looked at whether it is that of this start
         self._given: frozenset[tuple[bytes, bool]] | None = (
             None  # what was written last: keys, and with vectors
         )
@@ -52,6 +64,58 @@ class ReadBefore:
                 yield
             finally:
                 self._reading = None
+
+    def whole(self) -> Whole | None:
+        """Return the index of the last start, whatever files it is of; its vectors are known from then on."""
+        if self._reading is None or self._cache is None:
+            return None
+        entry = self._reading.whole(self._whole_key(self._cache))
+        if entry is None:
+            return None
+        try:
+            place = taken(self._cache.places, entry.place, entry.told)
+            whole = None if place is None else unpacked_whole(entry.content, place, opened(place))
+        except (OSError, ValueError):  # the disk's, and tantivy's
+            whole = None
+        if whole is None:
+            return None
+        clear(self._cache.places, entry.place)
+        if self._meaning is not None:
+            living = [section.passage for section in whole.base.sections if section is not None]
+            self._meaning.take(living, whole.vectors)
+        self._whole = _digests(whole.files)
+        return whole
+
+    def place(self) -> OwnPlace | None:
+        """Return a place for an index; None where nothing is kept, or that cannot be."""
+        if self._cache is None:
+            return None
+        with suppress(OSError):
+            return OwnPlace(self._cache.places)
+        return None
+
+    def keep_whole(self, files: Sequence[KeptFile], base: Base, effort: Effort) -> None:
+        """Write an index that has a place: after a start when another one is kept, later when much has changed.
+
+        Raises what `effort.look` raises.
+        """
+        now = _digests(files)
+        few = self._whole is not None and len(self._whole ^ now) <= (_LATER * len(now) if self._began else 0)
+        self._began = True
+        if self._cache is None or not isinstance(base.place, OwnPlace) or few:
+            return
+        living = [section.passage for section in base.sections if section is not None]
+        vectors = b"" if self._meaning is None else self._meaning.packed(living)
+        content = None if vectors is None else packed_whole(files, base, vectors, effort.look)
+        if content is None:
+            return
+        with suppress(OSError):
+            entry = WholeEntry(self._whole_key(self._cache), content, *kept(base.place))
+            if self._cache.write_whole(entry):
+                self._whole = now
+
+    def _whole_key(self, cache: Cache) -> bytes:
+        return cache.key("", self._model.encode())
 
     def find(self, file: str, digest: bytes) -> tuple[Passage, ...] | None:
         """Return the sections of a file that was read before, as new ones; their vectors are known from then on."""
@@ -117,5 +181,11 @@ class ReadBefore:
                 content = packed(passages, self._terms.get((file, digest)) or terms_of(passages, effort))
                 if content is not None:
                     yield Entry(key, content)
-            if key not in held.vectors and self._meaning is not None and self._meaning.knows(passages):
-                yield Entry(key, self._meaning.packed(passages), self._model)
+            if key not in held.vectors and self._meaning is not None:
+                vectors = self._meaning.packed(passages)
+                if vectors is not None:
+                    yield Entry(key, vectors, self._model)
+
+
+def _digests(files: Iterable[KeptFile]) -> frozenset[tuple[str, bytes]]:
+    return frozenset([(each.path, each.digest) for each in files])

@@ -93,7 +93,7 @@ class KnowledgeBase:
     @property
     def snippets(self) -> int:
         """How many statements can be found."""
-        return sum(len(passage.snippets) for passage in self.passages)
+        return sum(len(passage.held) for passage in self.passages)
 
     def of_file(self, file: str) -> Sequence[Passage]:
         """Return the sections of one file, in its order; () for what is no file of the snapshot."""
@@ -109,7 +109,7 @@ class KnowledgeBase:
             counted: Counter[str] = Counter()
             for passage in self.passages:
                 if passage.lang == lang and passage.headings:
-                    counted[passage.headings[0]] += len(passage.snippets)
+                    counted[passage.headings[0]] += len(passage.held)
             found = self._topics[lang] = tuple([topic for topic, _ in counted.most_common(_TOPICS)])
         return found
 

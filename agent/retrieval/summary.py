@@ -13,6 +13,7 @@ from itertools import chain
 
 from agent.ports.search import Passage
 
+from .kept import kinds as kinds_of
 from .load import Skipped
 
 EMPTY = "has nothing in it that can be cited"
@@ -72,7 +73,7 @@ def summary(
     """
     cut = list(files)
     read = [passages for passages in cut if passages]
-    kinds = Counter(snippet.kind for passage in chain.from_iterable(read) for snippet in passage.snippets)
+    kinds = Counter(chain.from_iterable(map(kinds_of, chain.from_iterable(read))))
     left_out = Counter(_DETAIL.sub("", each.reason) for each in skipped)
     if len(read) < len(cut):
         left_out[EMPTY] += len(cut) - len(read)

@@ -15,13 +15,11 @@ from agent.text.words import words
 
 from .asked import Kind, holds
 from .effort import Effort
+from .postings import NUMBERS
 from .tables import is_function_word
 
 HOLDS: Mapping[Kind, int] = {"number": 1, "money": 2, "time": 4}
 LEADS, ASKS, CODE = 8, 16, 32  # a statement ends in a colon, ends in a question mark, is code
-
-NUMBERS = "I"
-"""The kind of array that numbers are in: four bytes each."""
 
 
 class SectionTerms(msgspec.Struct, frozen=True, array_like=True):
@@ -57,13 +55,6 @@ def terms_of(passages: Sequence[Passage], effort: Effort) -> FileTerms:
         effort.look()
         sections.append(_section(passage, cut))
     return FileTerms(cut.words, sections)
-
-
-def array_of(content: bytes) -> "array[int]":
-    """Return the numbers of a field."""
-    numbers = array(NUMBERS)
-    numbers.frombytes(content)
-    return numbers
 
 
 class _Cut:

@@ -9,7 +9,7 @@ import tantivy
 
 from agent.lang import LANGUAGES, Lang
 
-_KEPT = 200_000  # words whose stems are kept
+_KEPT = 20_000  # words whose stems are kept
 _one_at_a_time = Lock()  # an analyzer is for one thread
 
 

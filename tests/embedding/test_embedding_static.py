@@ -93,6 +93,22 @@ def test_words_are_texts_of_one_word(static: Static) -> None:
     assert static.words([]).shape == (0, 256)
 
 
+def test_many_words_are_held_as_tokens_and_compared_alike(
+    static: Static, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A word of several tokens, one of none, half of a character, and one that is longer than a text."""
+    monkeypatch.setattr("agent.embedding.static._TOGETHER", 3)
+    words = ["", "zebra", "fjällräv", "", "unbelievably", "\ud800", "x" * 100_000, "cost", ""]
+    rows = static.words(words)
+    few = static.held(words)
+    many = static.held(words * (len(static._table) // len(words)))
+    assert type(few) is not type(many)
+    for row in (*rows, static.words(["price"])[0]):
+        assert few.cosines(row) == pytest.approx(rows @ row)
+        assert many.cosines(row)[: len(words)] == pytest.approx(rows @ row, abs=1e-6)
+        assert many.cosines(row)[-len(words) :] == pytest.approx(rows @ row, abs=1e-6)
+
+
 def test_only_so_many_words_are_remembered(static: Static, monkeypatch: pytest.MonkeyPatch) -> None:
     """A knowledge base of endless words does not fill the memory, and the rows stay right."""
     monkeypatch.setattr(module, "EMBED_WORDS_KEPT", 10)

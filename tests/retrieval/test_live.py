@@ -219,7 +219,7 @@ def test_an_index_is_made_from_the_last_one(kb: Path, monkeypatch: pytest.Monkey
 
     def noted(passages: Iterable[Passage], **options: Any) -> Index:
         given = list(passages)
-        made.append((len(given), options["after"] is not None))
+        made.append((len(given), options.get("after") is not None))
         return Index(given, **options)
 
     monkeypatch.setattr(module, "Index", noted)

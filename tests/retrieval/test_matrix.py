@@ -5,7 +5,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 
-from agent.ports.embed import Vectors
+from agent.embedding.rows import Rows
+from agent.ports.embed import HeldWords, Vectors
 from agent.retrieval import matrix as module
 from agent.retrieval.matrix import Matrix, Near, Sections, Words
 
@@ -77,6 +78,10 @@ class Compass:
         """Return one row a word."""
         known = {"east": EAST, "right": NORTH_EAST, "north": NORTH, "west": WEST}
         return np.stack([known.get(word, row(0, 0)) for word in words])
+
+    def held(self, words: Sequence[str]) -> HeldWords:
+        """Return them as they are."""
+        return Rows(self.words(words))
 
 
 def test_words_are_near_from_a_cosine_on() -> None:
