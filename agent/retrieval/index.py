@@ -127,13 +127,24 @@ class Index:
     def _holds(self, word: int | None) -> bool:
         return word is not None and word < len(self.base.counts) and self.base.counts[word] > 0
 
-    def holders(self, word: int, among: set[int]) -> set[int]:
-        """Return those of some living sections that a known word stands in, wherever: headings, leads, statements."""
-        holders = self.base.holders.get(word)
-        if len(holders) <= len(among) * _SCANNED:
-            return among.intersection(holders)
-        last = len(holders) - 1  # a later index may be adding some
-        return {each for each in among if holders[bisect_left(holders, each, 0, last)] == each}
+    def surest(self, words: Mapping[int, float], among: Iterable[int]) -> dict[int, float]:
+        """Return which of some living sections hold a word, anywhere in them, with how sure the first of these is.
+
+        words: how sure each is, the surest first.
+        """
+        left, found = set(among), dict[int, float]()
+        long = len(left) * _SCANNED
+        for word, sure in words.items():
+            holders = self.base.holders.get(word)
+            if len(holders) <= long:
+                here = left.intersection(holders)
+            else:
+                last = len(holders) - 1  # a later index may be adding some
+                here = {each for each in left if holders[bisect_left(holders, each, 0, last)] == each}
+            if here:
+                found |= dict.fromkeys(here, sure)
+                left -= here
+        return found
 
     def _forget(self, gone: Collection[str], writer: tantivy.IndexWriter) -> None:
         """Take the sections of files out of the index and of what is known of words."""

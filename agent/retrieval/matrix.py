@@ -44,19 +44,21 @@ class Sections:
         return self._matrix
 
     def near(self, question: object, others: Iterable[int], limit: int) -> Near:
-        """Return how near the other sections are to a question, and after them the `limit` nearest ones."""
+        """Return how near the other sections are to a question, and after them the `limit` (<= SPAN) nearest."""
         if not len(self._matrix):
             return Near((), (), (), ())
         vector = np.asarray(question, dtype=np.float32)
         cosines = self._matrix @ vector
         files = self._means @ vector
-        numbers = list(dict.fromkeys([*others, *_top(cosines, limit).tolist()]))
+        highest = _highest(cosines)
+        numbers = list(dict.fromkeys([*others, *_top(cosines, highest, limit).tolist()]))
         at = np.asarray(numbers, dtype=np.int64)
+        chosen = cosines[at]
         return Near(
             numbers,
-            list(cosines[at].tolist()),
-            list(_spread(cosines, cosines[at]).tolist()),
-            list(_spread(files, files[self._file[at]]).tolist()),
+            list(chosen.tolist()),
+            list(_spread(highest, chosen).tolist()),
+            list(_spread(_highest(files), files[self._file[at]]).tolist()),
         )
 
 
@@ -67,21 +69,27 @@ def unpacked(content: bytes, rows: int) -> Sequence[Matrix]:
     return list(np.frombuffer(content, np.float32).reshape(rows, -1))
 
 
-def _top(scores: npt.NDArray[np.float32], limit: int) -> npt.NDArray[np.int64]:
+def _highest(scores: Matrix) -> Matrix:
+    """Return the SPAN highest scores, the highest last."""
+    rest = max(0, len(scores) - SPAN)
+    highest: Matrix = (np.partition(scores, rest) if rest else scores)[rest:]
+    return np.sort(highest)
+
+
+def _top(scores: Matrix, highest: Matrix, limit: int) -> npt.NDArray[np.int64]:
     """Return the places of the `limit` highest scores, in no order."""
-    if len(scores) <= limit:
-        return np.arange(len(scores))
     rest = len(scores) - limit
-    return np.argpartition(scores, rest - 1)[rest:]
+    if rest <= 0:
+        return np.arange(len(scores))
+    found = np.flatnonzero(scores >= highest[-limit]) if limit else np.arange(0)
+    return (
+        found if len(found) == limit else np.argpartition(scores, rest)[rest:]
+    )  # several are as high as the last
 
 
-def _spread(scores: npt.NDArray[np.float32], chosen: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+def _spread(highest: Matrix, chosen: Matrix) -> Matrix:
     """Return chosen scores brought to 0..1, from the last of the SPAN highest to the highest."""
-    if not len(scores):
-        return chosen
-    best = float(scores.max())
-    last = len(scores) - SPAN
-    least = float(np.partition(scores, last)[last]) if last > 0 else float(scores.min())
+    best, least = float(highest[-1]), float(highest[0])
     spread: Matrix = np.clip((chosen - least) / max(best - least, 1e-9), 0.0, 1.0)
     return spread
 

@@ -86,7 +86,7 @@ class PackedHolders(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Holders:
-    """Numbers by key as in `Postings`, where keys are numbers from 0 on. packed: what is taken over; raises ValueError."""
+    """Numbers by key as in `Postings`; keys are numbers from 0 on. packed: what is taken over; raises ValueError."""
 
     def __init__(self, packed: PackedHolders | None = None) -> None:
         self._added: defaultdict[int, array[int]] = defaultdict(partial(array, NUMBERS))

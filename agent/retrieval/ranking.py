@@ -290,9 +290,17 @@ def _spread(scores: Mapping[int, float], wanted: Iterable[int]) -> dict[int, flo
 
 def _by_file(found: Found, index: Index) -> dict[int, float]:
     """Return, by file, the sum of its best sections' scores."""
-    by_file: dict[int, list[float]] = {}
+    sums: dict[int, float] = {}
+    counted: dict[int, int] = {}  # of the files with more than one
+    sections = index.sections
     for number, score in found.scores.items():
-        section = index.sections[number]
-        if section is not None:
-            by_file.setdefault(section.file, []).append(score)
-    return {file: sum(each[:_FILE_TOP]) for file, each in by_file.items()}
+        section = sections[number]
+        if section is None:
+            continue
+        file = section.file
+        if file not in sums:
+            sums[file] = score
+        elif (count := counted.get(file, 1)) < _FILE_TOP:
+            sums[file] += score
+            counted[file] = count + 1
+    return sums

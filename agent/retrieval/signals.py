@@ -82,15 +82,8 @@ class Question:
         """Return the coverage of sections by all words in them, by number. They must be living ones."""
         covered = dict.fromkeys(sections, 0.0)
         for like, weight in zip(self._likes, self._weights, strict=True):
-            left = set(sections)
-            for word, sure in like.items():  # the surest first, so that the first one found counts
-                found = self._index.holders(word, left)
-                if found:
-                    for number in found:
-                        covered[number] += sure * weight
-                    left -= found
-                    if not left:
-                        break
+            for number, sure in self._index.surest(like, sections).items():
+                covered[number] += sure * weight
         return covered
 
     def kind(self, section: Section) -> float:

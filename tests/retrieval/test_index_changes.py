@@ -119,19 +119,32 @@ def test_two_indexes_rank_as_one_that_was_built_anew() -> None:
 
 def test_each_index_knows_which_of_its_sections_hold_a_word() -> None:
     """Of few or many; a later one adds its own, and what it is just making known is in none of the one before."""
+
+    def held(index: Index, word: str, *among: int) -> set[int]:
+        number = index.alike.number(word)
+        assert number is not None
+        found = index.surest({number: 0.5}, among)
+        assert set(found.values()) <= {0.5}
+        return set(found)
+
     one = Index(sections("\n\n".join(f"# {at}\n\nA zebra{' and an okapi' * (at == 7)}." for at in range(20))))
-    zebra, okapi = (one.alike.number(word) for word in ("zebra", "okapi"))
-    assert zebra is not None
-    assert okapi is not None
-    assert one.holders(zebra, {0, 19}) == {0, 19}
-    assert one.holders(zebra, set(range(20))) == set(range(20))
-    assert one.holders(okapi, {7}) == one.holders(okapi, {6, 7, 8}) == {7}
-    assert one.holders(okapi, {6}) == one.holders(zebra, set()) == set()
+    assert held(one, "zebra", 0, 19) == {0, 19}
+    assert held(one, "zebra", *range(20)) == set(range(20))
+    assert held(one, "okapi", 7) == held(one, "okapi", 6, 7, 8) == {7}
+    assert held(one, "okapi", 6) == held(one, "zebra") == set()
     two = Index(sections("An okapi, a quagga.", "kb/b.md"), after=one)
-    quagga = two.alike.number("quagga")
-    assert quagga is not None
-    assert two.holders(okapi, {7, 8, 20}) == {7, 20}
-    assert two.holders(quagga, {20}) == {20}
-    assert one.holders(okapi, {7, 8}) == {7}
-    assert one.holders(one.alike.add("bongo"), {7}) == set()
-    assert one.holders(zebra, {25}) == set()
+    assert held(two, "okapi", 7, 8, 20) == {7, 20}
+    assert held(two, "quagga", 20) == {20}
+    assert held(one, "okapi", 7, 8) == {7}
+    one.alike.add("bongo")
+    assert held(one, "bongo", 7) == set()
+
+
+def test_the_surest_word_that_a_section_holds_counts() -> None:
+    """Whichever others it holds; in headings, in what leads to a statement, and in statements."""
+    index = Index(sections("# Zebra\n\nAn okapi.\n\n# Kudu\n\nOkapi and:\n\n- the gnu\n\n# Bongo\n\nOryx"))
+    zebra, okapi, gnu, unheard = (index.alike.add(word) for word in ("zebra", "okapi", "gnu", "unheard"))
+    sure = {unheard: 1.0, zebra: 0.9, gnu: 0.8, okapi: 0.7}
+    assert index.surest(sure, [0, 1, 2]) == {0: 0.9, 1: 0.8}
+    assert index.surest({okapi: 0.7}, [1, 2]) == {1: 0.7}
+    assert index.surest({}, [0]) == index.surest(sure, []) == {}

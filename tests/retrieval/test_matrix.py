@@ -36,6 +36,13 @@ def test_others_are_told_of_before_the_nearest() -> None:
     assert len(near.cosine) == len(near.near) == len(near.file) == 4
 
 
+def test_of_sections_that_are_as_near_no_more_are_told() -> None:
+    """The nearer ones are among them, whatever their numbers."""
+    near = Sections([NORTH, NORTH, NORTH, NORTH_EAST, EAST], [0] * 5).near(EAST, [], 3)
+    assert len(near.numbers) == 3
+    assert {3, 4} < set(near.numbers)
+
+
 def test_nearness_is_told_as_it_is_and_beside_the_others() -> None:
     """From 0, for the farthest, to 1, for the nearest, whichever sections are asked about."""
     sections = Sections([WEST, EAST, NORTH_EAST, NORTH], [0, 0, 1, 1])
