@@ -24,6 +24,7 @@ _MENTION = re.compile(
 )
 
 
+_FOOTNOTE = re.compile(r"\[\^[^\]\s]{1,30}\]")
 MOST = 10_000
 """Markers; a text with more keeps them, and each counts as a number."""
 
@@ -76,7 +77,9 @@ def _counting(found: "list[re.Match[str]]") -> list[Marker]:
 
 
 def without_markers(text: str) -> str:
-    """Return a source's text with the digits of every line-start marker blanked, offsets kept."""
+    """Return a source's text, the digits of line-start markers and the marks of footnotes blanked, offsets kept."""
+    if "[^" in text:
+        text = _FOOTNOTE.sub(lambda mark: " " * len(mark[0]), text)
     if "\n" not in text and _MARKER.match(text) is None:
         return text
     pieces: list[str] = []
@@ -133,7 +136,7 @@ def _mention(match: "re.Match[str]", steps: set[int]) -> str:
 _SOURCES: Final = r"(?:sources?|refs?|references?|snippets?|passages?|källa|källor|källorna|utdrag|ref\.)"
 _COUNT: Final = r"\d{1,2}(?:(?:, ?| ?[-–] ?| (?:and|och|&) )\d{1,2}){0,15}"
 _MARK: Final = re.compile(
-    rf"[ \t]?(?:\[(?:{_SOURCES} ?)?#?{_COUNT}\](?!\()|\({_SOURCES} ?#?{_COUNT}\)"
+    rf"[ \t]?(?:\[\^?(?:{_SOURCES} ?)?#?{_COUNT}\](?!\()|\({_SOURCES} ?#?{_COUNT}\)"
     rf"|(?<=[^\n])\({_COUNT}\)(?=[.,;:!?]|\s|$))",
     re.I,
 )

@@ -5,6 +5,10 @@ import pytest
 from agent.grounding.verify import check, snippets_of
 
 GOOD: dict[str, list[tuple[str, str]]] = {
+    "footnotes": [
+        ("It applies from 1 January 2026.[^12]", "It applies from 1 January 2026."),
+        ("At least IP23[^4], and 16 A[^5].", "At least IP23 and 16 A [^1]."),
+    ],
     "names of charges": [
         ("The monthly fee is 299 kr", "299 kr per month"),
         ("The fee is 299 kr per month", "The monthly fee is 299 kr"),
@@ -141,6 +145,11 @@ GOOD: dict[str, list[tuple[str, str]]] = {
     ],
 }
 BAD: dict[str, list[tuple[str, str]]] = {
+    "footnotes": [
+        ("It costs 9 kr.[^12]", "It costs 12 kr."),
+        ("It costs 9[^9] kr.", "It costs 99 kr."),
+        ("9 kr", "9 kr [^7]"),
+    ],
     "names of charges": [
         ("The monthly fee is 299 kr", "The annual fee is 299 kr"),
         ("The monthly fee is 299 kr", "299 kr per year"),
