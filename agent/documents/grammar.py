@@ -8,12 +8,13 @@ given up.
 
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import cast
 
 from markdown_it import MarkdownIt
-from markdown_it.rules_block import StateBlock
+from markdown_it.parser_block import RuleFuncBlockType
+from markdown_it.rules_block import StateBlock, blockquote, fence, heading, hr, list_block
 from markdown_it.token import Token
 
 from .breath import Breath
@@ -86,10 +87,32 @@ def _line(state: StateBlock, line: int) -> str:
     return state.src[state.bMarks[line] + state.tShift[line] : state.eMarks[line]].strip()
 
 
+_BEGINS: Mapping[str, tuple[RuleFuncBlockType, frozenset[str], list[str]]] = {
+    "fence": (fence, frozenset("`~"), ["paragraph", "reference", "blockquote", "list"]),
+    "blockquote": (blockquote, frozenset(">"), ["paragraph", "reference", "blockquote", "list"]),
+    "hr": (hr, frozenset("*-_"), ["paragraph", "reference", "blockquote", "list"]),
+    "list": (list_block, frozenset("*-+0123456789"), ["paragraph", "reference", "blockquote"]),
+    "heading": (heading, frozenset("#"), ["paragraph", "reference", "blockquote"]),
+}
+"""Rules of markdown-it with the characters that their blocks begin with, and the blocks that they end."""
+
+
+def _only_at(rule: RuleFuncBlockType, begins: frozenset[str]) -> RuleFuncBlockType:
+    """Return a rule that is tried only where its block can begin: most lines begin with a letter."""
+
+    def tried(state: StateBlock, first: int, end: int, silent: bool) -> bool:
+        at = state.bMarks[first] + state.tShift[first]
+        return state.src[at : at + 1] in begins and rule(state, first, end, silent)
+
+    return tried
+
+
 def _parser(*without: str) -> MarkdownIt:
     off = ["html_block", "reference", *without]
     parser = MarkdownIt("commonmark", {"maxNesting": _NESTING}).enable("table").disable(off)
     ruler = parser.block.ruler
+    for name, (rule, begins, ends) in _BEGINS.items():
+        ruler.at(name, _only_at(rule, begins), {"alt": ends})
     ruler.at("table", _table, {"alt": ["paragraph"]})
     ruler.before("table", "breathe", _breathe, {"alt": ["paragraph"]})
     ruler.before("table", "edge", _edge, {"alt": ["paragraph"]})

@@ -70,9 +70,11 @@ class Static:
                 since = 0
                 if given_up():
                     raise GivenUp
-            known = list(map(self._known.get, words))
-            found = [*map(self._tokens, words)] if None in known else known
-            tokens = np.frombuffer(b"".join(found), np.uint32)  # type: ignore[arg-type] # none of them is None
+            known = map(self._known.get, words)
+            found = [
+                self._tokens(word) if its is None else its for its, word in zip(known, words, strict=True)
+            ]
+            tokens = np.frombuffer(b"".join(found), np.uint32)
             if len(tokens):
                 np.add.reduce(self._table.take(tokens, 0), 0, out=row)
         return unit(rows)

@@ -87,6 +87,11 @@ def holds(said: str) -> frozenset[Kind]:
     return frozenset(found)
 
 
+def may_count(word: str) -> bool:
+    """Return whether a folded word has a number in it. A statement of which no word has one `holds` nothing."""
+    return any(map(_counts, _TOKEN.findall(word)))
+
+
 @lru_cache(maxsize=50_000)
 def _counts(token: str) -> bool:
     """Return whether a run of letters or digits is a number; an article, a place in a row and "some" are none."""

@@ -24,6 +24,7 @@ _BLOB = re.compile(
     r"data:[\w.+-]{1,100}/[\w.+-]{1,100}[;,][^\s\"'<>()]*"
     rf"|(?<![A-Za-z0-9+/=_-])[A-Za-z0-9+/=_-]{{{_NO_TEXT},}}"
 )
+_NEXT_SPACE = re.compile(r"\s")
 _SPACE = re.compile(r"\s+(?=\S)")
 _MARK = re.compile(r"[,;|{}\[\]()<>\"](?=\S)")  # others may stand within a name or a number
 _EDGE = re.compile(r"[\s,;|{}\[\]()<>\"']")  # before and after what is no text
@@ -107,13 +108,15 @@ def _widened(text: str, start: int, end: int, effort: Effort) -> tuple[int, int]
     """Return a place that begins and ends between two words, where no number is cut in two; None when it gets long."""
     least = end - SNIPPET_CHARACTERS
     while start > 0 and not (text[start - 1].isspace() and _apart(text, start)):
-        start -= 1
+        run = text[max(0, least - 1) : start].rsplit(None, 1)[-1:]
+        start -= len(run[0]) if run and not text[start - 1].isspace() else 1
         effort.look()
         if start < least:
             return None
     most = start + SNIPPET_CHARACTERS
     while end < len(text) and not (text[end - 1].isspace() and _apart(text, end)):
-        end += 1
+        space = _NEXT_SPACE.search(text, end, most)
+        end = space.end() if space else len(text)
         effort.look()
         if end > most:
             return None

@@ -13,7 +13,7 @@ import msgspec
 from agent.ports.search import Passage, Snippet
 from agent.text.words import words
 
-from .asked import Kind, holds
+from .asked import Kind, holds, may_count
 from .effort import Effort
 from .postings import NUMBERS
 from .tables import is_function_word
@@ -63,14 +63,22 @@ class _Cut:
     def __init__(self) -> None:
         self.words: list[str] = []
         self._known: dict[str, int] = {}  # -1 for function words
+        self._counting: set[str] = set()
 
     def __call__(self, text: str) -> list[int]:
-        get = self._known.get
-        found = [at if (at := get(word)) is not None else self._learn(word) for word in words(text)]
-        return [at for at in found if at >= 0] if -1 in found else found
+        return self.counting(text)[0]
+
+    def counting(self, text: str) -> tuple[list[int], bool]:
+        """Return the numbers of the words of a text, and whether one of these counts something."""
+        get, said = self._known.get, words(text)
+        found = [at if (at := get(word)) is not None else self._learn(word) for word in said]
+        counts = not self._counting.isdisjoint(said)
+        return ([at for at in found if at >= 0] if -1 in found else found), counts
 
     def _learn(self, word: str) -> int:
         number = -1
+        if may_count(word):
+            self._counting.add(word)
         if not is_function_word(word):
             number = len(self.words)
             self.words.append(word)
@@ -81,6 +89,7 @@ class _Cut:
 def _section(passage: Passage, cut: _Cut) -> SectionTerms:
     said, own = array(NUMBERS), array(NUMBERS)
     ends, led = array(NUMBERS), array(NUMBERS)
+    marks = bytearray()
     leads: dict[str, int] = {"": 0}
     led_by = [b""]
     for snippet in passage.snippets:
@@ -90,7 +99,8 @@ def _section(passage: Passage, cut: _Cut) -> SectionTerms:
             above = cut(snippet.lead)
             led_by.append(_once(above))
             said.extend(above)
-        numbers = cut(snippet.said)
+        numbers, counts = cut.counting(snippet.said)
+        marks.append(_marks(snippet, counts))
         said.extend(numbers)
         own.extend(dict.fromkeys(numbers))
         ends.append(len(own))
@@ -103,7 +113,7 @@ def _section(passage: Passage, cut: _Cut) -> SectionTerms:
         ends.tobytes(),
         led_by,
         led.tobytes(),
-        bytes(map(_marks, passage.snippets)),
+        bytes(marks),
     )
 
 
@@ -111,7 +121,8 @@ def _once(numbers: Sequence[int]) -> bytes:
     return array(NUMBERS, dict.fromkeys(numbers)).tobytes()
 
 
-def _marks(snippet: Snippet) -> int:
+def _marks(snippet: Snippet, counts: bool) -> int:
+    """Return the marks of a statement. counts: a word of it has a number in it."""
     said = snippet.said
-    marks = sum([HOLDS[kind] for kind in holds(said)]) if snippet.kind != "code" else CODE
+    marks = CODE if snippet.kind == "code" else sum([HOLDS[kind] for kind in holds(said)]) if counts else 0
     return marks | (LEADS if said.endswith(":") else ASKS if said.endswith("?") else 0)
