@@ -87,11 +87,9 @@ class Static:
         """Return words to be compared: as tokens, where these are fewer numbers than there are in the table."""
         if len(words) < len(self._table) // 2:
             return Rows(self.words(words))
-        get = self._known.get
-        return _Spelled(
-            self._table,
-            [(get(each) or self._spelled(each)) if each else b"" for each in map(readable, words)],
-        )
+        known, self._known = self._known, {}  # a large knowledge base has been embedded: 20 MB of words
+        tokens = [(known.get(each) or self._spelled(each)) if each else b"" for each in map(readable, words)]
+        return _Spelled(self._table, tokens)
 
     def _spelled(self, word: str) -> bytes:
         return array("I", [token.id for token in self._spelling.tokenize(f"▁{word}")]).tobytes()
