@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from ..lang import LANGUAGES, Lang
 from ..numbers.read import tokens
 from ..ports.search import Hit, Passage
+from ..text.sentences import sentences
 
 QUOTE_CHARS = 700
 """Characters of all that is quoted; the best statement is, however long."""
@@ -20,8 +21,6 @@ SECTIONS = 3
 """Sections that are quoted from."""
 
 _HEADINGS = 2  # of a section, the innermost ones, that the lead names
-# After these the next statement goes on in the same line; no number goes on behind one.
-_ENDS = (".", "!", "?", "…", ":", '"', "”", ")")
 _ITEMS = ("row", "item")  # statements that stand on a line of their own
 _WORD = re.compile(r"\w+")
 
@@ -87,7 +86,13 @@ def _said(passage: Passage, quoted: Sequence[Hit]) -> str:
         if kind in _ITEMS:
             text = f"{text}\n- {said}" if text else f"- {said}"
         else:
-            runs_on = before not in _ITEMS and "code" not in (kind, before) and text.endswith(_ENDS)
-            text += f" {said}" if text and runs_on else f"\n\n{said}" if text else said
+            prose = before not in _ITEMS and "code" not in (kind, before)
+            text += f" {said}" if text and prose and _parted(text, said) else f"\n\n{said}" if text else said
         before = kind
     return text
+
+
+def _parted(text: str, said: str) -> bool:
+    """Return whether a statement that runs on after a text is a sentence of its own, so that one citation holds it."""
+    line = text[text.rfind("\n") + 1 :]
+    return any(start == len(line) + 1 for start, _ in sentences(f"{line} {said}"))

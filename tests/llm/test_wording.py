@@ -77,6 +77,20 @@ def test_statements_stand_in_the_order_of_their_page() -> None:
     assert compose([two, other], "en").startswith("From “Plans”:\nSecond.")
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        ("It is so:", "Really."),
+        ("So it is.", "idle is a word."),
+        ("See Mr.", "Bond."),
+        ("It is so.", "🏃 Run."),
+    ],
+)
+def test_what_runs_on_is_a_sentence_of_its_own(said: tuple[str, str]) -> None:
+    """One that would be read as a part of what stands before it, which another citation holds, begins a paragraph."""
+    assert compose(section(*said), "en") == "From “Plans”:\n" + "\n\n".join(said)
+
+
 def test_rows_and_items_have_lines_of_their_own() -> None:
     """Sentences run on; a sentence after a list is a paragraph of its own, and so is code."""
     hits = section(
