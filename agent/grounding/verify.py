@@ -231,7 +231,7 @@ def confidence_of(
 
     Coverage is the share of the answer's content words that its citations hold, or `headings`: what stands above
     them (a row of a table is named by its header). An answer without a content word is covered.
-    high: score >= 0.5 and coverage >= 0.7; low: score < 0.2 or coverage < 0.4; else med.
+    high: a score of HIGH_SCORE and a coverage of HIGH_COVERAGE, or more; low: less than LOW_SCORE or LOW_COVERAGE.
     """
     names = names_of(said)
     held = frozenset().union(*[names_of(snippet.text) for snippet in citations], *map(names_of, headings))

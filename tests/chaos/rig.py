@@ -262,7 +262,7 @@ class Rig:
         """Return each recorded action's status, by its suggestion's id, as `agent actions` tells it."""
         environment = {name: value for name, value in self._environment.items() if name != "LD_PRELOAD"}
         told = subprocess.run(
-            [sys.executable, "-m", "agent", "actions", "--json", "--data", str(self.data)],
+            [sys.executable, "-m", "agent", "actions", "--all", "--json", "--data", str(self.data)],
             cwd=ROOT,
             env=environment,
             capture_output=True,
