@@ -62,6 +62,7 @@ class Alike:
         self.words: list[str] = []
         self._meanings: WordMeanings | None = None
         self._synonyms: Mapping[str, Sequence[str]] = {}
+        self._synonyms_by_stem: dict[str, list[str]] = {}
         self._numbers: dict[str, int] = {}
         self._stem = stem
         self._by_stem = Postings()
@@ -99,6 +100,10 @@ class Alike:
     def learn(self, synonyms: Mapping[str, Sequence[str]], meanings: WordMeanings | None) -> None:
         """Take over what else tells which words are alike, in place of what did."""
         self._synonyms, self._meanings = synonyms, meanings
+        self._synonyms_by_stem = dict[str, list[str]]()
+        for word, others in synonyms.items():
+            for stem in self._stem(word):
+                self._synonyms_by_stem.setdefault(stem, []).extend(others)
         self._kept = OrderedDict()
 
     def add(self, word: str) -> int:
@@ -165,7 +170,7 @@ class Alike:
     def _synonyms_of(self, word: str) -> Sequence[str]:
         """Return what the operator says a word stands for, in whatever form it is said."""
         return self._synonyms.get(word) or next(
-            (self._synonyms[stem[3:]] for stem in self._stem(word) if stem[3:] in self._synonyms), ()
+            (found for stem in self._stem(word) if (found := self._synonyms_by_stem.get(stem))), ()
         )
 
     def _spelled(self, word: str) -> dict[int, float]:

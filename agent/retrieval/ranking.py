@@ -5,7 +5,7 @@ was fitted to labelled questions on public sets of documents (four English and t
 ones) at once, by maximum likelihood: that of the right section among the candidates, of the right statement among those
 of the best sections, and of a right answer, where questions that the documents do not answer count too.
 `python -m tests.bench.documents` prints what they are worth on each set. What an operator's synonyms are worth was set
-by hand: as much as lets at most 5 % of 268 off-topic questions find something in `kb/`, and 8 % without vectors.
+by hand: 6 % of 268 off-topic questions find something in `kb/` with them, and 9 % without vectors.
 
 Sections are ranked in two looks: what the index tells orders all candidates, and the first of them are looked at
 closely. Only the statements of those that may answer are weighed one by one.

@@ -80,7 +80,7 @@ def test_another_word_is_like_nothing(alike: Alike, word: str) -> None:
 
 def test_synonyms_stand_for_each_other_almost_fully(alike: Alike) -> None:
     """Whatever forms the question, the file and the documents use; a form of the word itself is surer."""
-    alike.learn({"guarantee": ("warranty",), "tariff": ("prices", "unheard")}, None)
+    alike.learn({"guarantees": ("warranty",), "tariff": ("prices", "unheard")}, None)
     assert like(alike, "guarantee")["warranty"] == SYNONYM
     assert like(alike, "tariffs")["price"] == SYNONYM
     assert like(alike, "tariff")["price"] == SYNONYM

@@ -16,7 +16,7 @@ from agent.retrieval.search import KnowledgeBase
 EVERYDAY = Path(__file__).parents[1] / "kb" / "everyday.jsonl"
 HITS = 5
 
-NOTHING = {("off", "en"): 4, ("off", "sv"): 9, ("static", "en"): 7, ("static", "sv"): 8}
+NOTHING = {("off", "en"): 4, ("off", "sv"): 9, ("static", "en"): 7, ("static", "sv"): 7}
 """Of 30 questions a language, how many find nothing, as measured. Wanted: at most 6."""
 
 FIRST = {("off", "en"): 18, ("off", "sv"): 16, ("static", "en"): 16, ("static", "sv"): 17}
