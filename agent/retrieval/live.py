@@ -82,7 +82,6 @@ class LiveKnowledge:
     async def keep(self, watch: Watch) -> None:
         """Keep `now` up to date until cancelled; a reader that is at work is then given up (see `_given`)."""
         async with watch(self._folder) as batches, trio.open_nursery() as nursery:
-            nursery.start_soon(self._keep_read)
             nursery.start_soon(self._read_again)
             async for touched in batches:
                 await self._look(touched)
@@ -105,7 +104,8 @@ class LiveKnowledge:
             raise
 
     async def _read_again(self) -> None:
-        """Look again at what could not be read, later and later, until it is read or gone."""
+        """Give what was read to the cache; then look again at what could not be, later and later, until it is or is gone."""
+        await self._keep_read()
         while True:
             await self._unread.wait()
             wait = READ_AGAIN_FIRST
