@@ -64,7 +64,7 @@ MANY = 15_000
 """Objects that have outlived the second generation, of which a full collection is made at once: 10 to 15 ms of CPU."""
 
 WHOLE_EVERY = 1000
-"""Full collections of which one looks at what was set aside, too: about once in an hour of 200 busy clients."""
+"""Full collections of which one looks at what was set aside, too: about once in 100 minutes of 200 busy clients."""
 
 
 def set_aside() -> None:

@@ -104,7 +104,7 @@ class LiveKnowledge:
             raise
 
     async def _read_again(self) -> None:
-        """Give what was read to the cache; then look again at what could not be, later and later, until it is or is gone."""
+        """Give what was read to the cache; then look again at what could not be, later and later, until it can be."""
         await self._keep_read()
         while True:
             await self._unread.wait()
