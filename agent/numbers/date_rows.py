@@ -2,7 +2,7 @@
 
 import re
 
-from agent.text.tables import words
+from agent.lang.language import words
 
 from . import keys
 from .amounts import digits_at

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from agent.text.tables import words
+from agent.lang.language import words
 
 _MONTH_WORD = (
     r"(?i:jan(?:uary|uari)?|feb(?:r|ruary|ruari)?|mars|march|mar|apr(?:il)?|may|maj|jun[ei]?|juni|jul[yi]?|"

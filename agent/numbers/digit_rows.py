@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Final, TypeAlias
 
-from agent.text.tables import words
+from agent.lang.language import words
 
 from . import keys
 from .amounts import canonical, digits_at

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from agent.text.tables import words
+from agent.lang.language import words
 
 from .units import unit_of
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Final
 
-from agent.text.tables import words
+from agent.lang.language import words
 
 _MARKER = re.compile(
     r"(?P<indent>[ \t]{0,40})(?P<lead>(?:[-*+>][ \t]{1,4}){0,3}(?:#{1,6}[ \t]{1,4})?)"

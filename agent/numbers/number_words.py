@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Literal
 
-from agent.text.tables import words
+from agent.lang.language import words
 
 from .units import unit_of
 from .vocabulary import (

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from agent.text.tables import words
+from agent.lang.language import words
 
 from .characters import SEAM
 from .reader import Before, Reader

@@ -2,7 +2,7 @@
 
 import re
 
-from agent.text.tables import words
+from agent.lang.language import words
 
 from .amounts import canonical, digits_at, fraction_after, negate, scale
 from .number_words import classify

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from agent.text.tables import words
+from agent.lang.language import words
 from agent.text.words import FUNCTION_WORDS
 
 from .token import NO_RATE, Rate

@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Literal
 
-from agent.text.tables import words
+from agent.lang.language import words
 
 from .amounts import canonical, of_fraction, scaled
 from .number_words import Word, classify, value_of

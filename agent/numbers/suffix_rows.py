@@ -8,7 +8,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Final, NamedTuple, TypeAlias
 
-from agent.text.tables import words
+from agent.lang.language import words
 from agent.text.words import FUNCTION_WORDS
 
 from .amounts import negate, of_fraction, scale

@@ -9,7 +9,7 @@ import re
 from functools import lru_cache
 from typing import Final
 
-from agent.text.tables import words
+from agent.lang.language import words
 
 from .number_words import classify, value_of
 from .suffix_rows import LEADING, ROWS, SYMBOL, Follower, Row, become, take_sign

@@ -7,7 +7,7 @@ A unit is known by one short canonical name; two units agree when their names ar
 from functools import lru_cache
 from typing import Final
 
-from agent.text.tables import words
+from agent.lang.language import words
 
 _WORDS: Final = {
     "millisecond": "ms millisecond milliseconds millisekund millisekunder",

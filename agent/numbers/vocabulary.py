@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from agent.text.tables import words
+from agent.lang.language import words
 
 UNITS: Final = {
     "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9,

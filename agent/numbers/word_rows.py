@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from typing import Final, NamedTuple, TypeAlias
 
-from agent.text.tables import words
+from agent.lang.language import words
 
 from . import keys
 from .amounts import negate

@@ -24,17 +24,11 @@ import tantivy
 from agent.lang import Lang
 from agent.ports.search import Passage
 from agent.text.stems import stem
-from agent.text.words import replaced, words
+from agent.text.words import replaced
 
-from .base import GRAM, GRAM_FIELD, SCHEMA, Base, leads_of, opened
-from .base import Section as Section
+from .base import GRAM, GRAM_FIELD, SCHEMA, Base, Section, leads_of, opened
 from .effort import Effort
 from .postings import NUMBERS, array_of
-from .tables import is_function_word
-from .terms import ASKS as ASKS
-from .terms import CODE as CODE
-from .terms import HOLDS as HOLDS
-from .terms import LEADS as LEADS
 from .terms import FileTerms, SectionTerms, terms_of
 
 _HEADINGS = 2  # times that the words of the headings are counted, where those of the text are counted once
@@ -255,11 +249,6 @@ class Index:
             return Found({}, most)
         hits = self._searcher.search(tantivy.Query.boolean_query(clauses), limit, count=False).hits
         return Found({self._numbers[at.segment_ord][at.doc]: score for score, at in hits}, most)
-
-
-def content_words(text: str) -> list[str]:
-    """Return the folded words of a text that are function words in no language."""
-    return [word for word in words(text) if not is_function_word(word)]
 
 
 @lru_cache(maxsize=200_000)

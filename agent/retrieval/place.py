@@ -75,10 +75,7 @@ def clear(around: Path, keep: str = "") -> None:
                 shutil.rmtree(path, ignore_errors=True)
             elif path.suffix == _LOCK:
                 with suppress(OSError):
-                    lock = _locked(path, 0)
-                    shutil.rmtree(path.with_suffix(""), ignore_errors=True)
-                    path.unlink()
-                    os.close(lock)
+                    _remove(path.with_suffix(""), _locked(path, 0))
         around.rmdir()
 
 

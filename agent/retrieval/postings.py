@@ -16,68 +16,6 @@ NUMBERS = "I"
 """The kind of array that numbers are in: four bytes each."""
 
 
-class PackedPostings(msgspec.Struct, frozen=True, array_like=True):
-    """keys: each once. counts, numbers: arrays as bytes: how many each key has, and these, one after the other."""
-
-    keys: list[str]
-    counts: bytes
-    numbers: bytes
-
-
-class Postings:
-    """Numbers by key, in the order in which they were added. packed: what is taken over; raises ValueError."""
-
-    def __init__(self, packed: PackedPostings | None = None) -> None:
-        self._added: defaultdict[str, array[int]] = defaultdict(partial(array, NUMBERS))
-        self._places: dict[str, int] = {}
-        self._ends = array(NUMBERS)
-        self._numbers = array(NUMBERS)
-        if packed is not None:
-            self._take(packed.keys, array_of(packed.counts), array_of(packed.numbers))
-
-    def _take(self, keys: Sequence[str], counts: "array[int]", numbers: "array[int]") -> None:
-        self._places = dict(zip(keys, range(len(counts)), strict=True))
-        self._ends, self._numbers = array(NUMBERS, accumulate(counts)), numbers
-        if sum(counts) != len(numbers) or len(self._places) != len(counts):
-            raise ValueError("numbers do not fit their keys")
-
-    def settle(self) -> None:
-        """Hold everything in one array. Only for whoever has added all of it: nobody else may look meanwhile."""
-        if self._added:
-            self._take(*self._all())
-            self._added.clear()
-
-    def add(self, keys: Iterable[str], number: int) -> None:
-        """Add a number to each of some keys."""
-        added = self._added
-        for key in keys:
-            added[key].append(number)
-
-    def get(self, key: str) -> Sequence[int]:
-        """Return the numbers of a key."""
-        added = self._added.get(key, ())
-        place = self._places.get(key)
-        if place is None:
-            return added
-        return [*self._numbers[self._ends[place - 1] if place else 0 : self._ends[place]], *added]
-
-    def packed(self) -> PackedPostings:
-        """Return all of it as it can be kept."""
-        keys, counts, numbers = self._all()
-        return PackedPostings(keys, counts.tobytes(), numbers.tobytes())
-
-    def _all(self) -> "tuple[list[str], array[int], array[int]]":
-        """Return the keys, how many numbers each has, and these."""
-        added = self._added
-        keys = [*self._places, *(key for key in added if key not in self._places)]
-        counts, numbers = array(NUMBERS), array(NUMBERS)
-        for key in keys:
-            its = added[key] if not self._places else self.get(key)
-            counts.append(len(its))
-            numbers.extend(its)
-        return keys, counts, numbers
-
-
 class PackedHolders(msgspec.Struct, frozen=True, array_like=True):
     """counts, numbers: arrays as bytes: how many numbers each key has, from 0 on, and these, one after the other."""
 
@@ -86,7 +24,10 @@ class PackedHolders(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Holders:
-    """Numbers by key as in `Postings`; keys are numbers from 0 on. packed: what is taken over; raises ValueError."""
+    """Numbers by key, in the order in which they were added; keys are numbers from 0 on.
+
+    packed: what is taken over; raises ValueError.
+    """
 
     def __init__(self, packed: PackedHolders | None = None) -> None:
         self._added: defaultdict[int, array[int]] = defaultdict(partial(array, NUMBERS))
@@ -113,7 +54,7 @@ class Holders:
             added[key].append(number)
 
     def get(self, key: int) -> Sequence[int]:
-        """Return the numbers of a key, in the order in which they were added."""
+        """Return the numbers of a key."""
         added = self._added.get(key, ())
         if key >= len(self._ends):
             return added
@@ -126,12 +67,51 @@ class Holders:
         return PackedHolders(counts.tobytes(), numbers.tobytes())
 
     def _all(self) -> "tuple[array[int], array[int]]":
+        """Return how many numbers each key has, and these."""
         counts, numbers = array(NUMBERS), array(NUMBERS)
         for key in range(max(len(self._ends), max(self._added, default=-1) + 1)):
             its = self.get(key)
             counts.append(len(its))
             numbers.extend(its)
         return counts, numbers
+
+
+class PackedPostings(msgspec.Struct, frozen=True, array_like=True):
+    """keys: each once, in the order of their numbers in `held`."""
+
+    keys: list[str]
+    held: PackedHolders
+
+
+class Postings:
+    """Numbers by key as in `Holders`, where keys are texts. packed: what is taken over; raises ValueError."""
+
+    def __init__(self, packed: PackedPostings | None = None) -> None:
+        self._places: dict[str, int] = {}
+        self._held = Holders()
+        if packed is not None:
+            self._places = dict(zip(packed.keys, range(len(packed.keys)), strict=True))
+            self._held = Holders(packed.held)
+            if not len(self._places) == len(packed.keys) == len(array_of(packed.held.counts)):
+                raise ValueError("numbers do not fit their keys")
+
+    def settle(self) -> None:
+        """As of `Holders`."""
+        self._held.settle()
+
+    def add(self, keys: Iterable[str], number: int) -> None:
+        """Add a number to each of some keys."""
+        places = self._places
+        self._held.add([places.setdefault(key, len(places)) for key in keys], number)
+
+    def get(self, key: str) -> Sequence[int]:
+        """Return the numbers of a key."""
+        place = self._places.get(key)
+        return () if place is None else self._held.get(place)
+
+    def packed(self) -> PackedPostings:
+        """Return all of it as it can be kept."""
+        return PackedPostings(list(self._places), self._held.packed())
 
 
 def array_of(content: bytes) -> "array[int]":

@@ -22,7 +22,8 @@ from typing import NamedTuple, TypeAlias
 from agent.ports.search import Lang
 
 from .asked import asked
-from .index import Found, Index, Section
+from .base import Section
+from .index import Found, Index
 from .signals import Question, Single
 from .vectors import NoVectors, SectionVectors
 

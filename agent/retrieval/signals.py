@@ -14,7 +14,9 @@ from operator import mul
 from typing import NamedTuple
 
 from .asked import Asked, Kind
-from .index import ASKS, CODE, HOLDS, LEADS, Index, Section
+from .base import Section
+from .index import Index
+from .terms import ASKS, CODE, HOLDS, LEADS
 
 _KNOWN = 0.7  # how surely a word must be stood for, to be known here
 _LEADS_BIT = LEADS.bit_length() - 1

@@ -4,7 +4,8 @@ import pytest
 
 from agent.ports.search import Lang, Passage
 from agent.retrieval import index as module
-from agent.retrieval.index import ASKS, CODE, HOLDS, LEADS, Found, Index, content_words, grams_of
+from agent.retrieval.index import Found, Index, grams_of
+from agent.retrieval.terms import ASKS, CODE, HOLDS, LEADS
 
 from . import sections
 
@@ -134,9 +135,8 @@ def test_an_empty_index_finds_nothing() -> None:
     assert index.by_grams(["word"], 5).scores == {}
 
 
-def test_content_words_and_grams() -> None:
-    """Function words of either language carry nothing; a word's grams span its borders."""
-    assert content_words("Det är the price") == ["price"]
+def test_the_grams_of_a_word_span_its_borders() -> None:
+    """A word of one letter has one."""
     assert grams_of("sms") == (" sms", "sms ")
     assert grams_of("a") == (" a ",)
 

@@ -50,6 +50,6 @@ def test_what_does_not_fit_is_refused(keys: list[str], counts: list[int], number
         return b"".join([value.to_bytes(4, "little") for value in values])
 
     with pytest.raises(ValueError, match=r"fit|argument"):
-        Postings(PackedPostings(keys, held(counts), held(numbers)))
+        Postings(PackedPostings(keys, PackedHolders(held(counts), held(numbers))))
     with pytest.raises(ValueError, match="bytes length"):
         array_of(b"abc")

@@ -7,7 +7,8 @@ import pytest
 
 from agent.ports.search import Lang
 from agent.retrieval.asked import asked
-from agent.retrieval.index import Index, Section
+from agent.retrieval.base import Section
+from agent.retrieval.index import Index
 from agent.retrieval.ranking import ANSWERING, CLOSELY, rank
 from agent.retrieval.signals import Question, Single
 
