@@ -17,7 +17,6 @@ import sqlite3
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -26,6 +25,7 @@ import structlog
 from agent.lang import LANGUAGES
 
 from .effort import Effort
+from .entries import Entry, Held, Reading, WholeEntry, checksum
 from .place import clear
 
 _log = structlog.get_logger("agent.retrieval")
@@ -65,33 +65,6 @@ _READ_BY = (
 _PARSERS = ("markdown-it-py", "docutils", "pyyaml", "pypdfium2", "python-docx", "tantivy")
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """What is kept of one file. model: whose vectors they are; "" for what was read."""
-
-    key: bytes
-    content: bytes
-    model: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Held:
-    """The keys of what is there already: of files, and of one model's vectors."""
-
-    files: frozenset[bytes] = frozenset()
-    vectors: frozenset[bytes] = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
-class WholeEntry:
-    """An index as it was. key: of the model whose vectors it has. place, told: of tantivy's files (`place.kept`)."""
-
-    key: bytes
-    content: bytes
-    place: str
-    told: bytes
-
-
 Entries = Callable[[Held], Iterable[Entry]]
 """Makes what is not held yet, one by one, so that it need not all be there at once; may be called again."""
 
@@ -123,7 +96,7 @@ class Cache:
         ).digest()
 
     @contextmanager
-    def reading(self, model: str = "") -> Iterator["Reading"]:
+    def reading(self, model: str = "") -> Iterator[Reading]:
         """Look entries up; without a file that can be read, none is found. model: whose vectors are looked for."""
         connection = self._open_to_read()
         try:
@@ -161,7 +134,7 @@ class Cache:
                 connection.execute("DELETE FROM wholes")
                 connection.execute(
                     "INSERT INTO wholes (key, sum, content, place, told) VALUES (?, ?, ?, ?, ?)",
-                    (whole.key, _sum(whole.key, whole.content), whole.content, whole.place, whole.told),
+                    (whole.key, checksum(whole.key, whole.content), whole.content, whole.place, whole.told),
                 )
                 connection.execute("COMMIT")
         except (sqlite3.Error, OSError) as error:
@@ -268,70 +241,6 @@ class Cache:
             _log.warning(event, **({"why": why} if why else {}))
 
 
-class Reading:
-    """Finds entries.
-
-    damaged: is called when one is not what was written. failed: is called with what kept one from being read.
-    """
-
-    def __init__(
-        self,
-        connection: sqlite3.Connection | None,
-        model: str,
-        damaged: Callable[[], None],
-        failed: Callable[[Exception], None],
-    ) -> None:
-        self._connection = connection
-        self._model = model
-        self._damaged = damaged
-        self._failed = failed
-
-    def file(self, key: bytes) -> bytes | None:
-        """Return what was read of a file, None when it is not kept."""
-        return self._find(key, "SELECT sum, content FROM files WHERE key = ?", (key,))
-
-    def vectors(self, key: bytes) -> bytes | None:
-        """Return the vectors of a file's sections, None when they are not kept."""
-        if not self._model:
-            return None
-        query = "SELECT sum, content FROM vectors WHERE key = ? AND model = ?"
-        return self._find(key, query, (key, self._model))
-
-    def whole(self, key: bytes) -> WholeEntry | None:
-        """Return the index as it was, None when it is not kept."""
-        content = self._find(key, "SELECT sum, content FROM wholes WHERE key = ?", (key,))
-        if content is None or self._connection is None:
-            return None
-        try:
-            row = self._connection.execute("SELECT place, told FROM wholes WHERE key = ?", (key,)).fetchone()
-        except (sqlite3.Error, OSError) as error:
-            self._failed(error)
-            return None
-        return WholeEntry(key, content, *row) if row and isinstance(row[0], str) else None
-
-    def unusable(self) -> None:
-        """Say that an entry was not what its reader wrote."""
-        self._damaged()
-
-    def _find(self, key: bytes, query: str, values: tuple[object, ...]) -> bytes | None:
-        if self._connection is None:
-            return None
-        try:
-            found = self._connection.execute(query, values).fetchone()
-        except (sqlite3.Error, OSError) as error:
-            self._failed(error)
-            self._connection.close()
-            self._connection = None
-            return None
-        if found is None:
-            return None
-        checksum, content = found
-        if not isinstance(content, bytes) or checksum != _sum(key, content):
-            self._damaged()
-            return None
-        return content
-
-
 def made_by() -> bytes:
     """Return a hash of what entries depend on beside the files: our own code, and the versions of the parsers."""
     told = hashlib.blake2b(f"{FORMAT} {sys.byteorder} {sys.version_info[:2]} {[*LANGUAGES]}".encode())
@@ -349,16 +258,12 @@ def made_by() -> bytes:
     return told.digest()
 
 
-def _sum(key: bytes, content: bytes) -> bytes:
-    return hashlib.blake2b(content, digest_size=16, key=key).digest()
-
-
 def _keys(connection: sqlite3.Connection, query: str, *values: str) -> frozenset[bytes]:
     return frozenset([key for (key,) in connection.execute(query, values)])
 
 
 def _insert(connection: sqlite3.Connection, entry: Entry) -> None:
-    checked = _sum(entry.key, entry.content)
+    checked = checksum(entry.key, entry.content)
     if entry.model:
         connection.execute(
             "INSERT OR REPLACE INTO vectors (key, model, sum, content) VALUES (?, ?, ?, ?)",

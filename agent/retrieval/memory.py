@@ -12,8 +12,9 @@ from contextlib import contextmanager, suppress
 from agent.ports.search import Passage
 
 from .base import Base, opened
-from .cache import Cache, Entry, Held, Reading, WholeEntry
+from .cache import Cache
 from .effort import Effort
+from .entries import Entry, Held, Reading, WholeEntry
 from .kept import packed, unpacked
 from .meaning import Meaning
 from .place import OwnPlace, clear, kept, taken

@@ -15,8 +15,9 @@ from agent.config import MEMORY, Settings
 from agent.errors import GivenUp
 from agent.knowledge import Knowledge
 from agent.retrieval import cache as module
-from agent.retrieval.cache import BASES, FOLDER, MODELS, Cache, Entry, Held, made_by
+from agent.retrieval.cache import BASES, FOLDER, MODELS, Cache, made_by
 from agent.retrieval.effort import Effort
+from agent.retrieval.entries import Entry, Held
 from agent.retrieval.folder import Folder
 from agent.retrieval.kept import packed, unpacked
 from agent.retrieval.load import Source, load
