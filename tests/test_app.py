@@ -11,12 +11,12 @@ import trio
 import trio.testing
 
 from agent.app import Adapters, App
+from agent.client.client import over
 from agent.config import DRAIN_TIMEOUT, Settings
 from agent.errors import UsageError, WireClosed
 from agent.host import Threads, WallClock, new_id
 from agent.retrieval.load import Source
 from agent.retrieval.watch import Touched
-from agent.testing.client import over
 from agent.testing.network import inline, network
 
 KB = (Source.of("kb/pricing.md", "# Pricing\n\nThe Standard plan costs 299 kr a month.\n"),)

@@ -19,14 +19,15 @@ from structlog.testing import capture_logs
 
 from agent import cli, log
 from agent.app import Adapters
+from agent.client import chat
+from agent.client.client import CannotConnect
+from agent.client.telling import closing
 from agent.commands import ask as asking
 from agent.commands import serve as serving
 from agent.commands import talk
 from agent.config import Settings
 from agent.errors import UsageError, WireClosed
 from agent.server.lag import watch_loop
-from agent.testing import chat
-from agent.testing.client import CannotConnect
 
 
 class FakeServer:
@@ -450,10 +451,10 @@ def test_chat_ends_with_the_connection(
         yield ""
 
     connecting(monkeypatch, [])
-    monkeypatch.setattr("agent.testing.open.stdin_lines", nobody)
+    monkeypatch.setattr("agent.client.open.stdin_lines", nobody)
     monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
     assert cli.main(["chat", "localhost:1"]) == 1
-    assert capsys.readouterr().out == f"{chat.HELP}\n! {chat.closing(4401)}\n"
+    assert capsys.readouterr().out == f"{chat.HELP}\n! {closing(4401)}\n"
 
 
 def test_diagrams_are_written_and_checked(capsys: pytest.CaptureFixture[str]) -> None:

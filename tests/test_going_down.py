@@ -14,6 +14,7 @@ import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from agent.app import Adapters
+from agent.client.client import Client
 from agent.config import ACTION_TIMEOUT, LEDGER_CLOSE_TIMEOUT, LEDGER_RETRY, RECORD_TIMEOUT, Settings
 from agent.errors import WireClosed
 from agent.host import Threads
@@ -23,7 +24,6 @@ from agent.storage import sqlite
 from agent.storage.file import LedgerFile
 from agent.storage.memory import MemoryLedger
 from agent.storage.trust import FILE, afresh
-from agent.testing.client import Client
 from agent.testing.network import Network, network
 
 UPGRADE = (

@@ -95,7 +95,7 @@ def test_threads_are_started_in_one_place() -> None:
         name
         for name, node in nodes(ast.Attribute)
         if isinstance(node, ast.Attribute) and node.attr == "to_thread"
-    } <= {"host.py", "testing/chat.py"}
+    } <= {"host.py", "client/stdin.py"}
 
 
 def test_commands_print_in_one_place() -> None:

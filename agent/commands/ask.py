@@ -14,14 +14,15 @@ import trio
 from cyclopts import Parameter
 
 from .. import log
+from ..client import chat as terminal
+from ..client.client import DEFAULT_URL, CannotConnect, connect
+from ..client.telling import after, closing
 from ..errors import UsageError, WireClosed
 from ..host import Threads
 from ..knowledge import Knowledge
 from ..ports.brain import Question, Refused, TurnEvent, Verified
 from ..ports.search import Lang
 from ..session.speaking import citations
-from ..testing import chat as terminal
-from ..testing.client import DEFAULT_URL, CannotConnect, connect
 from ..text.terminal import printable, printable_line
 from .output import FAILED, OK, REFUSED, complain, write
 from .settings import read_settings
@@ -68,7 +69,7 @@ async def ask(
     except CannotConnect as error:
         complain(str(error))
     except WireClosed as closed:
-        complain(terminal.closing(closed.code))
+        complain(closing(closed.code))
     return FAILED
 
 
@@ -93,7 +94,7 @@ async def _explained(text: str, lang: Lang | None, kb: Path | None) -> int:
     answered = "".join(each.text for each in texts if each.blocked is None)
     gap = " " if answered and blocked is not None and not answered[-1].isspace() else ""
     write("\n" + printable(answered + (gap + texts[-1].text if blocked is not None else "")) + "\n")
-    write("".join(f"{line}\n" for line in terminal.after(answer)))
+    write("".join(f"{line}\n" for line in after(answer)))
     return OK if blocked is None else REFUSED
 
 

@@ -8,10 +8,10 @@ from typing import Annotated
 import trio
 from cyclopts import Parameter
 
-from ..testing import chat as terminal
-from ..testing.client import DEFAULT_URL, CannotConnect, connect
-from ..testing.open import opened_terminal
-from ..testing.opened import opener
+from ..client import chat as terminal
+from ..client.client import DEFAULT_URL, CannotConnect, connect
+from ..client.open import opened_terminal
+from ..client.opened import opener
 from .output import FAILED, complain, on_a_terminal, steer, write
 
 Url = Annotated[str, Parameter(env_var="AGENT_URL", help="The server's page or socket.")]

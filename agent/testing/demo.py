@@ -14,13 +14,13 @@ import trio.testing
 
 from .. import log
 from ..app import Adapters, App
+from ..client.client import Client, Frame, over
+from ..client.telling import after, outcome
 from ..config import Settings
 from ..errors import AgentError, UsageError
 from ..llm.script import Entry, ScriptModel
 from ..ports.work import RunSync
 from ..text.terminal import printable
-from .chat import after, outcome
-from .client import Client, Frame, over
 
 PRICE = "What does the standard plan cost per month?"
 RETURNS = "How long is the return period, and what does a return cost?"

@@ -12,10 +12,10 @@ from typing import TypeVar
 import trio
 
 from ..app import Adapters, App
+from ..client.client import Client, over
 from ..config import Settings
 from ..retrieval.load import Source
 from ..retrieval.search import KnowledgeBase
-from .client import Client, over
 from .faults import PipeEnd, pipe
 
 T = TypeVar("T")

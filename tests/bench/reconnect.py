@@ -24,7 +24,7 @@ from time import perf_counter
 
 import trio
 
-from agent.testing.client import connect
+from agent.client.client import connect
 from tests.hostile.enemy import KEY, PING, PONG, SocketEnemy, frame
 from tests.hostile.process import ROOT, server_process
 

@@ -12,13 +12,13 @@ import pytest
 import trio
 
 from agent import cli
+from agent.client.client import CannotConnect
 from agent.commands import ask as asking
 from agent.commands import talk
 from agent.config import Settings
 from agent.errors import WireClosed
 from agent.host import Threads, WallClock
 from agent.storage.open import opened_ledger
-from agent.testing.client import CannotConnect
 
 BAD = "\x1b]0;OWNED\x07\x1b[2J\x9b31m\u202e\u2066\r\x7f"
 NAME = "a\x1b[31m\u202e\nforged"  # of a file; the system takes all but "/" and NUL
@@ -190,7 +190,7 @@ def test_a_chat_cannot_be_steered(
         yield ""
 
     answering(*ENDS, *MORE)
-    monkeypatch.setattr("agent.testing.open.stdin_lines", nobody)
+    monkeypatch.setattr("agent.client.open.stdin_lines", nobody)
     assert cli.main(["chat"]) == 1
     said = safe(capsys, says="the connection was closed")
     assert said.count("\n= [1] ") == len(MORE) - 1

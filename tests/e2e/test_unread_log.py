@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 import trio
 
+from agent.client.client import CannotConnect, Client, connect
 from agent.config import LOG_FLUSH
-from agent.testing.client import CannotConnect, Client, connect
 
 from .test_process import KB, PATIENCE, URLS, command, environment
 

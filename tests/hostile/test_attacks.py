@@ -17,13 +17,13 @@ import trio.testing
 from structlog.testing import capture_logs
 
 from agent.app import Adapters
+from agent.client.client import Client
 from agent.config import CONFIRM_SECONDS, MAX_FRAME, OUTBOX_BYTES, OUTBOX_DELTAS, OUTBOX_FRAMES, Settings
 from agent.llm.script import Entry, ScriptModel
 from agent.retrieval.load import Source
 from agent.retrieval.search import KnowledgeBase
 from agent.server.websocket import Connection
 from agent.session.outbox import Chunk, Outbox
-from agent.testing.client import Client
 from agent.testing.demo import CALL, PRICE
 from agent.testing.network import Network, network
 from agent.testing.steps import steps

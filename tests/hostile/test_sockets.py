@@ -9,10 +9,10 @@ import pytest
 import trio
 
 from agent.app import Adapters, App
+from agent.client.client import CannotConnect, Client, connect
 from agent.config import Settings
 from agent.llm.script import ScriptModel
 from agent.session import writer
-from agent.testing.client import CannotConnect, Client, connect
 from agent.testing.steps import steps
 
 from .attacks import ATTACKS, LONG

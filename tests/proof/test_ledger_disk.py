@@ -19,8 +19,8 @@ from typing import Any
 import pytest
 import trio
 
+from agent.client.client import Client, connect
 from agent.storage.trust import FILE
-from agent.testing.client import Client, connect
 
 from .mutate import ROOT
 

@@ -9,10 +9,12 @@ import pytest
 import trio
 import trio.testing
 
+from agent.client.chat import HELP, Chat, ask
+from agent.client.client import Client, Frame
+from agent.client.opened import CannotOpen
+from agent.client.stdin import stdin_lines
+from agent.client.telling import after, outcome
 from agent.errors import WireClosed
-from agent.testing.chat import HELP, Chat, after, ask, outcome, stdin_lines
-from agent.testing.client import Client, Frame
-from agent.testing.opened import CannotOpen
 
 CITED = {
     "type": "response",

@@ -11,8 +11,8 @@ import trio
 import trio.testing
 from trio_websocket import ConnectionClosed, WebSocketConnection, WebSocketRequest, wrap_server_stream
 
+from agent.client.client import START, CannotConnect, Client, connect, over
 from agent.errors import UsageError, WireClosed
-from agent.testing.client import START, CannotConnect, Client, connect, over
 
 Handler = Callable[[WebSocketConnection], Awaitable[None]]
 

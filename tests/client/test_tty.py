@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 import trio
 
-from agent.testing.editor import Editor
-from agent.testing.history import history_file, keep_history, read_history
-from agent.testing.tty import Screen, keys, lines
+from agent.client.editor import Editor
+from agent.client.history import history_file, keep_history, read_history
+from agent.client.tty import Screen, keys, lines
 
 WIDTH = 20
 STEP = re.compile(r"\x1b\[(\d*)([AGCK])|(.)", re.DOTALL)

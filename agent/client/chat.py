@@ -6,19 +6,16 @@ since a source or a webhook may hold anything. A line typed during an answer int
 from a pipe wait for the answer before them.
 """
 
-import os
-import threading
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from typing import Any
+from collections.abc import AsyncIterator, Callable
 
 import trio
 
 from ..errors import WireClosed
-from ..protocol.asyncapi import CLOSE_CODES
 from ..text.terminal import printable, printable_line
 from .client import Client, Frame
 from .opened import CannotOpen, Opener
+from .telling import CLOSED, after, closing, outcome
 
 HELP = """\
 Type a question. While it is answered: /cancel or Ctrl-C stops it, another
@@ -28,20 +25,8 @@ question interrupts it. /source N opens a source of the last answer,
 TWICE = 2.0  # seconds within which a second Ctrl-C leaves
 LULL = 0.5  # seconds without a frame after which no suggestion follows an answer: a server sends them right behind it
 
-REFUSALS = {
-    "no_sources": "refused: the knowledge base has nothing on this",
-    "number_mismatch": "refused: the draft held a number that no source holds",
-    "model_failed": "refused: the model failed or took too long",
-}
-CLOSED = {
-    "expired": "expired before it was confirmed",
-    "cancelled": "cancelled",
-    "rejected": "declined",
-}
 ANSWERED, FAILED, REFUSED = 0, 1, 3  # exit statuses
 _DIGITS = 6  # of a number that a person types
-DEEPEST = 4  # levels of an action's result that are shown
-UNAUTHORISED = 4401  # closes a WebSocket without its token
 
 Write = Callable[[str], None]
 
@@ -280,96 +265,3 @@ async def ask(client: Client, question: str, write: Write, complain: Write, lang
         elif kind == "stream_end" and frame["reason"] == "cancelled":
             complain("the server stopped the answer\n")
             return FAILED
-
-
-def closing(code: int) -> str:
-    """Return in words that the server closed the connection, and what to do where that is known."""
-    advice = "; give the server's token with --token or AGENT_TOKEN" if code == UNAUTHORISED else ""
-    return f"the connection was closed: {CLOSE_CODES.get(code, 'connection lost')} ({code}){advice}"
-
-
-def after(response: Frame, numbered: bool = False) -> list[str]:
-    """Return the lines that follow a response's text: why it was refused, and its sources, numbered from 1 or not."""
-    lines = []
-    if "blocked" in response:
-        code = response["blocked"]["code"]
-        lines.append(f"({REFUSALS.get(code, 'refused')})")
-    if response["citations"]:
-        lines.append("Sources:")
-    for number, citation in enumerate(response["citations"], 1):
-        first, last = citation.get("lines", (None, None))
-        place = "" if first is None else f":{first}" if first == last else f":{first}-{last}"
-        heading = f" ({printable_line(citation['heading'])})" if citation.get("heading") else ""
-        mark = f"[{number}] " if numbered else ""
-        lines.append(f"  {mark}{printable_line(citation['file'])}{place}{heading}")
-        lines += [f"    {line}" for line in printable(citation["snippet"]).splitlines()]
-    return lines
-
-
-def outcome(result: Frame) -> str:
-    """Return an action's result in words."""
-    if result.get("success"):
-        data = result.get("data", {})
-        if data.get("recorded") is True:
-            return "done: it was noted only, as this server carries nothing out"
-        return f"done ({_said(data)})" if data else "done"
-    if result.get("ignored"):
-        return "ignored: it was confirmed before and runs only once"
-    if result.get("expired"):
-        return "not run: it was confirmed too late"
-    if result.get("cancelled"):
-        return "cancelled before it had any effect"
-    if result.get("unknown"):
-        return f"begun, but its outcome is not known: {printable_line(str(result.get('error', '')))}"
-    return f"failed: {printable_line(str(result.get('error', '')))}"
-
-
-def _said(value: Any, depth: int = 0) -> str:
-    """Return a value of a result in words; a list or an object within it down to DEEPEST levels."""
-    if value is None or isinstance(value, bool):
-        return {None: "nothing", True: "yes", False: "no"}[value]
-    if not isinstance(value, dict | list):
-        return printable_line(str(value))
-    if depth >= DEEPEST:
-        return "…"
-    if isinstance(value, list):
-        return ", ".join(_said(each, depth + 1) for each in value)
-    return ", ".join(f"{printable_line(name)}: {_said(each, depth + 1)}" for name, each in value.items())
-
-
-async def stdin_lines(descriptor: int = 0) -> AsyncGenerator[str, None]:
-    """Yield the lines of a file descriptor, terminal, pipe or file, until its end.
-
-    They are read in a daemon thread that nobody waits for: a person who types nothing holds up no exit. It reads
-    the descriptor itself, because a thread inside `sys.stdin` holds a lock that the interpreter's own end needs.
-    """
-    send, receive = trio.open_memory_channel[bytes](0)
-    token = trio.lowlevel.current_trio_token()
-
-    def read() -> None:
-        data = b"x"
-        try:
-            while data:
-                data = _read(descriptor)
-                trio.from_thread.run(send.send, data, trio_token=token)
-        except (trio.RunFinishedError, trio.Cancelled, trio.BrokenResourceError, trio.ClosedResourceError):
-            return  # nobody listens any more
-
-    threading.Thread(target=read, name="stdin", daemon=True).start()
-    rest = b""
-    async with receive:
-        async for data in receive:
-            *lines, rest = (rest + data).split(b"\n")
-            for line in lines:
-                yield line.decode(errors="replace")
-            if not data:
-                break
-    if rest:
-        yield rest.decode(errors="replace")
-
-
-def _read(descriptor: int) -> bytes:
-    try:
-        return os.read(descriptor, 4096)
-    except OSError:  # a terminal that has gone
-        return b""

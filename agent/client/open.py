@@ -6,9 +6,10 @@ from importlib.util import find_spec
 
 import trio
 
-from .chat import Write, stdin_lines
+from .chat import Write
 from .editor import Editor
 from .history import history_file, keep_history, read_history
+from .stdin import stdin_lines
 
 
 @asynccontextmanager

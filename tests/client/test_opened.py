@@ -7,15 +7,15 @@ import pytest
 import trio
 import trio.testing
 
+from agent.client import opened
+from agent.client.client import CONNECT_TIMEOUT
+from agent.client.opened import CannotOpen, opener
 from agent.retrieval.load import Source
 from agent.retrieval.search import KnowledgeBase
 from agent.server.http import Contents, make_app
 from agent.server.hypercorn_edge import HttpServer
 from agent.server.metrics import Metrics
 from agent.server.sniff import Head, read_head
-from agent.testing import opened
-from agent.testing.client import CONNECT_TIMEOUT
-from agent.testing.opened import CannotOpen, opener
 
 PRICES = "# Prices\n\n| Plan | Price |\n| --- | --- |\n| Basic | 149 kr |\n| Standard | 299 kr |\n"
 BASE = KnowledgeBase.build([Source.of("kb/å b.md", PRICES)])

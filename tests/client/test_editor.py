@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agent.client.editor import _KEYS, PROMPT, REMEMBERED, Editor, columns
 from agent.config import MAX_TEXT
-from agent.testing.editor import _KEYS, PROMPT, REMEMBERED, Editor, columns
 
 
 def typed(*keys: str, history: tuple[str, ...] = ()) -> Editor:

@@ -1,0 +1,79 @@
+"""What a terminal shows of the server's frames, in words: sources, outcomes, why a connection was closed.
+
+Each field that the server sends is cleaned before it is shown, names too, since a source or a webhook may hold
+anything.
+"""
+
+from typing import Any
+
+from ..protocol.asyncapi import CLOSE_CODES
+from ..text.terminal import printable, printable_line
+from .client import Frame
+
+REFUSALS = {
+    "no_sources": "refused: the knowledge base has nothing on this",
+    "number_mismatch": "refused: the draft held a number that no source holds",
+    "model_failed": "refused: the model failed or took too long",
+}
+CLOSED = {
+    "expired": "expired before it was confirmed",
+    "cancelled": "cancelled",
+    "rejected": "declined",
+}
+DEEPEST = 4  # levels of an action's result that are shown
+UNAUTHORISED = 4401  # closes a WebSocket without its token
+
+
+def closing(code: int) -> str:
+    """Return in words that the server closed the connection, and what to do where that is known."""
+    advice = "; give the server's token with --token or AGENT_TOKEN" if code == UNAUTHORISED else ""
+    return f"the connection was closed: {CLOSE_CODES.get(code, 'connection lost')} ({code}){advice}"
+
+
+def after(response: Frame, numbered: bool = False) -> list[str]:
+    """Return the lines that follow a response's text: why it was refused, and its sources, numbered from 1 or not."""
+    lines = []
+    if "blocked" in response:
+        code = response["blocked"]["code"]
+        lines.append(f"({REFUSALS.get(code, 'refused')})")
+    if response["citations"]:
+        lines.append("Sources:")
+    for number, citation in enumerate(response["citations"], 1):
+        first, last = citation.get("lines", (None, None))
+        place = "" if first is None else f":{first}" if first == last else f":{first}-{last}"
+        heading = f" ({printable_line(citation['heading'])})" if citation.get("heading") else ""
+        mark = f"[{number}] " if numbered else ""
+        lines.append(f"  {mark}{printable_line(citation['file'])}{place}{heading}")
+        lines += [f"    {line}" for line in printable(citation["snippet"]).splitlines()]
+    return lines
+
+
+def outcome(result: Frame) -> str:
+    """Return an action's result in words."""
+    if result.get("success"):
+        data = result.get("data", {})
+        if data.get("recorded") is True:
+            return "done: it was noted only, as this server carries nothing out"
+        return f"done ({_said(data)})" if data else "done"
+    if result.get("ignored"):
+        return "ignored: it was confirmed before and runs only once"
+    if result.get("expired"):
+        return "not run: it was confirmed too late"
+    if result.get("cancelled"):
+        return "cancelled before it had any effect"
+    if result.get("unknown"):
+        return f"begun, but its outcome is not known: {printable_line(str(result.get('error', '')))}"
+    return f"failed: {printable_line(str(result.get('error', '')))}"
+
+
+def _said(value: Any, depth: int = 0) -> str:
+    """Return a value of a result in words; a list or an object within it down to DEEPEST levels."""
+    if value is None or isinstance(value, bool):
+        return {None: "nothing", True: "yes", False: "no"}[value]
+    if not isinstance(value, dict | list):
+        return printable_line(str(value))
+    if depth >= DEEPEST:
+        return "…"
+    if isinstance(value, list):
+        return ", ".join(_said(each, depth + 1) for each in value)
+    return ", ".join(f"{printable_line(name)}: {_said(each, depth + 1)}" for name, each in value.items())
