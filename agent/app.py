@@ -30,8 +30,8 @@ from .knowledge import Knowledge, log_why
 from .ports.action import Executor
 from .ports.brain import Brain
 from .ports.clock import Clock
+from .ports.draft import Drafter
 from .ports.ledger import Ledger
-from .ports.model import ChatModel
 from .ports.observe import Observer
 from .ports.work import RunSync
 from .protocol import asyncapi
@@ -65,7 +65,7 @@ class Adapters:
     loop, on real time; None measures nothing.
     """
 
-    model: ChatModel | None = None
+    model: Drafter | None = None
     brain: Brain | None = None
     knowledge: KnowledgeBase | None = None
     executor: Executor | None = None

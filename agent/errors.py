@@ -4,7 +4,7 @@ Everything the server raises on purpose derives from `AgentError`; libraries' ow
 to one of these once, in the adapter that called the library.
 """
 
-from typing import Literal
+from typing import Literal, TypeAlias
 
 
 class AgentError(Exception):
@@ -37,8 +37,25 @@ class WireClosed(AgentError):
         self.code = code
 
 
+ModelFault: TypeAlias = Literal[
+    "connect", "timeout", "rate", "server", "auth", "request", "protocol", "cut", "open"
+]
+"""How a model failed: no connection (or one that broke before the first byte); too slow; too many requests (429);
+its own fault (5xx); the key (401, 403); what was asked (any other 4xx, and what no model can be asked); an answer that
+breaks the protocol; one that ended before its end; not tried, since its breaker is open."""
+
+
 class ModelFailed(AgentError):
-    """The model failed, timed out or said too much; nothing of its draft may be shown."""
+    """The model failed, timed out or said too much; nothing of its draft may be shown.
+
+    The message is a line of our own: neither the key, nor the address, nor what the model or its server said.
+    kind: see `ModelFault`. retry_after: seconds that a server asked to be left alone for; None where it asked nothing.
+    """
+
+    def __init__(self, message: str, kind: ModelFault = "protocol", retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.retry_after = retry_after
 
 
 class GivenUp(AgentError):

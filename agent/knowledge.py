@@ -22,7 +22,7 @@ from .heap import give_back, set_aside_so_far
 from .lang import LANGUAGES, Lang
 from .llm.open import open_model
 from .ports.brain import Brain
-from .ports.model import ChatModel
+from .ports.draft import Drafter
 from .ports.search import Hit, Passage
 from .ports.work import RunSync
 from .retrieval.cache import Cache
@@ -67,7 +67,7 @@ class Knowledge:
         self,
         settings: Settings,
         present: KnowledgeBase | None,
-        model: ChatModel | None,
+        model: Drafter | None,
         run_sync: RunSync,
         watch: Watch | None,
         explain: Explain | None = None,

@@ -34,7 +34,7 @@ from ..ports.brain import (
     Verified,
     VerifiedText,
 )
-from ..ports.model import ChatModel, Prompt
+from ..ports.draft import Drafter, Prompt
 from ..ports.search import Hit, Lang, Retriever
 from ..text.courtesy import courtesy, without
 from ..text.language import language
@@ -77,7 +77,7 @@ class GroundedBrain:
     def __init__(
         self,
         retriever: Retriever,
-        model: ChatModel,
+        model: Drafter,
         settings: Settings,
         topics: Topics = _no_topics,
         explainer: Explainer | None = None,

@@ -7,14 +7,14 @@ import trio
 
 from ..config import DRAFT_MAX, UNWIND_TIMEOUT
 from ..errors import ModelFailed
-from ..ports.model import ChatModel, Delta, Prompt
+from ..ports.draft import Delta, Drafter, Prompt
 from ..ports.search import Hit
 
 
 class Drafting:
     """A model and the bounds of its drafts. timeout: seconds that a draft may take."""
 
-    def __init__(self, model: ChatModel, timeout: float) -> None:
+    def __init__(self, model: Drafter, timeout: float) -> None:
         self._model = model
         self._timeout = timeout
 

@@ -13,7 +13,7 @@ from ..config import EVIDENCE_CHARACTERS
 from ..grounding.evidence import shown
 from ..lang import LANGUAGES, Lang
 from ..numbers.read import Token, tokens
-from ..ports.model import Form
+from ..ports.draft import Form
 from ..ports.search import Hit
 from ..text.sentences import by_line
 

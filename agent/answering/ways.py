@@ -14,7 +14,7 @@ from ..grounding.claims import parse, render
 from ..grounding.verify import Verdict, verify
 from ..numbers.read import Token, tokens
 from ..ports.brain import Confidence, Drafted, TurnEvent, Verified, VerifiedText
-from ..ports.model import Prompt
+from ..ports.draft import Prompt
 from ..ports.search import Hit, Lang
 from . import prompts
 from .drafting import Drafting

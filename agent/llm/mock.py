@@ -14,7 +14,7 @@ import msgspec
 import trio
 
 from ..lang import LANGUAGES
-from ..ports.model import Delta, Prompt
+from ..ports.draft import Delta, Prompt
 from ..ports.search import Hit
 from .inventions import Ground, invent, phrases
 from .wording import chosen, compose, statement

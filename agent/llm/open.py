@@ -1,6 +1,6 @@
 """Names the model that the settings ask for.
 
-To add one: write a class with `stream(prompt, evidence)`, an async generator of `Delta` (see `agent.ports.model`), that
+To add one: write a class with `stream(prompt, evidence)`, an async generator of `Delta` (see `agent.ports.draft`), that
 raises `ModelFailed` for what it cannot do, and name it here, the one place that may import its library late. A draft is
 never shown as it is, so a model needs no care of its own about numbers. tests/llm/ shows what is expected of one; httpx
 and what is built on it work under Trio as they are.
@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..config import Settings
-from ..ports.model import ChatModel
+from ..ports.draft import Drafter
 from .mock import MockModel
 from .script import ScriptModel
 
 
-def open_model(settings: Settings, elsewhere: Sequence[str] = ()) -> ChatModel:
+def open_model(settings: Settings, elsewhere: Sequence[str] = ()) -> Drafter:
     """Return the model named by `settings.model`.
 
     elsewhere: texts of the knowledge base, from which the mock takes true numbers to say of the wrong thing.

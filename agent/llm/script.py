@@ -13,7 +13,7 @@ import msgspec
 import trio
 
 from ..errors import ModelFailed, UsageError
-from ..ports.model import Delta, Prompt
+from ..ports.draft import Delta, Prompt
 from ..ports.search import Hit
 
 

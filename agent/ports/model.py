@@ -1,49 +1,128 @@
-"""The port behind which every language model stands."""
+"""The port behind which every language model stands: messages in; text, calls of tools and one end out.
 
-from collections.abc import AsyncGenerator, Sequence
+The values are what the common chat services have in common. What a service can not do it may leave undone: it may
+ignore `tools`, `choice` and `form`, so whoever asks checks what comes back.
+"""
+
+from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
-from typing import Literal, Protocol, TypeAlias
+from enum import Enum
+from typing import Any, Literal, Protocol, TypeAlias
 
-from .search import Hit, Lang
+Role: TypeAlias = Literal["system", "user", "assistant", "tool"]
 
-Form: TypeAlias = Literal["text", "claims"]
+Reason: TypeAlias = Literal["stop", "calls", "length", "refusal", "filtered"]
+"""Why a model ended: it had said it all; it calls tools; `max_tokens` were spent (what came may be cut anywhere, in the
+middle of an argument too); it declined; its service kept the rest back."""
 
 
 @dataclass(frozen=True, slots=True)
-class Prompt:
+class ToolCall:
+    """A call as the model wrote it. id: its service's, not always unique. arguments: JSON text, not parsed yet."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a conversation. calls: what an assistant called. call_id: which call a tool's message answers."""
+
+    role: Role
+    text: str
+    calls: tuple[ToolCall, ...] = ()
+    call_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """What a model may call. schema: JSON Schema of its arguments, an object."""
+
+    name: str
+    description: str
+    schema: Mapping[str, Any]
+
+
+class Choice(Enum):
+    """Whether a model calls a tool: as it likes, never, or at least one."""
+
+    AUTO = "auto"
+    NONE = "none"
+    REQUIRED = "required"
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """The model calls this tool."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
     """What a model is asked.
 
-    instructions: the system text (use only the snippets given, ask when something is missing).
-    question: the user's own words; never a source.
-    lang: the language to answer in.
-    attempt: 0 for the first draft, 1 for the first redraft.
-    form: what the draft is to be: text, or claims, a JSON array (or one object a line) of
-    `{"text": a sentence, "evidence": [which hits of the evidence hold it, counted from 1]}`.
-    may_ask: the draft may be a question instead, marked by `ASK:` at its start.
+    form: JSON Schema that the text must follow, or None. max_tokens: of the answer, at most.
+    stable: how many of the first messages the next request repeats as they are; a service may keep its work on them.
     """
 
-    instructions: str
-    question: str
-    lang: Lang
-    attempt: int = 0
-    form: Form = "text"
-    may_ask: bool = False
+    messages: tuple[Message, ...]
+    tools: tuple[Tool, ...] = ()
+    choice: Choice | Named = Choice.AUTO
+    form: Mapping[str, Any] | None = None
+    max_tokens: int = 1024
+    stable: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Delta:
-    """A piece of a draft, as the model made it: not verified, not for a client."""
+class Usage:
+    """Tokens read and written, as the service counts them; 0 where it does not say."""
+
+    read: int = 0
+    written: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta:
+    """A piece of the answer's text: not verified, not for a client."""
 
     text: str
 
 
-class ChatModel(Protocol):
-    """A language model that drafts an answer from evidence."""
+@dataclass(frozen=True, slots=True)
+class CallDelta:
+    """A piece of a call. index: which call, counted from 0 in one answer; pieces of several calls may alternate.
 
-    def stream(self, prompt: Prompt, evidence: Sequence[Hit]) -> AsyncGenerator[Delta, None]:
-        """Yield the draft piece by piece.
+    id, name: "" in the pieces after a call's first. arguments: the next piece of its JSON text.
+    """
 
-        Raises `agent.errors.ModelFailed` when the model cannot go on. The caller closes the generator
-        (`contextlib.aclosing`); on cancel the generator lets go of its connection before it returns.
+    index: int
+    id: str = ""
+    name: str = ""
+    arguments: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The answer is complete, for `reason`. Nothing comes after it."""
+
+    reason: Reason
+    usage: Usage = Usage()
+
+
+Piece: TypeAlias = TextDelta | CallDelta | Finished
+
+
+class LanguageModel(Protocol):
+    """A language model, wherever it runs."""
+
+    def stream(self, request: Request) -> AsyncGenerator[Piece, None]:
+        """Yield the answer piece by piece; exactly one `Finished`, last.
+
+        Raises `agent.errors.ModelFailed` for all that goes wrong, and nothing else: a stream that ends without its
+        service's word for the end was cut, and fails as `cut`. The caller closes the generator
+        (`contextlib.aclosing`); when it is closed or cancelled, the other side learns of it within 100 ms
+        (its connection is closed, its process ended) before the generator returns.
         """
         ...

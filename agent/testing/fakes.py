@@ -9,7 +9,7 @@ import trio
 from ..config import ACTION_TIMEOUT
 from ..lang import DEFAULT
 from ..ports.action import Call
-from ..ports.model import Delta, Prompt
+from ..ports.draft import Delta, Prompt
 from ..ports.search import Hit, Lang, Passage, Snippet
 from ..storage.memory import MemoryLedger
 

@@ -15,7 +15,7 @@ from agent.grounding import evidence
 from agent.grounding.binding import kept_rows
 from agent.numbers.given import Given
 from agent.ports.brain import Drafted, Proposal, Question, Refused, TurnEvent, Verified
-from agent.ports.model import Delta, Prompt
+from agent.ports.draft import Delta, Prompt
 from agent.ports.search import Hit, Lang, Passage, Snippet
 
 SNIPPET = Snippet("kb/pricing.md", "Standard costs 299 kr per month.", 5, 5)
@@ -220,7 +220,7 @@ async def test_the_language_is_the_clients_word_then_the_texts_then_the_settings
         (FakeModel(TRUE), (HIT,)),
         (FakeModel(TRUE), ()),
         (FakeModel(FALSE, FALSE), (HIT,)),
-        (FakeModel(ModelFailed()), (HIT,)),
+        (FakeModel(ModelFailed("it failed")), (HIT,)),
     ],
 )
 async def test_proposals_come_with_the_last_event(model: FakeModel, hits: tuple[Hit, ...]) -> None:

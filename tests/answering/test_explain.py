@@ -20,7 +20,7 @@ from agent.config import Settings
 from agent.knowledge import Knowledge, log_why
 from agent.lang import Lang
 from agent.ports.brain import Question, TurnEvent
-from agent.ports.model import ChatModel, Delta, Prompt
+from agent.ports.draft import Delta, Drafter, Prompt
 from agent.ports.search import Hit
 from agent.retrieval.load import Source
 from agent.retrieval.search import KnowledgeBase
@@ -43,7 +43,7 @@ ASKED = "What does the Standard plan cost?"
 
 
 class Drafts:
-    """A model that says these, one draft after the other (implements `agent.ports.model.ChatModel`)."""
+    """A model that says these, one draft after the other (implements `agent.ports.draft.Drafter`)."""
 
     def __init__(self, *drafts: str) -> None:
         self.drafts = drafts
@@ -54,7 +54,7 @@ class Drafts:
         yield Delta(self.drafts[min(prompt.attempt, len(self.drafts) - 1)])
 
 
-async def why(model: ChatModel, question: str = ASKED, **settings: Any) -> list[str]:
+async def why(model: Drafter, question: str = ASKED, **settings: Any) -> list[str]:
     """Return what is told of one turn."""
     told: list[str] = []
 

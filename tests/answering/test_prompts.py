@@ -4,7 +4,7 @@ import pytest
 
 from agent.answering.prompts import CHARACTERS_PER_TOKEN, again, asks, instructions, unmarked, unread, within
 from agent.numbers.read import tokens
-from agent.ports.model import Form
+from agent.ports.draft import Form
 from agent.ports.search import Hit, Lang, Passage, Snippet
 
 

@@ -13,7 +13,7 @@ from agent.grounding.verify import verify
 from agent.llm.mock import MockModel
 from agent.llm.wording import chosen, compose
 from agent.ports.brain import Question, Refused, TurnEvent, Verified
-from agent.ports.model import Prompt
+from agent.ports.draft import Prompt
 from agent.ports.search import Hit
 from agent.retrieval.load import load
 from agent.retrieval.search import KnowledgeBase

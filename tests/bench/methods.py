@@ -36,7 +36,7 @@ from agent.grounding.verify import check, snippets_of, verify
 from agent.lang import LANGUAGES
 from agent.llm.mock import MockModel
 from agent.ports.brain import Question, Refused, TurnEvent, Verified
-from agent.ports.model import Delta, Prompt
+from agent.ports.draft import Delta, Prompt
 from agent.ports.search import Hit, Passage
 from agent.retrieval.load import Source, load
 from agent.retrieval.search import KnowledgeBase

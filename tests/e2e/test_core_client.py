@@ -13,7 +13,7 @@ import trio.testing
 from agent.app import Adapters
 from agent.config import Settings
 from agent.llm.script import Entry, ScriptModel
-from agent.ports.model import Delta, Prompt
+from agent.ports.draft import Delta, Prompt
 from agent.ports.search import Hit
 from agent.testing.network import Network, network
 

@@ -17,7 +17,7 @@ from agent.app import Adapters
 from agent.config import Settings
 from agent.llm.mock import MockModel
 from agent.llm.script import Entry, ScriptModel
-from agent.ports.model import Prompt
+from agent.ports.draft import Prompt
 from agent.ports.search import Lang
 from agent.testing.network import network
 

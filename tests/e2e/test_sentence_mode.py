@@ -16,7 +16,7 @@ from agent.app import Adapters
 from agent.client.client import Client
 from agent.config import Settings
 from agent.lang import LANGUAGES
-from agent.ports.model import Delta, Prompt
+from agent.ports.draft import Delta, Prompt
 from agent.ports.search import Hit
 from agent.retrieval.load import Source
 from agent.testing.network import network

@@ -11,7 +11,7 @@ from agent.config import Settings
 from agent.grounding.claims import parse, render
 from agent.llm.mock import MockModel
 from agent.llm.open import open_model
-from agent.ports.model import Prompt
+from agent.ports.draft import Prompt
 from agent.ports.search import Hit, Lang, Passage, Snippet
 
 

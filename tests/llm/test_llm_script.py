@@ -11,12 +11,12 @@ from trio.testing import MockClock
 from agent.config import Settings
 from agent.errors import ModelFailed, UsageError
 from agent.llm.open import open_model
-from agent.ports.model import ChatModel, Prompt
+from agent.ports.draft import Drafter, Prompt
 
 
 @pytest.fixture
 def script(tmp_path: Path) -> Any:
-    def write(*entries: object) -> ChatModel:
+    def write(*entries: object) -> Drafter:
         path = tmp_path / "script.json"
         path.write_text(json.dumps(entries), encoding="utf-8")
         return open_model(Settings(model=f"script:{path}"))
@@ -24,7 +24,7 @@ def script(tmp_path: Path) -> Any:
     return write
 
 
-async def drafted(model: ChatModel, question: str, attempt: int = 0) -> list[str]:
+async def drafted(model: Drafter, question: str, attempt: int = 0) -> list[str]:
     return [delta.text async for delta in model.stream(Prompt("", question, "en", attempt), ())]
 
 

@@ -1,0 +1,49 @@
+"""The port behind which drafts are made: from a question and its evidence to a text that is still to be verified."""
+
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol, TypeAlias
+
+from .search import Hit, Lang
+
+Form: TypeAlias = Literal["text", "claims"]
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What a model is asked.
+
+    instructions: the system text (use only the snippets given, ask when something is missing).
+    question: the user's own words; never a source.
+    lang: the language to answer in.
+    attempt: 0 for the first draft, 1 for the first redraft.
+    form: what the draft is to be: text, or claims, a JSON array (or one object a line) of
+    `{"text": a sentence, "evidence": [which hits of the evidence hold it, counted from 1]}`.
+    may_ask: the draft may be a question instead, marked by `ASK:` at its start.
+    """
+
+    instructions: str
+    question: str
+    lang: Lang
+    attempt: int = 0
+    form: Form = "text"
+    may_ask: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """A piece of a draft, as the model made it: not verified, not for a client."""
+
+    text: str
+
+
+class Drafter(Protocol):
+    """Drafts an answer from evidence."""
+
+    def stream(self, prompt: Prompt, evidence: Sequence[Hit]) -> AsyncGenerator[Delta, None]:
+        """Yield the draft piece by piece.
+
+        Raises `agent.errors.ModelFailed` when the model cannot go on. The caller closes the generator
+        (`contextlib.aclosing`); on cancel the generator lets go of its connection before it returns.
+        """
+        ...
