@@ -1,19 +1,18 @@
-"""The composition root: settings in, a running server out. The only module that knows every package.
+"""A server's life: from settings to one that runs, and down again.
 
-Nurseries nest in the order of shutdown: the ledger's is the outermost, so that it outlives the actions that it records;
-inside it the actions', so that they outlive the sessions; then the timers, and innermost the server. A drain ends them
-from the inside out, each within its deadline, and what a deadline leaves undone is said in the log.
+What it is made of is opened by `compose`. Nurseries nest in the order of shutdown: the ledger's is the outermost, so
+that it outlives the actions that it records; inside it the actions', so that they outlive the sessions; then the
+timers, and innermost the server. A drain ends them from the inside out, each within its deadline, and what a deadline
+leaves undone is said in the log.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, nullcontext
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import structlog
 import trio
 
-from .actions.open import open_executor
 from .actions.runner import Runner
+from .compose import Adapters, Composed, composed
 from .config import (
     ACTION_TIMEOUT,
     CLOSE_TIMEOUT,
@@ -25,18 +24,9 @@ from .config import (
 )
 from .errors import UsageError
 from .fsm import mermaid
-from .host import Threads, WallClock, new_id, raise_file_limit
-from .knowledge import Knowledge, log_why
-from .ports.action import Executor
-from .ports.brain import Brain
-from .ports.clock import Clock
-from .ports.draft import Drafter
-from .ports.ledger import Ledger
-from .ports.observe import Observer
-from .ports.work import RunSync
+from .host import raise_file_limit
+from .knowledge import Knowledge
 from .protocol import asyncapi
-from .retrieval.search import KnowledgeBase
-from .retrieval.watch import Watch, watching
 from .server.addresses import Addresses
 from .server.admission import Admission
 from .server.http import Contents, make_app
@@ -50,31 +40,9 @@ from .session.registry import Registry
 from .session.session import Session
 from .session.states import TABLE
 from .session.turn import Parts
-from .storage.open import opened_ledger
 
 _log = structlog.get_logger("agent.app")
 SPARE_FILES = 256  # beside connections: the ones that are leaving, the index, webhooks, the ledger
-
-
-@dataclass(frozen=True)
-class Adapters:
-    """Parts that stand in for the ones the settings name; None takes those. What a test or an embedder swaps.
-
-    knowledge: never reloaded. run_sync: the system watches the folder in a thread too, so with another way to do
-    blocking work it is watched only if `watch` says how. watch_loop: runs beside the server and measures its event
-    loop, on real time; None measures nothing.
-    """
-
-    model: Drafter | None = None
-    brain: Brain | None = None
-    knowledge: KnowledgeBase | None = None
-    executor: Executor | None = None
-    ledger: Ledger | None = None
-    clock: Clock | None = None
-    run_sync: RunSync | None = None
-    watch_loop: Callable[[Observer], Awaitable[None]] | None = None
-    watch: Watch | None = None
-    new_id: Callable[[], str] = new_id
 
 
 class App:
@@ -89,7 +57,7 @@ class App:
         self._adapters = adapters or Adapters()
         self._gate = Gate()
         self._edge: Edge | None = None
-        self._knowledge = None if self._adapters.brain is not None else self._know()
+        self._knowledge: Knowledge | None = None
         self._drain = trio.Event()
         self._all = trio.CancelScope()
         self._streams: set[trio.CancelScope] = set()  # of connections that other tasks serve
@@ -106,30 +74,36 @@ class App:
         (or `stop`), every session and turn ends at once; a running action is recorded within RECORD_TIMEOUT, and
         the ledger closes within LEDGER_CLOSE_TIMEOUT. What a deadline leaves undone is said in the log.
         """
-        async with self._open_ledger() as ledger:  # closed last, when no action is left to record
-            await self._run(ledger, listen, task_status)
+        async with composed(self.settings, self._adapters, self.metrics, self._note_ledger) as made:
+            self._knowledge = made.knowledge
+            if not listen:  # nobody can see how far it is
+                await self._read()
+            listeners = await self._bind() if listen else []
+            try:
+                await self._run(made, listeners, listen, task_status)
+            finally:
+                for each in listeners:
+                    each.socket.close()
 
-    async def _run(self, ledger: Ledger, listen: bool, task_status: "trio.TaskStatus[App]") -> None:
-        make_parts = self._open(ledger)
-        if not listen:  # nobody can see how far it is
-            await self._read()
-        listeners = await self._bind() if listen else []
-        try:
-            await self._run_with(make_parts, listeners, listen, task_status)
-        finally:
-            for each in listeners:
-                each.socket.close()
-
-    async def _run_with(
+    async def _run(
         self,
-        make_parts: Callable[[trio.Nursery], Parts],
+        made: Composed,
         listeners: list[trio.SocketListener],
         listen: bool,
         task_status: "trio.TaskStatus[App]",
     ) -> None:
         with self._all:
             async with trio.open_nursery() as actions:
-                parts = make_parts(actions)
+                self.runner = Runner(actions, made.ledger, made.executor, made.clock, self.metrics)
+                parts = Parts(
+                    made.settings,
+                    made.brain,
+                    self.runner,
+                    self.registry,
+                    made.clock,
+                    self.metrics,
+                    made.new_id,
+                )
                 async with trio.open_nursery() as timers:
                     timers.start_soon(self.registry.keep_time)
                     timers.start_soon(self._keep_knowledge, listen)
@@ -137,21 +111,12 @@ class App:
                         timers.start_soon(self._adapters.watch_loop, self.metrics)
                     await self._serve(parts, listeners, task_status)
                     timers.cancel_scope.cancel()
-                assert self.runner is not None
                 # claimed, time to begin, time to end, recorded
                 with trio.move_on_after(2 * ACTION_TIMEOUT + 2 * RECORD_TIMEOUT) as late:
                     await self.runner.wait_idle()
                 if late.cancelled_caught:
                     self._say_what_is_open("actions given up")
                 actions.cancel_scope.cancel()
-
-    def _know(self) -> Knowledge:
-        chosen = self._adapters
-        # The system watches the folder in a thread of its own.
-        watch = chosen.watch or (None if chosen.run_sync else watching)
-        run_sync = chosen.run_sync or Threads()
-        why = log_why if self.settings.log_level == "debug" else None
-        return Knowledge(self.settings, chosen.knowledge, chosen.model, run_sync, watch, why)
 
     async def ready(self) -> None:
         """Wait until the documents are read, so that nobody waits for them."""
@@ -253,29 +218,6 @@ class App:
             ) from None
         self.port = int(listeners[0].socket.getsockname()[1])
         return listeners
-
-    def _open_ledger(self) -> AbstractAsyncContextManager[Ledger]:
-        chosen = self._adapters
-        if chosen.ledger is not None:
-            return nullcontext(chosen.ledger)
-        run_sync, clock = chosen.run_sync or Threads(1), chosen.clock or WallClock()
-        return opened_ledger(self.settings, run_sync, clock, self.metrics, self._note_ledger)
-
-    def _open(self, ledger: Ledger) -> Callable[[trio.Nursery], Parts]:
-        """Open every other adapter; return what makes the sessions' parts once there is a nursery for actions."""
-        chosen, settings = self._adapters, self.settings
-        clock = chosen.clock or WallClock()
-        executor = chosen.executor or open_executor(settings)
-        if self._knowledge is not None:
-            self._knowledge.check()
-        brain = chosen.brain or (self._knowledge.brain if self._knowledge else None)
-        assert brain is not None
-
-        def parts(actions: trio.Nursery) -> Parts:
-            self.runner = Runner(actions, ledger, executor, clock, self.metrics)
-            return Parts(settings, brain, self.runner, self.registry, clock, self.metrics, chosen.new_id)
-
-        return parts
 
     def _make_edge(self, parts: Parts) -> Edge:
         async def handler(connection: Connection) -> None:

@@ -10,8 +10,9 @@ import pytest
 import trio
 import trio.testing
 
-from agent.app import Adapters, App
+from agent.app import App
 from agent.client.client import over
+from agent.compose import Adapters
 from agent.config import DRAIN_TIMEOUT, Settings
 from agent.errors import UsageError, WireClosed
 from agent.host import Threads, WallClock, new_id

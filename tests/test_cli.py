@@ -18,13 +18,13 @@ import trio.testing
 from structlog.testing import capture_logs
 
 from agent import cli, log
-from agent.app import Adapters
 from agent.client import chat
 from agent.client.client import CannotConnect
 from agent.client.telling import closing
 from agent.commands import ask as asking
 from agent.commands import serve as serving
 from agent.commands import talk
+from agent.compose import Adapters
 from agent.config import Settings
 from agent.errors import UsageError, WireClosed
 from agent.server.lag import watch_loop

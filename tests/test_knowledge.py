@@ -8,10 +8,14 @@ import pytest
 import trio
 import trio.testing
 
+from agent.answering.brain import GroundedBrain
 from agent.config import Settings
 from agent.errors import UsageError
 from agent.knowledge import Knowledge
+from agent.llm.mock import MockModel
 from agent.ports.brain import Question, TurnEvent, Verified
+from agent.retrieval.load import Source
+from agent.retrieval.search import KnowledgeBase
 
 T = TypeVar("T")
 ASKED = Question("1", "What does the Standard plan cost?", "en", 0.0)
@@ -40,14 +44,15 @@ def kb(tmp_path: Path) -> Path:
 async def test_a_question_waits_for_what_is_read(kb: Path, autojump_clock: trio.testing.MockClock) -> None:
     """It is answered then; one that is cancelled meanwhile leaves nothing."""
     slow = Slow()
-    knowledge = Knowledge(Settings(kb=kb, vectors="off"), None, None, slow, None)
+    knowledge = Knowledge(Settings(kb=kb, vectors="off"), None, slow, None)
     knowledge.check()
+    brain = GroundedBrain(knowledge, MockModel(), Settings())
     told: list[TurnEvent] = []
     async with trio.open_nursery() as nursery:
         nursery.start_soon(knowledge.read)
-        nursery.start_soon(knowledge.brain.answer, ASKED, told.append)
+        nursery.start_soon(brain.answer, ASKED, told.append)
         with trio.move_on_after(5) as impatient:
-            await knowledge.brain.answer(ASKED, told.append)
+            await brain.answer(ASKED, told.append)
         assert impatient.cancelled_caught
         assert (told, knowledge.unread) == ([], "The documents are being read.")
         slow.let.set()
@@ -64,7 +69,7 @@ async def test_how_far_the_reading_is(kb: Path) -> None:
     async def work(function: Callable[[], T]) -> T:
         return function()
 
-    knowledge = Knowledge(Settings(kb=kb, vectors="off"), None, None, work, None)
+    knowledge = Knowledge(Settings(kb=kb, vectors="off"), None, work, None)
     note = knowledge._note
     knowledge._note = lambda done, total: (note(done, total), said.append(knowledge.unread))  # type: ignore
     await knowledge.read()
@@ -76,14 +81,13 @@ async def test_how_far_the_reading_is(kb: Path) -> None:
     [
         ({"kb": Path("/nowhere")}, "does not exist"),
         ({"vectors": "best"}, "vectors must be"),
-        ({"model": "script:/nowhere"}, "/nowhere"),
     ],
 )
 def test_what_is_wrong_is_said_before_anything_is_read(kb: Path, wrong: dict[str, object], said: str) -> None:
     """So that no port opens for it."""
     settings = Settings(**{"kb": kb, "vectors": "off", **wrong})  # type: ignore[arg-type]
     with pytest.raises(UsageError, match=said):
-        Knowledge(settings, None, None, Slow(), None).check()
+        Knowledge(settings, None, Slow(), None).check()
 
 
 async def test_documents_that_cannot_be_read_are_said(tmp_path: Path) -> None:
@@ -93,7 +97,7 @@ async def test_documents_that_cannot_be_read_are_said(tmp_path: Path) -> None:
         return function()
 
     with pytest.raises(UsageError, match="holds no documents"):
-        await Knowledge(Settings(kb=tmp_path, vectors="off"), None, None, work, None).read()
+        await Knowledge(Settings(kb=tmp_path, vectors="off"), None, work, None).read()
 
 
 async def test_a_file_is_shown_as_the_present_snapshot_holds_it(kb: Path) -> None:
@@ -102,7 +106,7 @@ async def test_a_file_is_shown_as_the_present_snapshot_holds_it(kb: Path) -> Non
     async def work(function: Callable[[], T]) -> T:
         return function()
 
-    knowledge = Knowledge(Settings(kb=kb, vectors="off"), None, None, work, None)
+    knowledge = Knowledge(Settings(kb=kb, vectors="off"), None, work, None)
     assert knowledge.sections("kb/a.md") is None
     await knowledge.read()
     found = knowledge.sections("kb/a.md")
@@ -121,7 +125,7 @@ async def test_questions_to_begin_with_are_of_the_documents(
     async def work(function: Callable[[], T]) -> T:
         return function()
 
-    knowledge = Knowledge(Settings(kb=kb, vectors="off"), None, None, work, None)
+    knowledge = Knowledge(Settings(kb=kb, vectors="off"), None, work, None)
     assert knowledge.openers("en") is None
     await knowledge.read()
     assert knowledge.openers("en") == ("What is there about Plans?",)
@@ -140,7 +144,35 @@ async def test_what_is_read_is_set_aside_on_the_way(kb: Path, monkeypatch: pytes
     async def work(function: Callable[[], T]) -> T:
         return function()
 
-    knowledge = Knowledge(Settings(kb=kb, vectors="off"), None, None, work, None)
+    knowledge = Knowledge(Settings(kb=kb, vectors="off"), None, work, None)
     monkeypatch.setattr("agent.knowledge.set_aside_so_far", lambda: times.append(knowledge._files[0]))
     await knowledge.read()
     assert times == [4, 8]
+
+
+async def test_a_turn_keeps_the_snapshot_it_began_with(
+    kb: Path, autojump_clock: trio.testing.MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is present later is for later turns."""
+    texts = ["The plan costs 299 kr a month.", "The plan costs 399 kr a month."]
+    old, new = (KnowledgeBase.build([Source.of("kb/a.md", f"# Plans\n\n{text}\n")]) for text in texts)
+    present = [old]
+
+    class Changing:
+        async def present(self) -> KnowledgeBase:
+            return present[-1]
+
+    told: dict[str, list[TurnEvent]] = {"1": [], "2": []}
+    brain = GroundedBrain(Changing(), MockModel(delay=1.0), Settings())
+    async with trio.open_nursery() as nursery:
+        for id in told:
+            nursery.start_soon(
+                brain.answer, Question(id, "What does the plan cost?", "en", 0.0), told[id].append
+            )
+            await trio.sleep(0.5)
+            present.append(new)
+    said = [events[-1].text for events in told.values() if isinstance(events[-1], Verified)]
+    assert [("299" in text.text, text.citations[0].text) for text in said] == [
+        (True, texts[0]),
+        (False, texts[1]),
+    ]

@@ -7,6 +7,8 @@ the user's text to `_payload` in `triggers`. All actions are carried out by one 
 before `begin()`: that is what makes a cancel before it safe, and a second run impossible.
 """
 
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from importlib.util import find_spec
 from urllib.parse import urlsplit
 
@@ -16,20 +18,22 @@ from ..ports.action import Executor
 from .executors import RecordExecutor
 
 
-def open_executor(settings: Settings) -> Executor:
-    """Return the webhook executor when there is a URL for it, else the one that only records.
+@asynccontextmanager
+async def opened_executor(settings: Settings) -> AsyncGenerator[Executor, None]:
+    """Give, for the time of a block, the webhook executor when there is a URL for it, else the one that only records.
 
     Raises `agent.errors.UsageError`, without the URL's text, when the URL cannot be called or httpx is not installed.
     """
     if settings.action_webhook is None:
         before, after = settings.action_delay_ms
-        return RecordExecutor(before / 1000, after / 1000)
+        yield RecordExecutor(before / 1000, after / 1000)
+        return
     _check_url(settings.action_webhook)
     if find_spec("httpx") is None:
         raise UsageError("action-webhook needs httpx: pip install 'agent-server[webhook]'")
     from .webhook import WebhookExecutor
 
-    return WebhookExecutor(settings.action_webhook)
+    yield WebhookExecutor(settings.action_webhook)
 
 
 def _check_url(url: str) -> None:

@@ -35,13 +35,13 @@ from ..ports.brain import (
     VerifiedText,
 )
 from ..ports.draft import Drafter, Prompt
-from ..ports.search import Hit, Lang, Retriever
+from ..ports.search import Hit, Lang, Library, Query, Retriever
 from ..text.courtesy import courtesy, without
 from ..text.language import language
 from .drafting import Drafting
 from .explain import (
     NEAREST,
-    Explainer,
+    Explain,
     Judged,
     courtesy_lines,
     draft_lines,
@@ -59,34 +59,25 @@ HITS = 40  # statements that a model is given at most
 
 P = ParamSpec("P")
 
-Topics = Callable[[Lang], Sequence[str]]
-"""Tells what the documents of a language are about, the largest topic first."""
-
-
-def _no_topics(lang: Lang) -> Sequence[str]:
-    return ()
-
 
 class GroundedBrain:
     """Answers from a knowledge base, and refuses what it cannot show: implements `agent.ports.brain.Brain`.
 
-    It keeps nothing between turns, so one serves every session at once. topics: told to who greets it. explainer:
-    hears why each answer is what it is, which is for the operator alone.
+    It keeps nothing between turns, so one serves every session at once; a turn keeps the snapshot of the documents
+    that was present when it began. explain: hears why each answer is what it is, which is for the operator alone.
     """
 
     def __init__(
         self,
-        retriever: Retriever,
-        model: Drafter,
+        library: Library,
+        drafter: Drafter,
         settings: Settings,
-        topics: Topics = _no_topics,
-        explainer: Explainer | None = None,
+        explain: Explain | None = None,
     ) -> None:
-        self._retriever = retriever
-        self._topics = topics
+        self._library = library
         self._settings = settings
-        self._explainer = explainer
-        self._drafting = Drafting(model, settings.turn_timeout)
+        self._heard_by = explain
+        self._drafting = Drafting(drafter, settings.turn_timeout)
         self._confidence: Confidence | None = None if settings.confidence else "low"
         way = whole
         if settings.answer == "claims":
@@ -102,22 +93,23 @@ class GroundedBrain:
         shielded for UNWIND_TIMEOUT seconds at most).
         """
         settings = self._settings
+        retriever = await self._library.present()
         asked_for = proposals(question.text)
         said = courtesy(question.text)
         if said is not None:
             lang = question.lang or said.lang
             self._explain(courtesy_lines, said.what)
             emit(Drafted())
-            emit(Verified(reply(said.what, lang, self._topics(lang)), proposals=asked_for))
+            emit(Verified(reply(said.what, lang, retriever.topics(lang)), proposals=asked_for))
             return
         text = without(question.text)
         lang = question.lang or language(question.text) or settings.lang
-        query = asked(text)
-        found = await self._retriever.search(query, lang, HITS)
+        query = Query(asked(text), lang, HITS, scope=question.scope)
+        found = await retriever.search(query)
         hits = within(found, settings.evidence_tokens)
-        self._explain(found_lines, query, lang, found, len(hits))
+        self._explain(found_lines, query, found, len(hits))
         if not hits:
-            await self._explain_nothing(query, lang)
+            await self._explain_nothing(retriever, query)
             emit(Refused(refusals.no_sources(lang), asked_for))
             return
         await _read(hits, settings.binding)
@@ -134,14 +126,17 @@ class GroundedBrain:
 
     def _explain(self, lines: Callable[P, Sequence[str]], *args: P.args, **kwargs: P.kwargs) -> None:
         """Let the operator hear some lines, which are made only where somebody listens."""
-        if self._explainer is not None:
-            self._explainer.tell(lines(*args, **kwargs))
+        if self._heard_by is not None:
+            self._heard_by(lines(*args, **kwargs))
 
-    async def _explain_nothing(self, query: str, lang: Lang) -> None:
+    async def _explain_nothing(self, retriever: Retriever, query: Query) -> None:
         """Let the operator hear what a search that found nothing came nearest to."""
-        if self._explainer is not None and self._explainer.nearest is not None:
-            self._explain(nearest_lines, await self._explainer.nearest(query, lang, NEAREST))
-        self._explain(ended_lines, refusals.no_sources(lang))
+        if self._heard_by is not None:
+            self._explain(
+                nearest_lines,
+                await retriever.nearest(Query(query.text, query.lang, NEAREST, scope=query.scope)),
+            )
+            self._explain(ended_lines, refusals.no_sources(query.lang))
 
     async def _answer(
         self, question: str, lang: Lang, hits: Sequence[Hit], emit: Callable[[TurnEvent], None]
@@ -160,7 +155,7 @@ class GroundedBrain:
                 emit(Redraft())
                 told = failed.again(instructions(lang, form, settings.clarify), lang)
             prompt = Prompt(told, question, lang, attempt, form, settings.clarify and form == "text")
-            hear = partial(self._explain_draft, attempt, hits) if self._explainer is not None else None
+            hear = partial(self._explain_draft, attempt, hits) if self._heard_by is not None else None
             result = await self._way(self._drafting, prompt, hits, emit, self._confidence, told=hear)
             if isinstance(result, VerifiedText):
                 return result

@@ -5,30 +5,23 @@ cancelled has told what came before. The lines hold what users and models said, 
 operator's own terminal or log at debug level, and for no client.
 """
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TypeAlias
 
 from ..grounding.evidence import shown
 from ..grounding.verify import Verdict
 from ..numbers.read import Token, tokens
 from ..ports.brain import VerifiedText
-from ..ports.search import Hit, Lang, Snippet
+from ..ports.search import Hit, Query, Snippet
 
 SHOWN = 120  # characters of a snippet
 NEAREST = 5  # statements that are told of when nothing was found
 
 
-@dataclass(frozen=True, slots=True)
-class Explainer:
-    """Who wants to know.
-
-    tell: is given lines, in their order; must not raise. nearest: finds what a search comes nearest to, however
-    unsure; None where that cannot be told.
-    """
-
-    tell: Callable[[Sequence[str]], None]
-    nearest: Callable[[str, Lang, int], Awaitable[Sequence[Hit]]] | None = None
+Explain: TypeAlias = Callable[[Sequence[str]], None]
+"""Is given lines that say why an answer is what it is, in their order; must not raise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +43,9 @@ def courtesy_lines(what: str) -> list[str]:
     return [f"no question: {what}; it has a fixed answer, and nothing is looked up"]
 
 
-def found_lines(query: str, lang: Lang, found: Sequence[Hit], given: int) -> list[str]:
+def found_lines(query: Query, found: Sequence[Hit], given: int) -> list[str]:
     """Return the lines for a search. given: how many of its statements a model gets."""
-    lines = [f"query ({lang}): {query}"]
+    lines = [f"query ({query.lang}): {query.text}"]
     if not found:
         return [*lines, "found: nothing that is sure enough"]
     sections = _by_section(found)

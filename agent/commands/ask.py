@@ -17,9 +17,8 @@ from .. import log
 from ..client import chat as terminal
 from ..client.client import DEFAULT_URL, CannotConnect, connect
 from ..client.telling import after, closing
+from ..compose import Adapters, answering, documents
 from ..errors import UsageError, WireClosed
-from ..host import Threads
-from ..knowledge import Knowledge
 from ..ports.brain import Question, Refused, TurnEvent, Verified
 from ..ports.search import Lang
 from ..session.speaking import citations
@@ -77,16 +76,16 @@ async def _explained(text: str, lang: Lang | None, kb: Path | None) -> int:
     """Answer a question in this process, and print why on the way."""
     settings = read_settings([] if kb is None else ["--kb", str(kb)])
     log.configure("console", "warning")
-    knowledge = Knowledge(settings, None, None, Threads(), None, _tell)
-    knowledge.check()
-    await knowledge.read()
+    knowledge = documents(settings, Adapters())
     said: list[Verified | Refused] = []
 
     def hear(event: TurnEvent) -> None:
         if isinstance(event, Verified | Refused):
             said.append(event)
 
-    await knowledge.brain.answer(Question("1", text, lang, trio.current_time()), hear)
+    async with answering(settings, knowledge, _tell) as brain:
+        await knowledge.read()
+        await brain.answer(Question("1", text, lang, trio.current_time()), hear)
     texts = [event.text for event in said]
     blocked = texts[-1].blocked
     cited = msgspec.to_builtins(citations(texts))

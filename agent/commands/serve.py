@@ -18,8 +18,8 @@ import trio
 from cyclopts import Parameter
 
 from .. import log
-from ..app import Adapters
 from ..app import App as Server
+from ..compose import Adapters
 from ..config import LOG_FLUSH, Settings
 from ..errors import UsageError
 from ..heap import set_aside, share_heaps

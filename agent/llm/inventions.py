@@ -61,7 +61,7 @@ class Ground:
         return f"{self.draft} {table(LANGUAGES[self.lang].inventing.sayings)[kind].format(number)}"
 
 
-def phrases(texts: Sequence[str]) -> tuple[str, ...]:
+def phrases(texts: Iterable[str]) -> tuple[str, ...]:
     """Return the number phrases ("119.50 kr", "14 days") that stand in texts of the knowledge base, each once."""
     return tuple(dict.fromkeys(match.group() for text in texts for match in _PHRASE.finditer(text)))
 

@@ -7,7 +7,7 @@ gives each statement as one, and an invention is part of a claim or one of its o
 when the best snippet scores below a bound. Drafts come in small pieces that cut through words and numbers.
 """
 
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
 from random import Random
 
 import msgspec
@@ -26,8 +26,9 @@ class MockModel:
     """Answers from the evidence, in the question's language.
 
     seed: of every draw. hallucinate: 0..1, the share of drafts that hold an invented number. delay: seconds before
-    each delta. elsewhere: texts of the knowledge base, from which some inventions take numbers that are true of
-    something else. ask_below: 0..1, the best snippet's score below which it asks back, where the prompt lets it.
+    each delta. elsewhere: gives texts of the knowledge base, from which some inventions take numbers that are true of
+    something else; called when the first number is made up. ask_below: 0..1, the best snippet's score below which it
+    asks back, where the prompt lets it.
     """
 
     def __init__(
@@ -35,15 +36,14 @@ class MockModel:
         seed: int = 0,
         hallucinate: float = 0.0,
         delay: float = 0.0,
-        elsewhere: Sequence[str] = (),
+        elsewhere: Callable[[], Iterable[str]] = tuple,
         ask_below: float = 0.0,
     ) -> None:
         self._seed = seed
         self._hallucinate = hallucinate
         self._delay = delay
-        self._elsewhere = (
-            phrases(elsewhere) if hallucinate else ()
-        )  # of a large knowledge base that takes a while
+        self._elsewhere = elsewhere
+        self._phrases: tuple[str, ...] | None = None  # of a large knowledge base finding them takes a while
         self._ask_below = ask_below
 
     async def stream(self, prompt: Prompt, evidence: Sequence[Hit]) -> AsyncGenerator[Delta, None]:
@@ -63,8 +63,10 @@ class MockModel:
             yield Delta(piece)
 
     def _invent(self, draft: str, prompt: Prompt, evidence: Sequence[Hit], rng: Random) -> str:
+        if self._phrases is None:
+            self._phrases = phrases(self._elsewhere())
         texts = "\n".join(hit.snippet.text for hit in evidence)
-        return invent(Ground(draft, texts, prompt.question, prompt.lang, self._elsewhere), rng)
+        return invent(Ground(draft, texts, prompt.question, prompt.lang, self._phrases), rng)
 
     def _claims(self, prompt: Prompt, evidence: Sequence[Hit], made_up: bool, rng: Random) -> str:
         """Return claims as a JSON array; an invention names the evidence of the claim that it grew from."""

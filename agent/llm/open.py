@@ -1,12 +1,12 @@
-"""Names the model that the settings ask for.
+"""Names the drafter that the settings ask for.
 
 To add one: write a class with `stream(prompt, evidence)`, an async generator of `Delta` (see `agent.ports.draft`), that
 raises `ModelFailed` for what it cannot do, and name it here, the one place that may import its library late. A draft is
-never shown as it is, so a model needs no care of its own about numbers. tests/llm/ shows what is expected of one; httpx
-and what is built on it work under Trio as they are.
+never shown as it is, so a drafter needs no care of its own about numbers. tests/llm/ shows what is expected of one.
 """
 
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 from ..config import Settings
@@ -15,16 +15,20 @@ from .mock import MockModel
 from .script import ScriptModel
 
 
-def open_model(settings: Settings, elsewhere: Sequence[str] = ()) -> Drafter:
-    """Return the model named by `settings.model`.
+@asynccontextmanager
+async def opened_drafter(
+    settings: Settings, elsewhere: Callable[[], Iterable[str]] = tuple
+) -> AsyncGenerator[Drafter, None]:
+    """Open the drafter named by `settings.model` for the time of a block.
 
-    elsewhere: texts of the knowledge base, from which the mock takes true numbers to say of the wrong thing.
+    elsewhere: gives texts of the knowledge base, from which the mock takes true numbers to say of the wrong thing.
     Raises `agent.errors.UsageError` when the script cannot be read or is not a script. Blocks while it reads one.
     """
     kind, _, path = settings.model.partition(":")
     if kind == "script":
-        return ScriptModel.load(Path(path))
-    return MockModel(
+        yield ScriptModel.load(Path(path))
+        return
+    yield MockModel(
         settings.mock_seed,
         settings.mock_hallucinate,
         settings.mock_delay_ms / 1000,

@@ -4,19 +4,34 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias
 
+from .scope import NO_SCOPE, Scope
 from .search import Lang, Snippet
 
 Confidence = Literal["low", "med", "high"]
 
 
 @dataclass(frozen=True, slots=True)
+class Exchange:
+    """A question that was answered, and the answer as it was said: verified, and not refused."""
+
+    question: str
+    answer: str
+
+
+@dataclass(frozen=True, slots=True)
 class Question:
-    """A user's message. `lang` is what the client said, or None; `at` its arrival in seconds on the loop's clock."""
+    """A user's message.
+
+    lang: what the client said, or None. at: its arrival in seconds on the loop's clock. scope: whose it is.
+    history: what was asked and answered before in this conversation, oldest first: context, never a source.
+    """
 
     id: str
     text: str
     lang: Lang | None
     at: float
+    scope: Scope = NO_SCOPE
+    history: tuple[Exchange, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,13 @@
 """What the knowledge base gives: snippets that can be cited, the passages they stand in, and hits."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import msgspec
 
 from ..lang import Lang as Lang  # crosses this port with the rest
+from .scope import NO_SCOPE, Scope
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +74,40 @@ class Hit:
     score: float
 
 
-class Retriever(Protocol):
-    """Finds snippets. A search that finds nothing worth citing returns an empty tuple."""
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What is looked for.
 
-    async def search(self, query: str, lang: Lang, limit: int) -> tuple[Hit, ...]:
-        """Return the at most `limit` best hits, best first, each snippet once."""
+    text: any text. lang: the question's; what the documents say in it comes first. limit: statements, at most.
+    before: the question that it may follow ("and the large one?"), or "". scope: whose question it is.
+    """
+
+    text: str
+    lang: Lang
+    limit: int
+    before: str = ""
+    scope: Scope = NO_SCOPE
+
+
+class Retriever(Protocol):
+    """Finds snippets in one snapshot of the documents, which never changes."""
+
+    async def search(self, query: Query) -> tuple[Hit, ...]:
+        """Return the best statements, best first, each once; () when nothing is worth citing."""
+        ...
+
+    async def nearest(self, query: Query) -> tuple[Hit, ...]:
+        """Return what a search comes nearest to, however unsure; for the operator, never for an answer."""
+        ...
+
+    def topics(self, lang: Lang) -> Sequence[str]:
+        """Return what the documents of a language are about, the largest topic first."""
+        ...
+
+
+class Library(Protocol):
+    """The documents as they change."""
+
+    async def present(self) -> Retriever:
+        """Return the present snapshot, once everything has been read. A cancel leaves nothing."""
         ...

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from math import exp
 from typing import Protocol
 
-from agent.ports.search import Hit, Lang, Passage
+from agent.ports.search import Hit, Lang, Passage, Query
 
 from .effort import Effort
 from .index import Index
@@ -51,7 +51,7 @@ class _Vectors:
 
 
 class KnowledgeBase:
-    """An immutable snapshot that can be searched: implements `agent.ports.search.Retriever`.
+    """An immutable snapshot that can be searched: implements `agent.ports.search.Retriever`, and is its own library.
 
     passages: its sections, in the order of the files. skipped: files that were left out, with the reason.
     """
@@ -85,6 +85,10 @@ class KnowledgeBase:
                 passages += read
         return knowledge_of(Index(passages), synonyms or Synonyms(), meaning, Effort(), left_out)
 
+    async def present(self) -> "KnowledgeBase":
+        """Return itself: as a library (`agent.ports.search.Library`), it never changes."""
+        return self
+
     @property
     def embedded(self) -> bool:
         """Whether there are vectors of its sections."""
@@ -113,13 +117,19 @@ class KnowledgeBase:
             found = self._topics[lang] = tuple([topic for topic, _ in counted.most_common(_TOPICS)])
         return found
 
-    async def search(self, query: str, lang: Lang, limit: int) -> tuple[Hit, ...]:
-        """Return the at most `limit` best statements, best first; () when nothing is worth citing.
+    async def search(self, query: Query) -> tuple[Hit, ...]:
+        """Return the best statements, best first; () when nothing is worth citing.
 
         Any text is a valid query. But for the question's vector, where there is one, it runs inline, in a few
         milliseconds and without a checkpoint.
         """
-        return self.find(query, lang, limit, vector=await self.vector(query, lang))
+        vector = await self.vector(query.text, query.lang)
+        return self.find(query.text, query.lang, query.limit, vector=vector)
+
+    async def nearest(self, query: Query) -> tuple[Hit, ...]:
+        """Return what a search comes nearest to, however unsure."""
+        vector = await self.vector(query.text, query.lang)
+        return self.find(query.text, query.lang, query.limit, 0.0, vector)
 
     def find(
         self, query: str, lang: Lang, limit: int, floor: float | None = None, vector: object = None

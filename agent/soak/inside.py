@@ -15,7 +15,8 @@ from typing import TypeVar
 
 import trio
 
-from ..app import Adapters, App
+from ..app import App
+from ..compose import Adapters
 from ..config import MEMORY, Settings
 from ..host import Threads, WallClock
 from ..ports.ledger import Ledger

@@ -13,9 +13,10 @@ import trio
 import trio.testing
 
 from .. import log
-from ..app import Adapters, App
+from ..app import App
 from ..client.client import Client, Frame, over
 from ..client.telling import after, outcome
+from ..compose import Adapters
 from ..config import Settings
 from ..errors import AgentError, UsageError
 from ..llm.script import Entry, ScriptModel

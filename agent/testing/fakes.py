@@ -10,7 +10,7 @@ from ..config import ACTION_TIMEOUT
 from ..lang import DEFAULT
 from ..ports.action import Call
 from ..ports.draft import Delta, Prompt
-from ..ports.search import Hit, Lang, Passage, Snippet
+from ..ports.search import Hit, Lang, Passage, Query, Snippet
 from ..storage.memory import MemoryLedger
 
 SENTINEL = "31337"
@@ -149,10 +149,22 @@ class OneFile:
     def __init__(self) -> None:
         self._hits = tuple(Hit(snippet, _PASSAGE, 0.9) for snippet in _TERMS)
 
-    async def search(self, query: str, lang: Lang, limit: int) -> tuple[Hit, ...]:
+    async def present(self) -> "OneFile":
+        """Return itself: it never changes."""
+        return self
+
+    async def search(self, query: Query) -> tuple[Hit, ...]:
         """Return them, unless the question is about nothing."""
         await trio.lowlevel.checkpoint()
-        return () if "nothing" in query else self._hits[:limit]
+        return () if "nothing" in query.text else self._hits[: query.limit]
+
+    async def nearest(self, query: Query) -> tuple[Hit, ...]:
+        """Return them, whatever the question."""
+        return self._hits[: query.limit]
+
+    def topics(self, lang: Lang) -> Sequence[str]:
+        """Return none."""
+        return ()
 
 
 class Figures:

@@ -16,7 +16,8 @@ from typing import Any, cast
 import trio
 
 from ..answering.brain import GroundedBrain
-from ..app import Adapters, App
+from ..app import App
+from ..compose import Adapters
 from ..config import Settings
 from ..protocol import inbound
 from ..server.admission import Admission

@@ -11,8 +11,9 @@ from typing import TypeVar
 
 import trio
 
-from ..app import Adapters, App
+from ..app import App
 from ..client.client import Client, over
+from ..compose import Adapters
 from ..config import Settings
 from ..retrieval.load import Source
 from ..retrieval.search import KnowledgeBase

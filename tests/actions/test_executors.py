@@ -8,7 +8,7 @@ import trio
 from trio.testing import MockClock
 
 from agent.actions.executors import RecordExecutor
-from agent.actions.open import open_executor
+from agent.actions.open import opened_executor
 from agent.config import Settings
 from agent.errors import UsageError
 from agent.ports.action import Call
@@ -46,9 +46,9 @@ async def test_it_waits_before_and_after_begin(autojump_clock: MockClock) -> Non
 
 async def test_the_settings_delay_is_in_milliseconds(autojump_clock: MockClock) -> None:
     """Without a webhook the recording executor is opened, with the delays of the settings."""
-    executor = open_executor(Settings(action_delay_ms=(250.0, 500.0)))
     begun: list[float] = []
-    with structlog.testing.capture_logs():
+    settings = Settings(action_delay_ms=(250.0, 500.0))
+    async with opened_executor(settings) as executor:
         await executor.run(CALL, lambda: begun.append(trio.current_time()))
     assert begun == [pytest.approx(0.25)]
     assert trio.current_time() == pytest.approx(0.75)
@@ -67,15 +67,15 @@ async def test_the_settings_delay_is_in_milliseconds(autojump_clock: MockClock) 
         "http://h:0/",
     ],
 )
-def test_a_url_that_cannot_be_called_is_refused(url: str) -> None:
+async def test_a_url_that_cannot_be_called_is_refused(url: str) -> None:
     """The operator is told what a webhook looks like, without what was given."""
     with pytest.raises(UsageError, match="action-webhook must be a URL") as raised:
-        open_executor(Settings(action_webhook=url))
+        await opened_executor(Settings(action_webhook=url)).__aenter__()
     assert "SECRET" not in str(raised.value)
 
 
-def test_without_httpx_the_operator_is_told_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_without_httpx_the_operator_is_told_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     """A webhook without its optional dependency is a one-line error."""
     monkeypatch.setattr("agent.actions.open.find_spec", lambda name: None)
     with pytest.raises(UsageError, match="pip install"):
-        open_executor(Settings(action_webhook="https://hook.test/"))
+        await opened_executor(Settings(action_webhook="https://hook.test/")).__aenter__()

@@ -13,7 +13,7 @@ import pytest
 import trio
 from trio.testing import MockClock, memory_stream_pair
 
-from agent.actions.open import open_executor
+from agent.actions.open import opened_executor
 from agent.actions.webhook import WebhookExecutor
 from agent.config import WEBHOOK_ANSWER_MAX, WEBHOOK_TIMEOUT, Settings
 from agent.errors import ActionFailed, ActionUnknown
@@ -414,8 +414,8 @@ async def test_over_a_socket_an_action_is_done() -> None:
     begun: list[bool] = []
     async with trio.open_nursery() as nursery:
         nursery.start_soon(trio.serve_listeners, answering(http("200 OK", b'{"n": 1}')), [listener])
-        executor = open_executor(Settings(action_webhook=f"http://127.0.0.1:{port}/"))
-        assert await executor.run(CALL, lambda: begun.append(True)) == {"n": 1}
+        async with opened_executor(Settings(action_webhook=f"http://127.0.0.1:{port}/")) as executor:
+            assert await executor.run(CALL, lambda: begun.append(True)) == {"n": 1}
         nursery.cancel_scope.cancel()
     assert begun == [True]
 

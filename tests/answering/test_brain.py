@@ -16,7 +16,7 @@ from agent.grounding.binding import kept_rows
 from agent.numbers.given import Given
 from agent.ports.brain import Drafted, Proposal, Question, Refused, TurnEvent, Verified
 from agent.ports.draft import Delta, Prompt
-from agent.ports.search import Hit, Lang, Passage, Snippet
+from agent.ports.search import Hit, Lang, Passage, Query, Snippet
 
 SNIPPET = Snippet("kb/pricing.md", "Standard costs 299 kr per month.", 5, 5)
 HIT = Hit(SNIPPET, Passage("kb/pricing.md", ("Plans",), "en", (SNIPPET,)), 0.9)
@@ -29,12 +29,23 @@ class FakeRetriever:
 
     def __init__(self, hits: tuple[Hit, ...] = (HIT,), wait: float = 0.0) -> None:
         self.hits, self.wait = hits, wait
-        self.asked: list[tuple[str, Lang, int]] = []
+        self.asked: list[Query] = []
+        self.told: list[Lang] = []  # whose topics were asked for
 
-    async def search(self, query: str, lang: Lang, limit: int) -> tuple[Hit, ...]:
-        self.asked.append((query, lang, limit))
+    async def present(self) -> "FakeRetriever":
+        return self
+
+    async def search(self, query: Query) -> tuple[Hit, ...]:
+        self.asked.append(query)
         await trio.sleep(self.wait)
         return self.hits
+
+    async def nearest(self, query: Query) -> tuple[Hit, ...]:
+        return self.hits
+
+    def topics(self, lang: Lang) -> tuple[str, ...]:
+        self.told.append(lang)
+        return ("Plans and prices",)
 
 
 class FakeModel:
@@ -107,9 +118,9 @@ async def test_the_search_gets_the_question_without_what_is_to_be_done() -> None
     retriever = FakeRetriever()
     await told(brain(FakeModel(TRUE), retriever), ask("price?"))
     await told(brain(FakeModel(TRUE), retriever), ask("What does it cost? Call me on 08-123 45 67"))
-    assert retriever.asked[0] == ("price?", "en", HITS)
-    assert "cost" in retriever.asked[1][0]
-    assert "08-123" not in retriever.asked[1][0]
+    assert retriever.asked[0] == Query("price?", "en", HITS)
+    assert "cost" in retriever.asked[1].text
+    assert "08-123" not in retriever.asked[1].text
 
 
 async def test_without_a_hit_the_model_is_not_asked() -> None:
@@ -205,7 +216,7 @@ async def test_the_language_is_the_clients_word_then_the_texts_then_the_settings
     """Search, prompt and refusals are in the same language."""
     model, retriever = FakeModel(TRUE), FakeRetriever()
     await told(brain(model, retriever, Settings(lang=default)), ask(text, said))
-    assert (retriever.asked[0][1], model.prompts[0].lang) == (expected, expected)
+    assert (retriever.asked[0].lang, model.prompts[0].lang) == (expected, expected)
     (refusal,) = await told(brain(model, FakeRetriever(()), Settings(lang=default)), ask(text, said))
     assert isinstance(refusal, Refused)
     assert refusal.text.text.startswith("Jag") is (expected == "sv")
@@ -541,19 +552,13 @@ async def test_a_cancel_ends_sentences_silently(autojump_clock: MockClock) -> No
 async def test_what_is_no_question_has_a_fixed_answer(text: str, lang: Lang | None, begins: str) -> None:
     """Without a search or a model, in the language that is set or that it was said in."""
     retriever, model = FakeRetriever(), FakeModel(TRUE)
-    asked: list[Lang] = []
-
-    def topics(lang: Lang) -> tuple[str, ...]:
-        asked.append(lang)
-        return ("Plans and prices",)
-
-    events = await told(GroundedBrain(retriever, model, Settings(), topics), ask(text, lang))
+    events = await told(brain(model, retriever), ask(text, lang))
     drafted, said = events
     assert isinstance(drafted, Drafted)
     assert isinstance(said, Verified)
     assert said.text.text.startswith(begins)
     assert (said.text.citations, said.text.confidence, said.proposals) == ((), "low", ())
-    assert (retriever.asked, model.prompts, len(asked)) == ([], [], 1)
+    assert (retriever.asked, model.prompts, len(retriever.told)) == ([], [], 1)
 
 
 async def test_a_greeting_before_a_question_is_no_part_of_it() -> None:
@@ -561,7 +566,7 @@ async def test_a_greeting_before_a_question_is_no_part_of_it() -> None:
     retriever, model = FakeRetriever(), FakeModel(TRUE)
     await told(brain(model, retriever), ask("Hello, what does Standard cost? Thanks!"))
     assert model.prompts[0].question == "what does Standard cost?"
-    assert retriever.asked[0][0] == "what does Standard cost?"
+    assert retriever.asked[0].text == "what does Standard cost?"
 
 
 @pytest.mark.parametrize("binding", ["off", "strict"])

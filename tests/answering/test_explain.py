@@ -11,19 +11,16 @@ import pytest
 import structlog
 import trio
 
-from agent import app as server
 from agent import log
 from agent.answering.brain import GroundedBrain
-from agent.answering.explain import Explainer
-from agent.app import App
+from agent.compose import Adapters, composed, log_why
 from agent.config import Settings
-from agent.knowledge import Knowledge, log_why
-from agent.lang import Lang
 from agent.ports.brain import Question, TurnEvent
 from agent.ports.draft import Delta, Drafter, Prompt
 from agent.ports.search import Hit
 from agent.retrieval.load import Source
 from agent.retrieval.search import KnowledgeBase
+from agent.server.metrics import Metrics
 
 T = TypeVar("T")
 PRICES = """\
@@ -58,10 +55,7 @@ async def why(model: Drafter, question: str = ASKED, **settings: Any) -> list[st
     """Return what is told of one turn."""
     told: list[str] = []
 
-    async def nearest(query: str, lang: Lang, limit: int) -> Sequence[Any]:
-        return BASE.find(query, lang, limit, 0.0)
-
-    brain = GroundedBrain(BASE, model, Settings(**settings), explainer=Explainer(told.extend, nearest))
+    brain = GroundedBrain(BASE, model, Settings(**settings), told.extend)
     await brain.answer(Question("1", question, "en", 0.0), lambda _: None)
     return told
 
@@ -167,10 +161,11 @@ async def logged(level: log.Level, folder: Path) -> str:
 
     settings = Settings(kb=folder / "kb", vectors="off", log_level=level)
     model = Drafts("Standard is 289 kr.", "Standard is 299 kr.")
-    knowledge = App(settings, server.Adapters(model=model, run_sync=work))._know()
-    assert isinstance(knowledge, Knowledge)
-    await knowledge.read()
-    await knowledge.brain.answer(Question("1", ASKED, "en", 0.0), lambda _: None)
+    chosen = Adapters(model=model, run_sync=work)
+    async with composed(settings, chosen, Metrics(), lambda _: None) as made:
+        assert made.knowledge is not None
+        await made.knowledge.read()
+        await made.brain.answer(Question("1", ASKED, "en", 0.0), lambda _: None)
     library = logging.getLogger("markdown_it.rules")
     library.setLevel(logging.DEBUG)
     for say in (library.debug, library.info, library.warning):

@@ -46,7 +46,7 @@ async def test_what_the_mock_makes_up_about_any_snippet_does_not(
     knowledge: KnowledgeBase, texts: list[str]
 ) -> None:
     """A made-up draft about any snippet is refused, whichever kind was drawn."""
-    model = MockModel(1, 1.0, elsewhere=texts)
+    model = MockModel(1, 1.0, elsewhere=lambda: texts)
     for passage in knowledge.passages:
         for snippet in passage.snippets:
             hits = [Hit(snippet, passage, 0.9)]
@@ -78,7 +78,7 @@ async def test_the_share_of_answers_follows_the_rate(
     knowledge: KnowledgeBase, texts: list[str], rate: float, least: float, most: float
 ) -> None:
     """Asked by its own headings: nearly all are answered at 0, three in four at 0.5 (one redraft), none at 1."""
-    brain = GroundedBrain(knowledge, MockModel(0, rate, elsewhere=texts), Settings())
+    brain = GroundedBrain(knowledge, MockModel(0, rate, elsewhere=lambda: texts), Settings())
     ended: Counter[str] = Counter()
     for passage in knowledge.passages:
         events: list[TurnEvent] = []

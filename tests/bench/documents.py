@@ -30,7 +30,7 @@ from agent.grounding.verify import snippets_of
 from agent.host import Threads
 from agent.llm.mock import MockModel
 from agent.ports.brain import Question, Refused, TurnEvent, Verified, VerifiedText
-from agent.ports.search import Lang, Snippet
+from agent.ports.search import Lang, Query, Snippet
 from agent.retrieval.load import load
 from agent.retrieval.search import KnowledgeBase
 from agent.retrieval.synonyms import read_synonyms
@@ -116,7 +116,7 @@ async def measure(folder: Path, rows: Sequence[Row], vectors: str) -> dict[str, 
         last = events[-1]
         assert isinstance(last, Verified | Refused)
         began = time.perf_counter()
-        await knowledge.search(row["question"], lang, 40)
+        await knowledge.search(Query(row["question"], lang, 40))
         took.append(time.perf_counter() - began)
         answered = isinstance(last, Verified)
         result: Row = {"answered": answered, "sure": last.text.confidence, "lang": lang}

@@ -29,7 +29,7 @@ from agent.answering.brain import HITS, GroundedBrain
 from agent.answering.prompts import CHARACTERS_PER_TOKEN
 from agent.answering.sentences import Sentences
 from agent.answering.standing import standing
-from agent.app import Adapters
+from agent.compose import Adapters
 from agent.config import Settings
 from agent.grounding.claims import parse
 from agent.grounding.verify import check, snippets_of, verify
@@ -110,7 +110,7 @@ async def run(knowledge: KnowledgeBase, questions: Sequence[dict[str, Any]], giv
     """Ask every question once, on virtual time."""
     settings = Settings(**given)
     texts = [snippet.text for passage in knowledge.passages for snippet in passage.snippets]
-    model = Watched(MockModel(7, RATE, TOKEN, texts, settings.mock_ask))
+    model = Watched(MockModel(7, RATE, TOKEN, lambda: texts, settings.mock_ask))
     brain = GroundedBrain(knowledge, model, settings)
     result = Result()
     for each in questions:

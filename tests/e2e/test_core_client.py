@@ -10,7 +10,7 @@ import pytest
 import trio
 import trio.testing
 
-from agent.app import Adapters
+from agent.compose import Adapters
 from agent.config import Settings
 from agent.llm.script import Entry, ScriptModel
 from agent.ports.draft import Delta, Prompt

@@ -13,7 +13,7 @@ import trio
 import trio.testing
 
 from agent.answering.brain import HITS
-from agent.app import Adapters
+from agent.compose import Adapters
 from agent.config import Settings
 from agent.llm.mock import MockModel
 from agent.llm.script import Entry, ScriptModel
@@ -179,7 +179,7 @@ async def test_the_check_catches_every_draft_that_makes_a_number_up(
     """Of the mock's own drafts, before the server judges them, each invented one is caught and no true one is."""
     texts = [snippet.text for passage in knowledge().passages for snippet in passage.snippets]
     for rate in (0.0, 1.0):
-        model = MockModel(7, rate, elsewhere=texts)
+        model = MockModel(7, rate, elsewhere=lambda: texts)
         for asked in questions(KB)[:480:5]:
             lang: Lang = "sv" if asked.lang == "sv" else "en"
             hits = knowledge().find(asked.text, lang, HITS)

@@ -12,8 +12,8 @@ import pytest
 import trio
 import trio.testing
 
-from agent.app import Adapters
 from agent.client.client import Client
+from agent.compose import Adapters
 from agent.config import Settings
 from agent.lang import LANGUAGES
 from agent.ports.draft import Delta, Prompt

@@ -11,7 +11,7 @@ import trio
 import trio.testing
 
 from agent import log
-from agent.app import Adapters
+from agent.compose import Adapters
 from agent.config import Settings
 from agent.llm.script import Entry, ScriptModel
 from agent.ports.draft import Delta, Prompt

@@ -9,7 +9,7 @@ import trio.testing
 from structlog.testing import capture_logs
 
 from agent.answering.brain import GroundedBrain
-from agent.app import Adapters
+from agent.compose import Adapters
 from agent.llm.script import ScriptModel
 from agent.ports.action import Call
 from agent.ports.brain import Question, TurnEvent

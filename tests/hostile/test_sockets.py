@@ -8,8 +8,9 @@ from contextlib import asynccontextmanager, suppress
 import pytest
 import trio
 
-from agent.app import Adapters, App
+from agent.app import App
 from agent.client.client import CannotConnect, Client, connect
+from agent.compose import Adapters
 from agent.config import Settings
 from agent.llm.script import ScriptModel
 from agent.session import writer

@@ -83,7 +83,7 @@ def add_folder(folder: Path) -> None:
 
 async def serve() -> dict[str, object]:
     """Ask a server what is in its two languages; return what came, by what was asked."""
-    from agent.app import Adapters  # noqa: PLC0415 - everything of it follows from the languages
+    from agent.compose import Adapters  # noqa: PLC0415 - everything of it follows from the languages
     from agent.config import Settings  # noqa: PLC0415
     from agent.protocol.asyncapi import document  # noqa: PLC0415
     from agent.retrieval.load import Source  # noqa: PLC0415

@@ -10,7 +10,8 @@ from trio.testing import MockClock
 
 from agent.config import Settings
 from agent.errors import ModelFailed, UsageError
-from agent.llm.open import open_model
+from agent.llm.open import opened_drafter
+from agent.llm.script import ScriptModel
 from agent.ports.draft import Drafter, Prompt
 
 
@@ -19,7 +20,7 @@ def script(tmp_path: Path) -> Any:
     def write(*entries: object) -> Drafter:
         path = tmp_path / "script.json"
         path.write_text(json.dumps(entries), encoding="utf-8")
-        return open_model(Settings(model=f"script:{path}"))
+        return ScriptModel.load(path)
 
     return write
 
@@ -101,24 +102,24 @@ async def test_a_hang_says_nothing_more_until_it_is_cancelled(script: Any, autoj
         ("[" * 5000 + "]" * 5000, "script.json: "),
     ],
 )
-def test_a_wrong_script_is_a_one_line_error(tmp_path: Path, text: str, problem: str) -> None:
+async def test_a_wrong_script_is_a_one_line_error(tmp_path: Path, text: str, problem: str) -> None:
     """The error names the file, the entry counted from 1, and what is wrong with it."""
     path = tmp_path / "script.json"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(UsageError, match=problem) as raised:
-        open_model(Settings(model=f"script:{path}"))
+        await opened_drafter(Settings(model=f"script:{path}")).__aenter__()
     assert "\n" not in str(raised.value)
 
 
-def test_a_script_that_is_not_there_is_a_one_line_error(tmp_path: Path) -> None:
+async def test_a_script_that_is_not_there_is_a_one_line_error(tmp_path: Path) -> None:
     """A missing file is named."""
     with pytest.raises(UsageError, match=r"none\.json: cannot be read"):
-        open_model(Settings(model=f"script:{tmp_path / 'none.json'}"))
+        await opened_drafter(Settings(model=f"script:{tmp_path / 'none.json'}")).__aenter__()
 
 
-def test_a_script_that_is_not_utf8_is_a_one_line_error(tmp_path: Path) -> None:
+async def test_a_script_that_is_not_utf8_is_a_one_line_error(tmp_path: Path) -> None:
     """Bytes that are no text are named like any other fault."""
     path = tmp_path / "script.json"
     path.write_bytes(b'[{"match": "\xff", "text": "a"}]')
     with pytest.raises(UsageError, match=r"script\.json"):
-        open_model(Settings(model=f"script:{path}"))
+        await opened_drafter(Settings(model=f"script:{path}")).__aenter__()

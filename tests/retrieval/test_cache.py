@@ -374,7 +374,7 @@ async def test_a_server_keeps_what_it_reads(
         cut.clear()
         hints = Hints()
         settings = Settings(kb=kb, data=where, vectors="off")
-        knowledge = Knowledge(settings, None, None, inline, hints)
+        knowledge = Knowledge(settings, None, inline, hints)
         await knowledge.read()
         async with trio.open_nursery() as nursery:
             nursery.start_soon(knowledge.keep)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.ports.search import Lang
+from agent.ports.search import Lang, Query
 from agent.retrieval.search import KnowledgeBase
 
 EVERYDAY = Path(__file__).parents[1] / "kb" / "everyday.jsonl"
@@ -58,7 +58,7 @@ def knowledge(vectors: str, request: pytest.FixtureRequest) -> KnowledgeBase:
 
 async def ask(knowledge: KnowledgeBase, row: Row) -> list[str]:
     """Return the files of what is found, with the floor as it is; the best one's first."""
-    return [hit.snippet.file for hit in await knowledge.search(row.question, row.lang, HITS)]
+    return [hit.snippet.file for hit in await knowledge.search(Query(row.question, row.lang, HITS))]
 
 
 @pytest.mark.parametrize("lang", ["en", "sv"])

@@ -14,6 +14,7 @@ from structlog.testing import capture_logs
 from agent.config import EMBED_BREAK, READ_AGAIN_FIRST, READ_AGAIN_MOST
 from agent.errors import EmbeddingFailed, GivenUp
 from agent.ports.embed import Role, Vectors
+from agent.ports.search import Query
 from agent.ports.work import RunSync
 from agent.retrieval.effort import Effort
 from agent.retrieval.folder import Folder, Update
@@ -184,7 +185,9 @@ async def test_a_question_that_gets_no_vector_is_looked_for_by_its_words(
     served.fails = EmbeddingFailed("busy", "later")
     with warned() as events:
         for _ in range(3):
-            assert await knowledge.search("zebra lives", "en", 5) == knowledge.find("zebra lives", "en", 5)
+            assert await knowledge.search(Query("zebra lives", "en", 5)) == knowledge.find(
+                "zebra lives", "en", 5
+            )
         assert await meaning.question("pony", "en") is None
         served.fails = None
         assert await meaning.question("pony", "en") is not None
@@ -205,7 +208,7 @@ async def test_sections_without_vectors_are_found_by_their_words(
         assert reader.again
         assert reader.update() is None
     assert len(events) == 1
-    assert [hit.snippet.said for hit in await words.search("where does the zebra live", "en", 1)] == [
+    assert [hit.snippet.said for hit in await words.search(Query("where does the zebra live", "en", 1))] == [
         "A zebra lives here."
     ]
     (kb / "b.md").write_text("A gnat.")
@@ -269,8 +272,8 @@ async def test_a_knowledge_base_without_sections_has_no_vectors_to_look_at(
     """It finds nothing, and breaks nothing."""
     (tmp_path / "a.md").write_text(text)
     knowledge = must(Folder(tmp_path, meaning=meaning).update())
-    assert await knowledge.search("zebra", "en", 5) == ()
-    assert await KnowledgeBase.build([], meaning=meaning).search("zebra", "en", 5) == ()
+    assert await knowledge.search(Query("zebra", "en", 5)) == ()
+    assert await KnowledgeBase.build([], meaning=meaning).search(Query("zebra", "en", 5)) == ()
 
 
 async def test_the_vectors_of_a_static_model_are_those_of_words_too(static: Meaning) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.ports.search import Lang
+from agent.ports.search import Lang, Query
 from agent.retrieval.load import Source
 from agent.retrieval.search import KnowledgeBase
 
@@ -29,7 +29,7 @@ async def test_the_right_file_comes_first(
 ) -> None:
     """The best hit of a question is in the file that answers it, by words alone and with vectors."""
     for knowledge in (kb, kb_with_vectors):
-        assert (await knowledge.search(question, lang, 5))[0].snippet.file == file
+        assert (await knowledge.search(Query(question, lang, 5)))[0].snippet.file == file
 
 
 @pytest.mark.parametrize("lang", ["en", "sv"])
@@ -49,25 +49,25 @@ async def test_nothing_is_found_for_nothing_asked(
     kb: KnowledgeBase, kb_with_vectors: KnowledgeBase, question: str, lang: Lang
 ) -> None:
     """A question about nothing in the knowledge base, or of common words or marks alone, has no hit."""
-    assert await kb.search(question, lang, 5) == ()
-    assert await kb_with_vectors.search(question, lang, 5) == ()
+    assert await kb.search(Query(question, lang, 5)) == ()
+    assert await kb_with_vectors.search(Query(question, lang, 5)) == ()
 
 
 async def test_hits_are_ordered_distinct_and_limited(kb: KnowledgeBase) -> None:
     """Best first, scores 0..1, each snippet once and with the passage it stands in, never more than asked for."""
-    hits = await kb.search("price of the standard plan", "en", 4)
+    hits = await kb.search(Query("price of the standard plan", "en", 4))
     scores = [hit.score for hit in hits]
     assert len(hits) == 4
     assert scores == sorted(scores, reverse=True)
     assert all(0 < score <= 1 for score in scores)
     assert len({(hit.snippet.file, hit.snippet.first) for hit in hits}) == 4
     assert all(hit.snippet in hit.passage.snippets for hit in hits)
-    assert await kb.search("price", "en", 0) == ()
+    assert await kb.search(Query("price", "en", 0)) == ()
 
 
 async def test_the_statements_of_the_best_section_come_together(kb: KnowledgeBase) -> None:
     """The plan that was asked for is first, and other rows of its table follow."""
-    hits = await kb.search("what does the standard plan cost", "en", 10)
+    hits = await kb.search(Query("what does the standard plan cost", "en", 10))
     assert "\n| Standard | 299 kr |" in hits[0].snippet.text
     assert len([hit for hit in hits if hit.passage is hits[0].passage]) > 2
 
@@ -90,14 +90,14 @@ async def test_the_language_of_the_question_is_preferred(
     kb: KnowledgeBase, question: str, lang: Lang
 ) -> None:
     """A word that both languages have is answered from files in the question's language."""
-    hits = await kb.search(question, lang, 3)
+    hits = await kb.search(Query(question, lang, 3))
     assert [hit.passage.lang for hit in hits] == [lang] * 3
 
 
 async def test_another_language_is_better_than_nothing() -> None:
     """What stands only in the other language is found by the words both have."""
     only = KnowledgeBase.build([Source.of("kb/sv/a.md", "# Frakt\n\nExpress till Norge kostar 189 kr.")])
-    assert [hit.passage.lang for hit in await only.search("express", "en", 5)] == ["sv"]
+    assert [hit.passage.lang for hit in await only.search(Query("express", "en", 5))] == ["sv"]
 
 
 async def test_another_language_is_looked_at_only_when_its_own_has_nothing() -> None:
@@ -115,7 +115,7 @@ async def test_common_words_of_the_index_are_no_hit() -> None:
     """A question that shares only a word standing everywhere is about something else."""
     text = "\n\n".join(f"# {number}\n\nRule {number} of the company." for number in range(30))
     company = KnowledgeBase.build([Source.of("kb/a.md", text)])
-    assert await company.search("mongolian company throat singing", "en", 5) == ()
+    assert await company.search(Query("mongolian company throat singing", "en", 5)) == ()
 
 
 def test_how_sure_a_hit_is_tells_a_question_from_another(kb: KnowledgeBase) -> None:
@@ -130,7 +130,7 @@ def test_how_sure_a_hit_is_tells_a_question_from_another(kb: KnowledgeBase) -> N
 async def test_an_empty_knowledge_base_finds_nothing() -> None:
     """Without documents nothing is found, and nothing breaks."""
     empty = KnowledgeBase.build([])
-    assert await empty.search("price", "en", 5) == ()
+    assert await empty.search(Query("price", "en", 5)) == ()
     assert (empty.snippets, empty.passages) == (0, ())
 
 

@@ -1,0 +1,125 @@
+"""Settings in, opened adapters out: the only module that knows every package.
+
+Each adapter is opened by the `open.py` of its room, all on one stack, so that whatever fails or ends on the way closes
+what was opened before it, the last one first. The ledger is opened first and so closed last: it outlives whatever has
+an outcome to record.
+"""
+
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+
+import structlog
+
+from .actions.open import opened_executor
+from .answering.brain import GroundedBrain
+from .answering.explain import Explain
+from .config import Settings
+from .host import Threads, WallClock, new_id
+from .knowledge import Knowledge
+from .llm.open import opened_drafter
+from .ports.action import Executor
+from .ports.brain import Brain
+from .ports.clock import Clock
+from .ports.draft import Drafter
+from .ports.ledger import Ledger
+from .ports.observe import Observer
+from .ports.work import RunSync
+from .retrieval.search import KnowledgeBase
+from .retrieval.watch import Watch, watching
+from .storage.open import opened_ledger
+
+_log = structlog.get_logger("agent.app")
+
+
+@dataclass(frozen=True)
+class Adapters:
+    """Parts that stand in for the ones the settings name; None takes those. What a test or an embedder swaps.
+
+    knowledge: never reloaded. run_sync: the system watches the folder in a thread too, so with another way to do
+    blocking work it is watched only if `watch` says how. watch_loop: runs beside the server and measures its event
+    loop, on real time; None measures nothing.
+    """
+
+    model: Drafter | None = None
+    brain: Brain | None = None
+    knowledge: KnowledgeBase | None = None
+    executor: Executor | None = None
+    ledger: Ledger | None = None
+    clock: Clock | None = None
+    run_sync: RunSync | None = None
+    watch_loop: Callable[[Observer], Awaitable[None]] | None = None
+    watch: Watch | None = None
+    new_id: Callable[[], str] = new_id
+
+
+@dataclass(frozen=True)
+class Composed:
+    """What a server is made of, opened. knowledge: None where another brain answers."""
+
+    settings: Settings
+    ledger: Ledger
+    executor: Executor
+    knowledge: Knowledge | None
+    brain: Brain
+    clock: Clock
+    new_id: Callable[[], str]
+
+
+@asynccontextmanager
+async def composed(
+    settings: Settings, chosen: Adapters, observer: Observer, ledger_told: Callable[[str], None]
+) -> AsyncGenerator[Composed, None]:
+    """Open what the settings name, but for what was chosen in its place, for the time of a block.
+
+    The documents are not read yet. ledger_told: hears why nothing can be claimed, and "" when it can again.
+    Raises UsageError when something cannot be used. On the way out, also by a cancel, everything is closed; the ledger
+    takes LEDGER_CLOSE_TIMEOUT at most.
+    """
+    clock = chosen.clock or WallClock()
+    async with AsyncExitStack() as stack:
+        ledger = chosen.ledger
+        if ledger is None:
+            run_sync = chosen.run_sync or Threads(1)
+            ledger = await stack.enter_async_context(
+                opened_ledger(settings, run_sync, clock, observer, ledger_told)
+            )
+        executor = chosen.executor
+        if executor is None:
+            executor = await stack.enter_async_context(opened_executor(settings))
+        knowledge, brain = None, chosen.brain
+        if brain is None:
+            explain = log_why if settings.log_level == "debug" else None
+            knowledge = documents(settings, chosen)
+            brain = await stack.enter_async_context(answering(settings, knowledge, explain, chosen.model))
+        yield Composed(settings, ledger, executor, knowledge, brain, clock, chosen.new_id)
+
+
+def documents(settings: Settings, chosen: Adapters) -> Knowledge:
+    """Return the documents, not read yet. Raises UsageError for what can be told before they are."""
+    # The system watches the folder in a thread of its own.
+    watch = chosen.watch or (None if chosen.run_sync else watching)
+    knowledge = Knowledge(settings, chosen.knowledge, chosen.run_sync or Threads(), watch)
+    knowledge.check()
+    return knowledge
+
+
+@asynccontextmanager
+async def answering(
+    settings: Settings, knowledge: Knowledge, explain: Explain | None = None, drafter: Drafter | None = None
+) -> AsyncGenerator[Brain, None]:
+    """Open the brain over some documents for the time of a block.
+
+    explain: is told why each answer is what it is. drafter: in place of the one that the settings name.
+    Raises UsageError when that cannot be used.
+    """
+    async with AsyncExitStack() as stack:
+        if drafter is None:
+            drafter = await stack.enter_async_context(opened_drafter(settings, knowledge.texts))
+        yield GroundedBrain(knowledge, drafter, settings, explain)
+
+
+def log_why(lines: Sequence[str]) -> None:
+    """Log why an answer is what it is; written at debug level only."""
+    for line in lines:
+        _log.debug("why", text=line)
