@@ -99,6 +99,8 @@ SERVED_ANSWER_MAX = 16 * 1024 * 1024  # 32 rows of 4,096 numbers, written out, a
 
 # --- actions
 ACTION_TIMEOUT = 10.0
+PAYLOAD_BYTES = 16 * 1024  # of what an action is told, as JSON
+PAYLOAD_NESTING = 16
 WEBHOOK_TIMEOUT = 8.0
 WEBHOOK_ANSWER_MAX = 16 * 1024
 RECORD_TIMEOUT = 2.0  # claim and record, shielded

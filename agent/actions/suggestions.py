@@ -5,10 +5,10 @@ table answers every confirm, reject and cancel in whatever state the session is;
 session's table. The names in the last column are methods of the session's core.
 """
 
-from collections.abc import Mapping
 from enum import Enum
 
 from ..fsm import Row, Table, rows
+from ..ports.action import Payload
 
 
 class Status(Enum):
@@ -92,7 +92,7 @@ class Suggestion:
     )
 
     def __init__(
-        self, suggestion_id: str, action: str, payload: Mapping[str, str], message: str, deadline: float
+        self, suggestion_id: str, action: str, payload: Payload, message: str, deadline: float
     ) -> None:
         self.id = suggestion_id
         self.action = action

@@ -26,6 +26,7 @@ import trio
 from ..config import MAX_NESTING, WEBHOOK_ANSWER_MAX, WEBHOOK_TIMEOUT
 from ..errors import ActionFailed, ActionUnknown
 from ..ports.action import Call
+from ..protocol.payload import deeper_than
 
 _SENDING = "http11.send_request_headers.started"
 _UNDECIDED = frozenset(
@@ -142,13 +143,6 @@ def _data(answer: bytes) -> Mapping[str, Any]:
         value = msgspec.json.decode(answer)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         return {}
-    if _deeper_than(MAX_NESTING, value):
+    if deeper_than(MAX_NESTING, value):
         return {}
     return value if isinstance(value, dict) else {"answer": value}
-
-
-def _deeper_than(levels: int, value: object) -> bool:
-    if not isinstance(value, dict | list):
-        return False
-    inside = value.values() if isinstance(value, dict) else value
-    return levels == 0 or any(_deeper_than(levels - 1, item) for item in inside)

@@ -15,7 +15,7 @@ from ..errors import WireClosed
 from ..text.terminal import printable, printable_line
 from .client import Client, Frame
 from .opened import CannotOpen, Opener
-from .telling import CLOSED, after, closing, outcome
+from .telling import CLOSED, after, closing, outcome, said
 
 HELP = """\
 Type a question. While it is answered: /cancel or Ctrl-C stops it, another
@@ -186,9 +186,8 @@ class Chat:
         number = len(self._suggested)
         left = max(0, round(frame.get("expiresAt", 0) / 1000 - self._now()))
         countdown = f"; {left} s left" if "expiresAt" in frame else ""
-        payload = ", ".join(printable_line(f"{name}: {value}") for name, value in frame["payload"].items())
         self._line(
-            f"? [{number}] {printable_line(frame['action'])} ({payload})",
+            f"? [{number}] {printable_line(frame['action'])} ({said(frame['payload'])})",
             f"  /confirm {number} runs it, /reject {number} declines it{countdown}",
         )
 

@@ -54,7 +54,7 @@ def outcome(result: Frame) -> str:
         data = result.get("data", {})
         if data.get("recorded") is True:
             return "done: it was noted only, as this server carries nothing out"
-        return f"done ({_said(data)})" if data else "done"
+        return f"done ({said(data)})" if data else "done"
     if result.get("ignored"):
         return "ignored: it was confirmed before and runs only once"
     if result.get("expired"):
@@ -66,7 +66,7 @@ def outcome(result: Frame) -> str:
     return f"failed: {printable_line(str(result.get('error', '')))}"
 
 
-def _said(value: Any, depth: int = 0) -> str:
+def said(value: Any, depth: int = 0) -> str:
     """Return a value of a result in words; a list or an object within it down to DEEPEST levels."""
     if value is None or isinstance(value, bool):
         return {None: "nothing", True: "yes", False: "no"}[value]
@@ -75,5 +75,5 @@ def _said(value: Any, depth: int = 0) -> str:
     if depth >= DEEPEST:
         return "…"
     if isinstance(value, list):
-        return ", ".join(_said(each, depth + 1) for each in value)
-    return ", ".join(f"{printable_line(name)}: {_said(each, depth + 1)}" for name, each in value.items())
+        return ", ".join(said(each, depth + 1) for each in value)
+    return ", ".join(f"{printable_line(name)}: {said(each, depth + 1)}" for name, each in value.items())

@@ -2,9 +2,12 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeAlias
 
 Ended = Literal["done", "failed", "cancelled", "unknown"]
+
+Payload: TypeAlias = Mapping[str, Any]
+"""What an action is told: a JSON object of at most PAYLOAD_BYTES as UTF-8, at most PAYLOAD_NESTING deep."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,7 +16,7 @@ class Call:
 
     suggestion_id: str
     action: str
-    payload: Mapping[str, str]
+    payload: Payload
 
 
 class Executor(Protocol):

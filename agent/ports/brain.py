@@ -1,9 +1,10 @@
 """What answers a question: one turn, told to the session as a few facts."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias
 
+from .action import Payload
 from .scope import NO_SCOPE, Scope
 from .search import Lang, Snippet
 
@@ -60,7 +61,7 @@ class Proposal:
     """An action that the user's words asked for; it becomes a suggestion when the answer has been said."""
 
     action: str
-    payload: Mapping[str, str] = field(default_factory=dict)
+    payload: Payload = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,7 +61,7 @@ class ActionSuggestion(_Frame, frozen=True, tag="action_suggestion"):
 
     suggestion_id: str
     action: str
-    payload: Mapping[str, str]
+    payload: Mapping[str, Any]
     id: str | None = None
     expires_at: int | None = None
 

@@ -21,6 +21,7 @@ from ..ports.clock import Clock
 from ..ports.observe import Observer
 from ..protocol.codec import encode
 from ..protocol.outbound import Stream
+from ..protocol.payload import fits
 from ..text.language import language
 from ..text.words import deltas
 from .effects import Speak
@@ -158,11 +159,13 @@ class Turn:
         self._ended = True
 
     def _tell(self, event: TurnEvent) -> None:
-        """What the Brain calls; raises TypeError into it for what may not be sent."""
+        """What the Brain calls; raises TypeError into it for what may not be sent or suggested."""
         ids: tuple[str, ...] = ()
         if isinstance(event, Verified | Refused):
             if not isinstance(event.text, VerifiedText):
                 raise TypeError("only verified text may be sent")
+            if not all(fits(each.payload) for each in event.proposals):
+                raise TypeError("a payload is a JSON object, neither large nor deep")
             ids = tuple(self._parts.new_id() for _ in event.proposals)
             self._answered = isinstance(event, Refused) or event.last
         elif not isinstance(event, Drafted | Redraft):

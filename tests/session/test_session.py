@@ -14,7 +14,7 @@ from agent.config import (
     OUTBOX_FRAMES,
     WRITE_TIMEOUT,
 )
-from agent.ports.brain import Drafted, Question, Refused, TurnEvent, Verified
+from agent.ports.brain import Drafted, Proposal, Question, Refused, TurnEvent, Verified
 from agent.session.events import Drain, Kill
 
 from .driver import REFUSAL, text
@@ -149,16 +149,20 @@ async def test_turns_never_overlap(autojump_clock: trio.testing.MockClock) -> No
 
 
 async def test_a_brain_that_emits_a_plain_string_is_a_fault(autojump_clock: trio.testing.MockClock) -> None:
-    """Only verified text can be sent: anything else is told as `internal` and refused, and is in no log."""
+    """Only verified text and small payloads can be sent: anything else is told as `internal` and refused."""
 
     async def liar(_: Question, emit: Emit) -> None:
         emit(Drafted())
         emit(Verified("It is 31337 kr."))  # type: ignore[arg-type]
 
+    async def laden(_: Question, emit: Emit) -> None:
+        emit(Drafted())
+        emit(Verified(text("Sure. "), proposals=(Proposal("create_ticket", {"subject": "31337" * 4000}),)))
+
     async def chatty(_: Question, emit: Emit) -> None:
         emit("It is 31337 kr.")  # type: ignore[arg-type]
 
-    for script in (liar, chatty):
+    for script in (liar, laden, chatty):
         async with world() as w:
             w.brain.script = script
             wire = await w.connect()
