@@ -79,7 +79,9 @@ SOURCE_CHARACTERS = 24_000  # of a file that are shown at once
 GIVE_UP_TIMEOUT = 0.5  # for a reader that was given up; the server then goes without it
 
 # --- a turn
+CHARACTERS_PER_TOKEN = 3  # an estimate: English has about 4, Swedish about 3; the lower is safe
 DRAFT_MAX = 32 * 1024
+ANSWER_TOKENS = 800  # of a language model's draft, at most
 EVIDENCE_CHARACTERS = (
     80_000  # of all that its statements show when cited: with a text they fit into an outbox
 )
@@ -191,6 +193,8 @@ class Settings:
         vectors_url: Where an OpenAI-compatible server gives the vectors of openai:MODEL, such as
             http://127.0.0.1:11434/v1. Its key, if it wants one, is AGENT_VECTORS_KEY.
         evidence_tokens: Size of the snippets a model is given, in tokens (about 3 characters); 0 is no limit.
+        history_tokens: Size of what was said before that a model is given with a question, in tokens; 0 is none. It is
+            never a source.
         clarify: Let the model ask back when the snippets do not say.
         redrafts: How often a draft that does not stand is made again, 0 or 1.
         keep_standing: Keep the sentences that stand of a last draft that does not, instead of a refusal.
@@ -238,6 +242,7 @@ class Settings:
     vectors: str = "auto"
     vectors_url: str | None = None
     evidence_tokens: int = 2000
+    history_tokens: int = 500
     clarify: bool = True
     redrafts: int = 1
     keep_standing: bool = False
@@ -313,6 +318,7 @@ class Settings:
                 "answer claims are verified whole: leave out --verify sentence",
             ),
             (self.evidence_tokens < 0, "evidence-tokens must not be negative"),
+            (self.history_tokens < 0, "history-tokens must not be negative"),
             (self.redrafts not in (0, 1), "redrafts must be 0 or 1"),
             (min(self.action_delay_ms) < 0, "action-delay-ms must not be negative"),
             (self.rate_limit < 0, "rate-limit must not be negative"),

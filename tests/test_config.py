@@ -48,6 +48,7 @@ def test_every_setting_is_described() -> None:
         {"answer": "poem"},
         {"answer": "claims", "verify": "sentence"},
         {"evidence_tokens": -1},
+        {"history_tokens": -1},
         {"redrafts": 2},
         {"turn_timeout": 0.0},
         {"action_delay_ms": (0.0, -1.0)},

@@ -102,9 +102,9 @@ class GroundedBrain:
             emit(Drafted())
             emit(Verified(reply(said.what, lang, retriever.topics(lang)), proposals=asked_for))
             return
-        text = without(question.text)
+        text, before = without(question.text), _before(question)
         lang = question.lang or language(question.text) or settings.lang
-        query = Query(asked(text), lang, HITS, scope=question.scope)
+        query = Query(asked(text), lang, HITS, asked(before), question.scope)
         found = await retriever.search(query)
         hits = within(found, settings.evidence_tokens)
         self._explain(found_lines, query, found, len(hits))
@@ -114,7 +114,15 @@ class GroundedBrain:
             return
         await _read(hits, settings.binding)
         try:
-            result = await self._answer(text, lang, hits, emit)
+            prompt = Prompt(
+                instructions(lang, settings.answer, settings.clarify),
+                text,
+                lang,
+                form=settings.answer,
+                may_ask=settings.clarify and settings.answer == "text",
+                history=question.history,
+            )
+            result = await self._answer(prompt, hits, emit)
         except ModelFailed as error:
             _log.warning("model failed", exc_info=error)
             self._explain(failed_lines, error)
@@ -139,22 +147,20 @@ class GroundedBrain:
             self._explain(ended_lines, refusals.no_sources(query.lang))
 
     async def _answer(
-        self, question: str, lang: Lang, hits: Sequence[Hit], emit: Callable[[TurnEvent], None]
+        self, first: Prompt, hits: Sequence[Hit], emit: Callable[[TurnEvent], None]
     ) -> VerifiedText | Sequence[Token]:
         """Return the text to say last, or the numbers for which every draft was refused.
 
         Raises `ModelFailed`, also when no draft could be read at all.
         """
         settings = self._settings
-        form = settings.answer
-        told = instructions(lang, form, settings.clarify)
+        prompt = first
         refused: list[Token] = []
         failed: Failed | None = None
         for attempt in range(1 + settings.redrafts):
             if failed is not None:
                 emit(Redraft())
-                told = failed.again(instructions(lang, form, settings.clarify), lang)
-            prompt = Prompt(told, question, lang, attempt, form, settings.clarify and form == "text")
+                prompt = first.retold(attempt, failed.again(first.lang))
             hear = partial(self._explain_draft, attempt, hits) if self._heard_by is not None else None
             result = await self._way(self._drafting, prompt, hits, emit, self._confidence, told=hear)
             if isinstance(result, VerifiedText):
@@ -170,6 +176,12 @@ class GroundedBrain:
 
     def _explain_draft(self, attempt: int, hits: Sequence[Hit], judged: Judged) -> None:
         self._explain(draft_lines, attempt, judged, hits)
+
+
+def _before(question: Question) -> str:
+    """Return the newest question of the conversation that was one; "" where there is none."""
+    asked_before = (each.question for each in reversed(question.history))
+    return next((without(each) for each in asked_before if courtesy(each) is None), "")
 
 
 async def _read(hits: Sequence[Hit], binding: Binding) -> None:

@@ -9,7 +9,7 @@ in them taken out: a number that was refused must not come back as something the
 import re
 from collections.abc import Sequence
 
-from ..config import EVIDENCE_CHARACTERS
+from ..config import CHARACTERS_PER_TOKEN, EVIDENCE_CHARACTERS
 from ..grounding.evidence import shown
 from ..lang import LANGUAGES, Lang
 from ..numbers.read import Token, tokens
@@ -17,13 +17,10 @@ from ..ports.draft import Form
 from ..ports.search import Hit
 from ..text.sentences import by_line
 
-CHARACTERS_PER_TOKEN = 3
-"""Estimate for the size of evidence: English has about 4 characters to a token, Swedish about 3; the lower is safe."""
-
 _SENTENCES = 3  # that are quoted
 _QUOTED = 300  # characters of each
 _GAP = "[...]"
-_ASK = re.compile(r"(?<!\w)ASK:[ \t]*")
+_ASK = re.compile(r"\s*ASK:[ \t]*")
 
 
 def instructions(lang: Lang, form: Form = "text", clarify: bool = True) -> str:
@@ -33,8 +30,8 @@ def instructions(lang: Lang, form: Form = "text", clarify: bool = True) -> str:
     return "\n".join([*lines, said.claims] if form == "claims" else lines)
 
 
-def again(first: str, lang: Lang, draft: str, unsupported: Sequence[Token]) -> str:
-    """Return the instructions for a redraft: the `first` ones, and the sentences of `draft` that failed.
+def again(lang: Lang, draft: str, unsupported: Sequence[Token]) -> str:
+    """Return why there is a redraft: the sentences of `draft` that failed.
 
     unsupported: the draft's number tokens that no snippet holds, with their offsets in it.
     """
@@ -47,22 +44,23 @@ def again(first: str, lang: Lang, draft: str, unsupported: Sequence[Token]) -> s
             failed.append(quoted)
         if len(failed) == _SENTENCES:
             break
-    return "\n".join([first, LANGUAGES[lang].prompting.again, *(f"- {each}" for each in failed)])
+    return "\n".join([LANGUAGES[lang].prompting.again, *(f"- {each}" for each in failed)])
 
 
-def unread(first: str, lang: Lang) -> str:
-    """Return the instructions for a redraft after claims that could not be parsed."""
-    return f"{first}\n{LANGUAGES[lang].prompting.unread}"
+def unread(lang: Lang) -> str:
+    """Return why there is a redraft after claims that could not be parsed."""
+    return LANGUAGES[lang].prompting.unread
 
 
 def asks(draft: str) -> bool:
-    """Tell whether a draft asks back."""
-    return _ASK.search(draft) is not None
+    """Tell whether a draft asks back: by a mark at its start, since one further on may be quoted from anywhere."""
+    return _ASK.match(draft) is not None
 
 
 def unmarked(draft: str) -> str:
-    """Return a draft, or a part of one cut after white space, without the mark of asking back."""
-    return _ASK.sub("", draft)
+    """Return a draft without the mark of asking back."""
+    mark = _ASK.match(draft)
+    return draft[mark.end() :] if mark else draft
 
 
 def within(hits: Sequence[Hit], budget: int) -> tuple[Hit, ...]:

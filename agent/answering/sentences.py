@@ -89,9 +89,10 @@ class Sentences:
             end = self._next_end()
             if end is None:
                 break
-            text = self._try(unmarked(self._rest[:end]))
+            begins = not self.said and asks(self._rest)
+            text = self._try(unmarked(self._rest[:end]) if begins else self._rest[:end])
             if text is not None:
-                self._asked = self._asked or asks(self._rest[:end])
+                self._asked = self._asked or begins
                 self._rest = self._rest[end:]
                 self._at = 0
                 said.append(text)
@@ -101,9 +102,10 @@ class Sentences:
         """Return the last piece, now that the draft is complete; None when it does not stand."""
         if self.failed is not None:
             return None
-        sure: Confidence | None = "low" if self._asked or asks(self._rest) else self._confidence
+        begins = not self.said and asks(self._rest)
+        sure: Confidence | None = "low" if self._asked or begins else self._confidence
         whole = verify(
-            self.said + unmarked(self._rest),
+            self.said + (unmarked(self._rest) if begins else self._rest),
             self._hits,
             confidence=sure,
             binding=self._binding,

@@ -43,11 +43,9 @@ class Failed:
     unread: bool = False
     keep: Callable[[], VerifiedText | None] | None = None
 
-    def again(self, first: str, lang: Lang) -> str:
-        """Return the instructions for the redraft; `first` were those of the first draft."""
-        return (
-            prompts.unread(first, lang) if self.unread else prompts.again(first, lang, self.said, self.wrong)
-        )
+    def again(self, lang: Lang) -> str:
+        """Return why there is a redraft, for the model."""
+        return prompts.unread(lang) if self.unread else prompts.again(lang, self.said, self.wrong)
 
     def standing(self) -> VerifiedText | None:
         """Return what stands of the draft, when that is a claim at least."""

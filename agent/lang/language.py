@@ -69,13 +69,15 @@ class Searching:
     """How it is searched (`agent.retrieval`).
 
     stemmer: name of the Snowball stemmer as tantivy has it; "" where there is none, and words are compared as they are
-    written. empty_words: that say nothing of what a question is about,
-    beside the function words.
+    written. empty_words: that say nothing of what a question is about, beside the function words. joining: pattern of
+    how a question begins that goes on from the one before it. referring: words that stand for something named before.
     """
 
     stemmer: str
     empty_words: frozenset[str]
     asking: Asking
+    joining: str
+    referring: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,22 +1,14 @@
 """What answers a question: one turn, told to the session as a few facts."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol, TypeAlias
 
 from .action import Payload
-from .scope import NO_SCOPE, Scope
+from .conversation import NO_SCOPE, Exchange, Scope
 from .search import Lang, Snippet
 
 Confidence = Literal["low", "med", "high"]
-
-
-@dataclass(frozen=True, slots=True)
-class Exchange:
-    """A question that was answered, and the answer as it was said: verified, and not refused."""
-
-    question: str
-    answer: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +25,10 @@ class Question:
     at: float
     scope: Scope = NO_SCOPE
     history: tuple[Exchange, ...] = ()
+
+    def after(self, history: tuple[Exchange, ...]) -> "Question":
+        """Return it as asked after these exchanges."""
+        return replace(self, history=history)
 
 
 @dataclass(frozen=True, slots=True)

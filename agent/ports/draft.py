@@ -1,9 +1,10 @@
 """The port behind which drafts are made: from a question and its evidence to a text that is still to be verified."""
 
 from collections.abc import AsyncGenerator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, Protocol, TypeAlias
 
+from .conversation import Exchange
 from .search import Hit, Lang
 
 Form: TypeAlias = Literal["text", "claims"]
@@ -16,6 +17,8 @@ class Prompt:
     instructions: the system text (use only the snippets given, ask when something is missing).
     question: the user's own words; never a source.
     lang: the language to answer in.
+    history: what was said before, oldest first; context, and no source either.
+    again: why there is another draft, "" for the first one.
     attempt: 0 for the first draft, 1 for the first redraft.
     form: what the draft is to be: text, or claims, a JSON array (or one object a line) of
     `{"text": a sentence, "evidence": [which hits of the evidence hold it, counted from 1]}`.
@@ -28,6 +31,12 @@ class Prompt:
     attempt: int = 0
     form: Form = "text"
     may_ask: bool = False
+    history: tuple[Exchange, ...] = ()
+    again: str = ""
+
+    def retold(self, attempt: int, again: str) -> "Prompt":
+        """Return what is asked for another draft, for the reason `again`."""
+        return replace(self, attempt=attempt, again=again)
 
 
 @dataclass(frozen=True, slots=True)

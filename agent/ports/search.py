@@ -7,7 +7,7 @@ from typing import Protocol
 import msgspec
 
 from ..lang import Lang as Lang  # crosses this port with the rest
-from .scope import NO_SCOPE, Scope
+from .conversation import NO_SCOPE, Scope
 
 
 @dataclass(frozen=True, slots=True)

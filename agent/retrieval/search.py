@@ -14,6 +14,7 @@ from typing import Protocol
 from agent.ports.search import Hit, Lang, Passage, Query
 
 from .effort import Effort
+from .follow import follows, newest_first
 from .index import Index
 from .load import Skipped, Source
 from .meaning import Meaning
@@ -120,9 +121,16 @@ class KnowledgeBase:
     async def search(self, query: Query) -> tuple[Hit, ...]:
         """Return the best statements, best first; () when nothing is worth citing.
 
-        Any text is a valid query. But for the question's vector, where there is one, it runs inline, in a few
-        milliseconds and without a checkpoint.
+        Any text is a valid query. One that goes on from the question before it is looked for together with that. But
+        for the question's vector, where there is one, it runs inline, in a few milliseconds and without a checkpoint.
         """
+        if query.before and follows(query.text, query.lang):
+            both = f"{query.before}\n{query.text}"
+            vector = await self.vector(both, query.lang)
+            found = self.find(both, query.lang, query.limit, vector=vector)
+            found = newest_first(found, query.text, query.lang)
+            if found:
+                return found
         vector = await self.vector(query.text, query.lang)
         return self.find(query.text, query.lang, query.limit, vector=vector)
 

@@ -18,6 +18,7 @@ from ..config import (
 )
 from ..fsm import Engine, Table
 from ..ports.brain import Question
+from ..ports.conversation import NO_SCOPE, Scope
 from ..protocol import inbound
 from ..protocol.outbound import Error, StreamEnd
 from .bucket import Bucket
@@ -36,6 +37,7 @@ from .events import (
     Spoken,
     Told,
 )
+from .history import History
 from .speaking import Speaking
 from .states import TABLE, State, Trigger
 
@@ -44,6 +46,7 @@ class Core(Speaking):
     """The state of one session, and what it wants done about each event.
 
     rate_limit: messages per second that may pre-empt or queue, 0 for no limit.
+    history: tokens of what was said that are kept for the next question. scope: whose the session is.
     engine, own_engine: what runs the two tables; the tests pass mutilated ones.
     Raises nothing for anything a client or a Brain does.
     """
@@ -55,21 +58,25 @@ class Core(Speaking):
         "_frames",
         "_queue",
         "_rate",
+        "_scope",
         "state",
     )
 
     def __init__(
         self,
         rate_limit: float = 0.0,
+        history: int = 0,
+        scope: Scope = NO_SCOPE,
         engine: "Engine[State, Trigger] | None" = None,
         own_engine: "Engine[Status, Step] | None" = None,
     ) -> None:
-        super().__init__(own_engine)
+        super().__init__(own_engine, History(history))
         self.state = TABLE.initial
         self._engine = engine or ENGINE
         self._queue: deque[Question] = deque()
         self._rate = Bucket(rate_limit, 2 * rate_limit)
         self._frames = Bucket(FRAMES_PER_SECOND, FRAMES_PER_SECOND)
+        self._scope = scope
         self._bad: deque[float] = deque(maxlen=BAD_FRAMES)
         self._closing = (1012, "going down")
 
@@ -111,7 +118,7 @@ class Core(Speaking):
             self._end(1008, "too many bad frames")
 
     def _message(self, frame: inbound.Message) -> None:
-        self._react(Trigger.MESSAGE, Question(frame.id, frame.text, frame.lang, self._now))
+        self._react(Trigger.MESSAGE, Question(frame.id, frame.text, frame.lang, self._now, self._scope))
 
     def _cancel(self, frame: inbound.Cancel) -> None:
         named = [question for question in self._queue if question.id == frame.id]

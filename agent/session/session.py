@@ -29,6 +29,7 @@ from ..config import (
 )
 from ..errors import BadFrame, WireClosed
 from ..ports.action import Outcome
+from ..ports.conversation import Scope
 from ..ports.observe import Observer
 from ..ports.wire import Wire
 from ..protocol.codec import decode, encode
@@ -100,7 +101,8 @@ class Session:
         self._parts = parts
         self._wire = wire
         self._outbox = outbox
-        self._core = Core(parts.settings.rate_limit)
+        settings = parts.settings
+        self._core = Core(settings.rate_limit, settings.history_tokens, Scope(str(settings.kb), self.id))
         self._mail: deque[Event] = deque()
         self._handling = False
         self._left = False

@@ -10,10 +10,12 @@ from dataclasses import dataclass, field
 from ..actions.suggestions import Status, Step
 from ..fsm import Engine
 from ..ports.brain import Drafted, Proposal, Question, Redraft, Refused, TurnEvent, Verified, VerifiedText
+from ..ports.conversation import Exchange
 from ..protocol.outbound import Blocked, Citation, Error, Response, StreamEnd
 from .confirming import Confirming
 from .effects import BeginTurn, Distrust, EndTurn, Speak
 from .events import Dropped, Faulted, Spoken, Told
+from .history import History
 from .states import Trigger
 
 _TOLD: dict[type[TurnEvent], Trigger] = {
@@ -41,10 +43,11 @@ class _Turn:
 class Speaking(Confirming):
     """The turn of one session that is in progress, if there is one."""
 
-    __slots__ = ("_turn", "_turns")
+    __slots__ = ("_history", "_turn", "_turns")
 
-    def __init__(self, own_engine: "Engine[Status, Step] | None") -> None:
+    def __init__(self, own_engine: "Engine[Status, Step] | None", history: History) -> None:
         super().__init__(own_engine)
+        self._history = history
         self._turn: _Turn | None = None
         self._turns = 0
 
@@ -112,8 +115,9 @@ class Speaking(Confirming):
     # --- what the rows of the session's table do about the turn
 
     def begin_turn(self, question: Question) -> None:
-        """Start the Brain on a question."""
+        """Start the Brain on a question, with what was said before it."""
         self._turns += 1
+        question = question.after(self._history.kept)
         self._turn = _Turn(self._turns, question)
         self._effects.append(BeginTurn(self._turns, question))
         self._note("messages", message=question.id)
@@ -147,6 +151,8 @@ class Speaking(Confirming):
             )
         )
         self._note("turns", last.blocked.code if last.blocked else "answered", message)
+        if not last.blocked:
+            self._history.add(Exchange(turn.question.text, turn.text))
         for suggestion_id, proposal in () if self.draining else turn.proposals:
             self._suggest(suggestion_id, proposal, message)
 

@@ -158,12 +158,12 @@ async def test_a_refusal_cites_no_snippet_that_shows_a_refused_number() -> None:
 
 
 async def test_the_redraft_is_told_where_it_went_wrong_but_no_number() -> None:
-    """The instructions quote the sentence that failed with its numbers taken out."""
+    """It quotes the sentence that failed with its numbers taken out."""
     model = FakeModel("Yes, of course. It is 349 kr and 12 % off. Bye.", TRUE)
     await told(brain(model))
-    first, second = (prompt.instructions for prompt in model.prompts)
-    assert second.startswith(first)
-    added = second.removeprefix(first)
+    first, second = model.prompts
+    assert (first.again, second.instructions) == ("", first.instructions)
+    added = second.again
     assert "It is [...]" in added
     assert "of course" not in added
     assert not any(mark.isdigit() for mark in added)
@@ -473,7 +473,7 @@ async def test_claims_of_which_none_checks_out_are_drafted_once_more() -> None:
     model = FakeModel(claims(FALSE), claims(FALSE))
     events = await told(brain(model, settings=CLAIMS))
     assert shape(events) == ["Drafted", "Redraft", "Drafted", "number_mismatch"]
-    added = model.prompts[1].instructions.removeprefix(model.prompts[0].instructions)
+    added = model.prompts[1].again
     assert "- It is [...] per month." in added
     assert "349" not in added
 
@@ -482,7 +482,7 @@ async def test_claims_that_cannot_be_read_are_drafted_once_more() -> None:
     """The redraft is told so; a model that does not do it has failed."""
     model = FakeModel(TRUE, claims(TRUE))
     assert shape(await told(brain(model, settings=CLAIMS))) == ["Drafted", "Redraft", "Drafted", "Verified"]
-    assert "JSON" in model.prompts[1].instructions.removeprefix(model.prompts[0].instructions)
+    assert "JSON" in model.prompts[1].again
     assert shape(await told(brain(FakeModel(TRUE, TRUE), settings=CLAIMS)))[-1] == "model_failed"
 
 

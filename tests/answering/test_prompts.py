@@ -2,7 +2,8 @@
 
 import pytest
 
-from agent.answering.prompts import CHARACTERS_PER_TOKEN, again, asks, instructions, unmarked, unread, within
+from agent.answering.prompts import again, asks, instructions, unmarked, unread, within
+from agent.config import CHARACTERS_PER_TOKEN
 from agent.numbers.read import tokens
 from agent.ports.draft import Form
 from agent.ports.search import Hit, Lang, Passage, Snippet
@@ -10,12 +11,8 @@ from agent.ports.search import Hit, Lang, Passage, Snippet
 
 def added(draft: str, wrong: str, lang: Lang = "en") -> list[str]:
     """Return the sentences quoted, when every token whose text is in `wrong` was refused."""
-    first_told = instructions(lang)
-    text = again(
-        first_told, lang, draft, [token for token in tokens(draft) if token.text in wrong.split("|")]
-    )
-    first, _, *quoted = text.removeprefix(first_told).split("\n")
-    assert first == ""
+    text = again(lang, draft, [token for token in tokens(draft) if token.text in wrong.split("|")])
+    _, *quoted = text.split("\n")
     return [line.removeprefix("- ") for line in quoted]
 
 
@@ -47,10 +44,9 @@ def test_a_long_sentence_is_cut() -> None:
 @pytest.mark.parametrize("clarify", [True, False])
 def test_the_instructions_hold_no_number(lang: Lang, form: Form, clarify: bool) -> None:
     """Nothing that the model is told could be repeated as a number."""
-    first = instructions(lang, form, clarify)
-    assert not tokens(again(first, lang, "It is 299 kr.", tokens("It is 299 kr.")))
-    assert not tokens(unread(first, lang))
-    assert unread(first, lang) != first
+    assert not tokens(instructions(lang, form, clarify))
+    assert not tokens(again(lang, "It is 299 kr.", tokens("It is 299 kr.")))
+    assert not tokens(unread(lang))
 
 
 def test_the_model_is_told_to_ask_back_when_it_may() -> None:
@@ -65,14 +61,15 @@ def test_the_model_is_told_to_ask_back_when_it_may() -> None:
     ("draft", "without"),
     [
         ("ASK: Which plan?", "Which plan?"),
-        ("\nASK:Which plan?", "\nWhich plan?"),
-        ("I am not sure. ASK: Which plan?", "I am not sure. Which plan?"),
+        ("\nASK:Which plan?", "Which plan?"),
+        ("I am not sure. ASK: Which plan?", "I am not sure. ASK: Which plan?"),
+        ("The mark is ASK: 5", "The mark is ASK: 5"),
         ("TASK: no", "TASK: no"),
         ("You may ask: no", "You may ask: no"),
     ],
 )
 def test_the_mark_of_a_question_back_is_taken_off(draft: str, without: str) -> None:
-    """Wherever it stands as a word of its own."""
+    """At the start, and nowhere else: further on it may be quoted from anywhere."""
     assert unmarked(draft) == without
     assert asks(draft) is (draft != without)
 

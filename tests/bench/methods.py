@@ -26,11 +26,10 @@ from trio.testing import MockClock
 
 from agent import log
 from agent.answering.brain import HITS, GroundedBrain
-from agent.answering.prompts import CHARACTERS_PER_TOKEN
 from agent.answering.sentences import Sentences
 from agent.answering.standing import standing
 from agent.compose import Adapters
-from agent.config import Settings
+from agent.config import CHARACTERS_PER_TOKEN, Settings
 from agent.grounding.claims import parse
 from agent.grounding.verify import check, snippets_of, verify
 from agent.lang import LANGUAGES

@@ -30,7 +30,7 @@ LANGUAGE = Language(
     name="Esperanto",
     writing=Writing(words("la kaj estas kiom kio por ne min"), "ĉĝĥĵŝŭ", words("ktp")),
     telling=Telling(words("saluton dankon prezo"), "ojn|oj|on|as|is", "aĵ|oj", ""),
-    searching=Searching("", words("diru"), Asking("kiom|kiam", "kostas", "kiam")),
+    searching=Searching("", words("diru"), Asking("kiom|kiam", "kostas", "kiam"), "kaj", words("ĝi")),
     stating=Stating(
         words("kostas"), words("prezo kostas"), words("lundo tago"), "versio", "paĝo", "ekzemple", "plej", "almenaŭ"
     ),

@@ -66,7 +66,7 @@ class Driver:
         own_engine: Engine[Status, Step] | None = None,
         rate_limit: float = 0.0,
     ) -> None:
-        self.core = Core(rate_limit, engine, own_engine)
+        self.core = Core(rate_limit, engine=engine, own_engine=own_engine)
         self.now = 100.0
         self.turn = 0  # the number of the last turn begun
         self.effects: list[Effect] = []  # of the last event

@@ -75,6 +75,10 @@ SEARCHING = Searching(
         ),
         time=r"how (?:long|often|soon|late|early|old)|when|what time|(?:what|which) (?:year|month|day|date)",
     ),
+    joining=r"and|but|or|also|then|so|(?:what|how) about|what if|same (?:for|with)|which of",
+    referring=words(
+        "it its that this these those they them their one ones he she him her both former latter"
+    ),
 )
 
 STATING = Stating(

@@ -74,6 +74,8 @@ SEARCHING = Searching(
             r"|(?:vad|vilket|vilken) (?:år|månad|dag|datum)"
         ),
     ),
+    joining=r"och|men|eller|också|då|så|hur är det med|hur blir det med|vad gäller|om|samma (?:för|med)|vilken av",
+    referring=words("den det dess denna detta dessa de dem dom deras han hon honom henne båda"),
 )
 
 STATING = Stating(

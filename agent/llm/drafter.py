@@ -1,0 +1,114 @@
+"""Makes a drafter of a language model: a prompt and its evidence become messages, and what the model says a draft.
+
+Strategy: what stays the same from turn to turn comes first, so that a service can keep its work on it: the rules, then
+the evidence, what was said before, the question, and last why there is another draft. Evidence is data: each snippet
+stands between fences that are longer than any in it, so nothing that a document holds can close its own. System and
+user messages alternate as every chat template takes them, so what belongs to the user's side is one message.
+
+A draft that the model could not end, since its tokens were spent, is cut back to its last whole sentence or line: what
+stands after that may be half a number.
+"""
+
+import re
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
+from typing import Any
+
+from ..config import ANSWER_TOKENS
+from ..errors import ModelFailed
+from ..ports.draft import Delta, Prompt
+from ..ports.model import Finished, LanguageModel, Message, Request, TextDelta
+from ..ports.search import Hit
+
+_LEAST = 3  # marks of a fence
+_FENCES = re.compile(r"`+")
+_END = re.compile(r"[.!?…][\"'”’»)\]*_]*[ \t\n]+|\n")  # of a sentence or a line, with the space after it
+
+
+class ModelDrafter:
+    """Drafts with a language model: implements `agent.ports.draft.Drafter`. max_tokens: of a draft."""
+
+    def __init__(self, model: LanguageModel, max_tokens: int = ANSWER_TOKENS) -> None:
+        self._model = model
+        self._max_tokens = max_tokens
+
+    async def stream(self, prompt: Prompt, evidence: Sequence[Hit]) -> AsyncGenerator[Delta, None]:
+        """Yield the draft in pieces that end with a sentence or a line, but for the last.
+
+        Raises `ModelFailed` as the model does; when it declines, calls a tool instead, or spends its tokens before the
+        first sentence (of claims: at all). Closed or cancelled, the model's stream is closed before it returns.
+        """
+        held = ""
+        said = False
+        async with aclosing(self._model.stream(request(prompt, evidence, self._max_tokens))) as pieces:
+            async for piece in pieces:
+                if isinstance(piece, TextDelta):
+                    held += piece.text
+                    whole = _whole(held) if prompt.form == "text" else 0
+                    if whole:
+                        said = True
+                        yield Delta(held[:whole])
+                        held = held[whole:]
+                elif isinstance(piece, Finished):
+                    _check(piece, said)
+                    if piece.reason != "length" and held:
+                        yield Delta(held)
+
+
+def request(prompt: Prompt, evidence: Sequence[Hit], max_tokens: int) -> Request:
+    """Return what a language model is asked for a draft."""
+    told = [_evidence(evidence)]
+    messages = [Message("system", prompt.instructions)]
+    for exchange in prompt.history:
+        told.append(exchange.question)
+        messages += [Message("user", "\n\n".join(told)), Message("assistant", exchange.answer)]
+        told = []
+    told.append(prompt.question)
+    if prompt.again:
+        told.append(prompt.again)
+    messages.append(Message("user", "\n\n".join(told)))
+    form = _claims(len(evidence)) if prompt.form == "claims" else None
+    return Request(tuple(messages), form=form, max_tokens=max_tokens, stable=1)
+
+
+def _evidence(hits: Sequence[Hit]) -> str:
+    """Return snippets, numbered from 1, each between fences with where it stands."""
+    shown = [_shown(hit) for hit in hits]
+    runs = (len(run) for text in shown for run in _FENCES.findall(text))
+    fence = "`" * max(_LEAST, 1 + max(runs, default=0))
+    return "\n\n".join(f"[{number}]\n{fence}\n{text}\n{fence}" for number, text in enumerate(shown, 1))
+
+
+def _shown(hit: Hit) -> str:
+    snippet = hit.snippet
+    above = " › ".join((snippet.file, *snippet.headings))
+    return "\n".join(part for part in (above, snippet.lead, snippet.text) if part)
+
+
+def _claims(count: int) -> Mapping[str, Any]:
+    """Return the JSON Schema of claims over so many snippets."""
+    claim = {
+        "type": "object",
+        "properties": {
+            "text": {"type": "string"},
+            "evidence": {"type": "array", "items": {"type": "integer", "minimum": 1, "maximum": count}},
+        },
+        "required": ["text", "evidence"],
+        "additionalProperties": False,
+    }
+    return {"type": "array", "items": claim}
+
+
+def _whole(text: str) -> int:
+    """Return where the last sentence or line that has ended ends, or 0."""
+    return max((match.end() for match in _END.finditer(text)), default=0)
+
+
+def _check(end: Finished, said: bool) -> None:
+    """Raise `ModelFailed` for an end that leaves no draft."""
+    if end.reason in ("refusal", "filtered"):
+        raise ModelFailed("the model declined to answer", "request")
+    if end.reason == "calls":
+        raise ModelFailed("the model called a tool where none was offered")
+    if end.reason == "length" and not said:
+        raise ModelFailed("the model's tokens were spent before its first sentence", "cut")

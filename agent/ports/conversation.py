@@ -1,0 +1,26 @@
+"""A conversation: whose it is, and what was said in it."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Whose a question is: three names, each "" where it is not known. Nobody is shown what is another scope's.
+
+    project: what the server was set up for. thread: one conversation; a connection is one. user: who asks.
+    """
+
+    project: str = ""
+    thread: str = ""
+    user: str = ""
+
+
+NO_SCOPE = Scope()
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A question that was answered, and the answer as it was said: verified, and not refused."""
+
+    question: str
+    answer: str

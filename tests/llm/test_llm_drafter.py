@@ -1,0 +1,148 @@
+"""A language model as a drafter: what it is asked, and what becomes of what it says."""
+
+import re
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+
+import pytest
+import trio
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.errors import ModelFailed
+from agent.llm.drafter import ModelDrafter, request
+from agent.ports.conversation import Exchange
+from agent.ports.draft import Prompt
+from agent.ports.model import CallDelta, Finished, Piece, Request, TextDelta
+from agent.ports.search import Hit, Passage, Snippet
+
+PROMPT = Prompt("Use the snippets only.", "What does Standard cost?", "en")
+
+
+def hit(text: str, file: str = "kb/a.md", headings: tuple[str, ...] = (), lead: str = "") -> Hit:
+    """Return a hit on one snippet."""
+    snippet = Snippet(file, text, 1, 1, text, lead=lead, headings=headings)
+    return Hit(snippet, Passage(file, headings, "en", (snippet,)), 0.9)
+
+
+class Says:
+    """A language model that says these pieces, or raises (implements `agent.ports.model.LanguageModel`)."""
+
+    def __init__(self, *pieces: Piece | Exception) -> None:
+        self.pieces = pieces
+        self.asked: list[Request] = []
+        self.open = 0
+
+    async def stream(self, request: Request) -> AsyncGenerator[Piece, None]:
+        """Say them one at a time."""
+        self.asked.append(request)
+        self.open += 1
+        try:
+            for piece in self.pieces:
+                await trio.lowlevel.checkpoint()
+                if isinstance(piece, Exception):
+                    raise piece
+                yield piece
+        finally:
+            self.open -= 1
+
+
+async def draft(model: Says, prompt: Prompt = PROMPT) -> list[str]:
+    """Return the pieces of a draft."""
+    async with aclosing(ModelDrafter(model).stream(prompt, [hit("Standard costs 299 kr.")])) as pieces:
+        return [piece.text async for piece in pieces]
+
+
+def test_what_stays_the_same_comes_first() -> None:
+    """Rules, evidence, what was said before, the question, and last why there is another draft; sides alternate."""
+    history = (Exchange("Is there a plan?", "Yes, Standard."), Exchange("A small one?", "Basic."))
+    prompt = Prompt("Rules.", "What is it?", "en", 1, history=history, again="It was refused.")
+    asked = request(prompt, [hit("It costs 299 kr.", headings=("Plans", "Prices"), lead="Each month:")], 100)
+    assert [message.role for message in asked.messages] == [
+        "system",
+        "user",
+        "assistant",
+        "user",
+        "assistant",
+        "user",
+    ]
+    texts = [message.text for message in asked.messages]
+    assert texts[0] == "Rules."
+    assert texts[1] == (
+        "[1]\n```\nkb/a.md › Plans › Prices\nEach month:\nIt costs 299 kr.\n```\n\nIs there a plan?"
+    )
+    assert texts[2:] == ["Yes, Standard.", "A small one?", "Basic.", "What is it?\n\nIt was refused."]
+    assert (asked.max_tokens, asked.stable, asked.tools, asked.form) == (100, 1, (), None)
+
+
+def test_claims_are_asked_for_by_their_schema() -> None:
+    """With as many snippets as there are."""
+    asked = request(Prompt("Rules.", "?", "en", form="claims"), [hit("a"), hit("b")], 100)
+    assert asked.form is not None
+    assert asked.form["items"]["properties"]["evidence"]["items"]["maximum"] == 2
+
+
+@given(
+    st.lists(st.text(st.sampled_from("`a\n [1]"), max_size=30), min_size=1, max_size=4),
+    st.text("`#a", max_size=9),
+)
+def test_no_text_closes_its_fence(texts: Sequence[str], heading: str) -> None:
+    """Whatever a document holds, the fences are one line each, longer than any run of such marks in it."""
+    hits = [hit(text, headings=(heading,)) for text in texts]
+    (user,) = (message.text for message in request(PROMPT, hits, 9).messages if message.role == "user")
+    fence = user.split("\n")[1]
+    assert re.fullmatch("`{3,}", fence)
+    parts = user.split(fence)
+    assert len(parts) == 2 * len(texts) + 1
+    assert [part.strip() for part in parts[::2]] == [
+        *(f"[{n}]" for n in range(1, len(texts) + 1)),
+        PROMPT.question,
+    ]
+
+
+async def test_a_draft_comes_in_whole_sentences() -> None:
+    """Each when it has ended; the last one with the end."""
+    model = Says(TextDelta("It is 2"), TextDelta("99 kr. And"), TextDelta(" more\nis"), Finished("stop"))
+    assert await draft(model) == ["It is 299 kr. ", "And more\n", "is"]
+
+
+async def test_half_a_sentence_is_no_part_of_a_draft() -> None:
+    """When the tokens were spent, what stands after the last whole one may be half a number."""
+    model = Says(TextDelta("It is 299 kr. Or per year 3 2"), Finished("length"))
+    assert await draft(model) == ["It is 299 kr. "]
+
+
+@pytest.mark.parametrize(
+    ("pieces", "kind"),
+    [
+        ((TextDelta("It is 2"), Finished("length")), "cut"),
+        ((Finished("refusal"),), "request"),
+        ((TextDelta("It is 299 kr."), Finished("filtered")), "request"),
+        ((CallDelta(0, "1", "pay", "{}"), Finished("calls")), "protocol"),
+        ((ModelFailed("slow", "timeout"),), "timeout"),
+    ],
+)
+async def test_what_is_no_draft_is_a_failure(pieces: Sequence[Piece | Exception], kind: str) -> None:
+    """Of which kind, the operator is told."""
+    model = Says(*pieces)
+    with pytest.raises(ModelFailed) as raised:
+        await draft(model)
+    assert (raised.value.kind, model.open) == (kind, 0)
+
+
+async def test_claims_are_whole_or_none() -> None:
+    """JSON is not cut at its sentences."""
+    claims = Prompt("Rules.", "?", "en", form="claims")
+    whole = Says(TextDelta('[{"text": "A. B'), TextDelta('. "}]'), Finished("stop"))
+    assert await draft(whole, claims) == ['[{"text": "A. B. "}]']
+    with pytest.raises(ModelFailed, match="spent"):
+        await draft(Says(TextDelta('[{"text": "A. B'), Finished("length")), claims)
+
+
+async def test_a_draft_that_is_left_closes_the_model() -> None:
+    """In the middle of what it says."""
+    model = Says(TextDelta("One. "), TextDelta("Two. "), Finished("stop"))
+    async with aclosing(ModelDrafter(model).stream(PROMPT, [])) as pieces:
+        assert (await anext(pieces)).text == "One. "
+        assert model.open == 1
+    assert model.open == 0
