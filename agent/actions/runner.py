@@ -32,7 +32,7 @@ import trio
 
 from ..config import ACTION_TIMEOUT, RECORD_TIMEOUT
 from ..errors import ActionFailed, ActionUnknown, AgentError
-from ..ports.action import Call, Ended, Executor, Outcome
+from ..ports.action import Call, Ended, Executor, Outcome, Running
 from ..ports.clock import Clock
 from ..ports.ledger import Ledger
 from ..ports.observe import Observer
@@ -72,13 +72,13 @@ _FAULT_BEFORE = _failed("The action failed before it began.")
 _FAULT_AFTER = _unknown("The action began and then failed; its outcome is not known.")
 
 
-class Running:
-    """One action in progress, as its session holds it: something to stop, or to let go of."""
+class Action:
+    """One action in progress, as the runner carries it out. Its session holds it as `Running`, and sees no more."""
 
-    __slots__ = ("_begun", "_call", "_refused", "_report", "_scope", "_stopping", "_told")
+    __slots__ = ("_begun", "_refused", "_report", "_scope", "_stopping", "_told", "call")
 
     def __init__(self, call: Call, report: Callable[[Outcome], None]) -> None:
-        self._call = call
+        self.call = call
         self._report: Callable[[Outcome], None] | None = report
         self._scope = trio.CancelScope()
         self._begun = False
@@ -88,17 +88,22 @@ class Running:
 
     @property
     def begun(self) -> bool:
-        """Whether `begin()` was granted, so that a stop has no effect any more."""
+        """Whether `begin()` was granted."""
         return self._begun
 
+    @property
+    def stopped(self) -> bool:
+        """Whether a stop came before `begin()`, so that nothing will begin any more."""
+        return self._stopping.is_set()
+
     def stop(self) -> None:
-        """Ask it to stop: without an effect before `begin()`, ignored after it. Idempotent, never blocks."""
+        """Let no `begin()` be granted from now on, and cancel the run; once one was granted, do nothing."""
         if not self._begun:
             self._stopping.set()
             self._scope.cancel()
 
     def detach(self) -> None:
-        """Report to nobody: the session is gone, and nothing here keeps it alive. The action itself goes on."""
+        """Drop the report, and with it what holds the session."""
         self._report = None
 
     def _begin(self) -> None:
@@ -111,15 +116,15 @@ class Running:
         self._begun = True
         self._scope.deadline = trio.current_time() + ACTION_TIMEOUT
 
-    async def _run(self, executor: Executor) -> _Ending:
+    async def run(self, executor: Executor) -> _Ending:
         """Run the executor to its ending. Raises `trio.Cancelled` only when the app's nursery is cancelled."""
-        if self._stopping.is_set():
+        if self.stopped:
             return _STOPPED
         ending: _Ending | None = None
         self._scope.deadline = trio.current_time() + ACTION_TIMEOUT
         try:
             with self._scope:
-                data = await executor.run(self._call, self._begin)
+                data = await executor.run(self.call, self._begin)
                 ending = _Ending("done", {"success": True, "data": dict(data)})
         except ActionFailed as error:
             ending = _failed(str(error))
@@ -128,23 +133,23 @@ class Running:
         except Exception as error:  # noqa: BLE001  the edge of one action: a fault becomes its outcome
             ending = _FAULT_AFTER if self._begun else _FAULT_BEFORE
             if not isinstance(error, Stopped):
-                _complain("action broke", self._call, error)
+                _complain("action broke", self.call, error)
         if self._begun:
             return ending or _NO_OUTCOME
-        if self._stopping.is_set() or (self._refused and not self._scope.cancel_called and _over()):
+        if self.stopped or (self._refused and not self._scope.cancel_called and _over()):
             return _STOPPED  # the second: the app's nursery was cancelled before begin()
         return _NEVER_BEGAN if self._refused else ending or _NEVER_BEGAN
 
-    def _cut_off(self) -> _Ending:
+    def cut_off(self) -> _Ending:
         """Return the ending of a run that the app's nursery has cut."""
         return _CUT_OFF if self._begun else _STOPPED
 
-    async def _answer_a_stop(self) -> None:
+    async def answer_a_stop(self) -> None:
         """Tell a stop during the claim at once: whatever the ledger answers, nothing will begin any more."""
         await self._stopping.wait()
-        self._tell(Outcome(self._call.suggestion_id, True, _STOPPED.status, _STOPPED.result))
+        self.tell(Outcome(self.call.suggestion_id, True, _STOPPED.status, _STOPPED.result))
 
-    def _tell(self, outcome: Outcome) -> bool:
+    def tell(self, outcome: Outcome) -> bool:
         """Report the outcome, if none was; False when nobody was there to take one."""
         report, self._report = self._report, None
         if report is not None:
@@ -152,7 +157,7 @@ class Running:
             try:
                 report(outcome)
             except Exception as error:  # noqa: BLE001  the same edge: a session's fault is not the runner's
-                _complain("action report broke", self._call, error)
+                _complain("action report broke", self.call, error)
         return self._told
 
 
@@ -186,11 +191,11 @@ class Runner:
         report: called exactly once, synchronously, from the action's task, unless detached; what it raises is
         logged and goes no further.
         """
-        running = Running(call, report)
-        self._nursery.start_soon(self._carry_out, running, name=f"action {call.action}")
+        action = Action(call, report)
+        self._nursery.start_soon(self._carry_out, action, name=f"action {call.action}")
         self._running += 1
         self._observer.gauge("actions_running", 1)
-        return running
+        return action
 
     async def wait_idle(self) -> None:
         """Wait until no action is running; the caller sets the deadline. Cancelled, nothing has changed."""
@@ -198,34 +203,34 @@ class Runner:
         while self._running:
             await self._idle.wait()
 
-    async def _carry_out(self, running: Running) -> None:
-        call, started = running._call, trio.current_time()
-        claimed = await self._claim(running)
+    async def _carry_out(self, action: Action) -> None:
+        call, started = action.call, trio.current_time()
+        claimed = await self._claim(action)
         ending: _Ending | None = None
         if not claimed:
-            ending = _STOPPED if running._stopping.is_set() else _NOT_CLAIMED
+            ending = _STOPPED if action.stopped else _NOT_CLAIMED
         try:
             if claimed:
-                ending = await running._run(self._executor)
+                ending = await action.run(self._executor)
         finally:  # also when the app's nursery is cancelled
-            ending = ending or running._cut_off()
+            ending = ending or action.cut_off()
             if claimed:
                 await self._record(call, ending)
             outcome = Outcome(call.suggestion_id, True, ending.status, ending.result)
             if claimed is False:
                 outcome = Outcome(call.suggestion_id, False, None, IGNORED)
             self._observer.measure("action_seconds", trio.current_time() - started)
-            if not running._tell(outcome):
+            if not action.tell(outcome):
                 self._observer.count("actions", outcome.status or "ignored")
             self._finished()
 
-    async def _claim(self, running: Running) -> bool | None:
+    async def _claim(self, action: Action) -> bool | None:
         """Return the ledger's answer, or None when it gave none in RECORD_TIMEOUT. Shielded."""
         claimed: bool | None = None
-        call = running._call
+        call = action.call
         with trio.move_on_after(RECORD_TIMEOUT, shield=True) as scope:
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(running._answer_a_stop, name=f"action {running._call.action}: a stop")
+                nursery.start_soon(action.answer_a_stop, name=f"action {call.action}: a stop")
                 try:
                     claimed = await self._ledger.claim(call.suggestion_id, call.action, self._clock.now_ms())
                 except Exception as error:  # noqa: BLE001  the edge of one action: what cannot be claimed is not run

@@ -8,6 +8,7 @@ from a pipe wait for the answer before them.
 
 import time
 from collections.abc import AsyncIterator, Callable
+from typing import ClassVar
 
 import trio
 
@@ -162,7 +163,7 @@ class Chat:
 
     def _show(self, frame: Frame) -> None:
         self._heard.set()
-        show = _SHOW.get(frame["type"])
+        show = self._SHOW.get(frame["type"])
         if show:
             show(self, frame)
 
@@ -223,23 +224,22 @@ class Chat:
         for line in lines:
             self._write(line + "\n")
 
+    _SHOW: ClassVar[dict[str, Callable[["Chat", Frame], None]]] = {
+        "stream": _stream,
+        "stream_end": _stream_end,
+        "response": _response,
+        "action_suggestion": _suggestion,
+        "action_executed": _executed,
+        "action_closed": _closed,
+        "error": _error,
+    }
+
 
 def _place(number: str, count: int) -> int | None:
     """Return the place of the N-th of `count`, from 0; None where there is no such one."""
     if not number.isdecimal() or len(number) > _DIGITS:
         return None
     return int(number) - 1 if 1 <= int(number) <= count else None
-
-
-_SHOW: dict[str, Callable[[Chat, Frame], None]] = {
-    "stream": Chat._stream,
-    "stream_end": Chat._stream_end,
-    "response": Chat._response,
-    "action_suggestion": Chat._suggestion,
-    "action_executed": Chat._executed,
-    "action_closed": Chat._closed,
-    "error": Chat._error,
-}
 
 
 async def ask(client: Client, question: str, write: Write, complain: Write, lang: str | None = None) -> int:

@@ -10,6 +10,7 @@ import codecs
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
+from typing import ClassVar
 
 from ..config import MAX_TEXT
 
@@ -31,6 +32,10 @@ def _width(letter: str) -> int:
     if unicodedata.combining(letter) or unicodedata.category(letter) in ("Mn", "Me", "Cf"):
         return 0
     return 2 if unicodedata.east_asian_width(letter) in "WF" else 1
+
+
+def _keys(does: Callable[["Editor"], None], *keys: str) -> dict[str, Callable[["Editor"], None]]:
+    return dict.fromkeys(keys, does)
 
 
 class Editor:
@@ -70,8 +75,8 @@ class Editor:
                 self._insert(key if key.isprintable() else " ")
             elif key in "\r\n":
                 found.append(self._finish())
-            elif key in _KEYS:
-                _KEYS[key](self)
+            elif key in self._KEYS:
+                self._KEYS[key](self)
         return found
 
     def row(self, width: int) -> tuple[str, int]:
@@ -133,24 +138,19 @@ class Editor:
         else:
             self.ended = True
 
-
-def _keys(does: Callable[[Editor], None], *keys: str) -> dict[str, Callable[[Editor], None]]:
-    return dict.fromkeys(keys, does)
-
-
-_KEYS: dict[str, Callable[[Editor], None]] = {
-    **_keys(lambda line: line._go(line.at - 1), "\x02", "\x1b[D", "\x1bOD"),
-    **_keys(lambda line: line._go(line.at + 1), "\x06", "\x1b[C", "\x1bOC"),
-    **_keys(lambda line: line._go(0), "\x01", "\x1b[H", "\x1bOH", "\x1b[1~", "\x1b[7~"),
-    **_keys(lambda line: line._go(len(line.text)), "\x05", "\x1b[F", "\x1bOF", "\x1b[4~", "\x1b[8~"),
-    **_keys(lambda line: line._go(line._word_before()), "\x1bb", "\x1b[1;5D", "\x1b[1;3D"),
-    **_keys(lambda line: line._go(line._word_after()), "\x1bf", "\x1b[1;5C", "\x1b[1;3C"),
-    **_keys(lambda line: line._cut(line.at - 1, line.at), "\x7f", "\x08"),
-    **_keys(lambda line: line._cut(line.at, line.at + 1), "\x1b[3~"),
-    **_keys(lambda line: line._cut(line.at, len(line.text)), "\x0b"),
-    **_keys(lambda line: line._cut(0, line.at), "\x15"),
-    **_keys(lambda line: line._cut(line._word_before(), line.at), "\x17", "\x1b\x7f"),
-    **_keys(lambda line: line._look(-1), "\x10", "\x1b[A", "\x1bOA"),
-    **_keys(lambda line: line._look(1), "\x0e", "\x1b[B", "\x1bOB"),
-    **_keys(Editor._delete_or_end, "\x04"),
-}
+    _KEYS: ClassVar[dict[str, Callable[["Editor"], None]]] = {
+        **_keys(lambda self: self._go(self.at - 1), "\x02", "\x1b[D", "\x1bOD"),
+        **_keys(lambda self: self._go(self.at + 1), "\x06", "\x1b[C", "\x1bOC"),
+        **_keys(lambda self: self._go(0), "\x01", "\x1b[H", "\x1bOH", "\x1b[1~", "\x1b[7~"),
+        **_keys(lambda self: self._go(len(self.text)), "\x05", "\x1b[F", "\x1bOF", "\x1b[4~", "\x1b[8~"),
+        **_keys(lambda self: self._go(self._word_before()), "\x1bb", "\x1b[1;5D", "\x1b[1;3D"),
+        **_keys(lambda self: self._go(self._word_after()), "\x1bf", "\x1b[1;5C", "\x1b[1;3C"),
+        **_keys(lambda self: self._cut(self.at - 1, self.at), "\x7f", "\x08"),
+        **_keys(lambda self: self._cut(self.at, self.at + 1), "\x1b[3~"),
+        **_keys(lambda self: self._cut(self.at, len(self.text)), "\x0b"),
+        **_keys(lambda self: self._cut(0, self.at), "\x15"),
+        **_keys(lambda self: self._cut(self._word_before(), self.at), "\x17", "\x1b\x7f"),
+        **_keys(lambda self: self._look(-1), "\x10", "\x1b[A", "\x1bOA"),
+        **_keys(lambda self: self._look(1), "\x0e", "\x1b[B", "\x1bOB"),
+        **_keys(_delete_or_end, "\x04"),
+    }

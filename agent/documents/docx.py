@@ -7,13 +7,15 @@ Headers, footers, comments and pictures are left out. The archive is measured be
 import io
 import re
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import docx
 from docx.document import Document as Body
 from docx.oxml.ns import qn
-from docx.table import Table, _Row
+from docx.oxml.table import CT_Tbl
+from docx.oxml.text.paragraph import CT_P
+from docx.table import Table, _Cell
 from docx.text.paragraph import Paragraph
 
 from .breath import Breath
@@ -71,20 +73,20 @@ class _Reader:
         self._lead = Lead()
 
     def run(self, body: Body) -> None:
-        """Read the body."""
-        for part in body.iter_inner_content():
+        """Read the body, by its elements: they know what python-docx's paragraphs and tables do not tell."""
+        for element in body.element.body.inner_content_elements:
             self.builder.breath.draw()
-            if isinstance(part, Table):
-                self._table(part)
+            if isinstance(element, CT_Tbl):
+                self._table(element, body)
             else:
-                self._paragraph(part)
+                self._paragraph(element, body)
 
-    def _style(self, paragraph: Paragraph) -> str:
+    def _style(self, element: CT_P, paragraph: Paragraph) -> str:
         """Return the name of a paragraph's style; python-docx looks through all styles for each."""
-        known = self._styles.get(paragraph._p.style)
+        known = self._styles.get(element.style)
         if known is None:
             known = (paragraph.style.name if paragraph.style else "") or ""
-            self._styles[paragraph._p.style] = known
+            self._styles[element.style] = known
         return known
 
     def _line(self, text: str) -> int:
@@ -92,11 +94,12 @@ class _Reader:
         self.lines.append(" ".join(text.split()))
         return len(self.lines)
 
-    def _paragraph(self, paragraph: Paragraph) -> None:
+    def _paragraph(self, element: CT_P, body: Body) -> None:
+        paragraph = Paragraph(element, body)
         text = paragraph.text
         if not text.strip():
             return
-        style = self._style(paragraph)
+        style = self._style(element, paragraph)
         heading = _HEADING.match(style)
         if _CODE.search(style):
             self._code(text)
@@ -110,7 +113,7 @@ class _Reader:
             else:
                 self.title = self.title or said([text])[0]
             return
-        depth = _list_depth(paragraph, style)
+        depth = _list_depth(element, style)
         if depth is not None:
             self._item(text, line, depth)
             return
@@ -135,41 +138,44 @@ class _Reader:
         told = self.builder.text("item", [text], line, place)
         self._items[depth + 1 :] = [Place(place.below(told), self._group, depth + 1)]
 
-    def _table(self, table: Table) -> None:
+    def _table(self, element: CT_Tbl, body: Body) -> None:
         self._items = []
         place = Place(NOWHERE.below(self._lead.line), self.builder.group())
         self._lead.after("")
         grid = Grid()
-        rows = list(table.rows)
+        rows = list(Table(element, body).rows)
         head: list[list[Filled]] = []
         header_line = 0
         for index, row in enumerate(rows):
             self.builder.breath.draw()
-            texts = _cells(row)
+            texts = _cells(row.cells)
             line = self._line(" | ".join(text for text, _ in texts))
             places = grid.row([Cell((said([text])[0],), line, across) for text, across in texts])
-            if index == 0 and len(rows) > 1 and _has_header(table):
+            if index == 0 and len(rows) > 1 and _has_header(element):
                 head, header_line = [places], line
             else:
                 self.builder.row(Row(places, joined(head), header_line), line, line, place)
 
 
-def _cells(row: _Row) -> Sequence[tuple[str, int]]:
-    """Return the text of each cell of a row and how many columns it takes; one that goes on from above repeats it."""
+def _cells(row: Iterable[_Cell]) -> Sequence[tuple[str, int]]:
+    """Return the text of each cell of a row and how many columns it takes; one that goes on from above repeats it.
+
+    row: a cell for each column, the same one again for each further column that it takes.
+    """
     cells: list[tuple[str, int]] = []
     before = None
-    for cell in row.cells:
-        if before is cell._tc:
+    for cell in row:
+        if before is cell:
             cells[-1] = (cells[-1][0], cells[-1][1] + 1)
         else:
             cells.append((cell.text, 1))
-        before = cell._tc
+        before = cell
     return cells
 
 
-def _has_header(table: Table) -> bool:
+def _has_header(table: CT_Tbl) -> bool:
     """Return whether a table's first row is set apart; Word's own tables say so, and others nearly always are."""
-    properties = table._tbl.tblPr
+    properties = table.tblPr
     look = properties.find(qn("w:tblLook")) if properties is not None else None
     if look is None:
         return True
@@ -180,9 +186,9 @@ def _has_header(table: Table) -> bool:
     return bool(int(value, 16) & 0x20) if re.fullmatch(r"[0-9A-Fa-f]{1,8}", value) else True
 
 
-def _list_depth(paragraph: Paragraph, style: str) -> int | None:
+def _list_depth(paragraph: CT_P, style: str) -> int | None:
     """Return how deep in a list a paragraph stands, None when it is in none."""
-    properties = paragraph._p.pPr
+    properties = paragraph.pPr
     numbers: Any = properties.numPr if properties is not None else None
     if numbers is not None and (numbers.numId is None or numbers.numId.val != 0):
         return min(numbers.ilvl.val if numbers.ilvl is not None else 0, _DEEPEST)

@@ -45,3 +45,20 @@ class Outcome:
     claimed: bool
     status: Ended | None
     result: Mapping[str, Any]
+
+
+class Running(Protocol):
+    """An action in progress, as who started it holds it: something to stop, or to let go of."""
+
+    @property
+    def begun(self) -> bool:
+        """Whether `begin()` was granted, so that a stop has no effect any more."""
+        ...
+
+    def stop(self) -> None:
+        """Ask it to stop: without an effect before `begin()`, ignored after it. Idempotent, never blocks."""
+        ...
+
+    def detach(self) -> None:
+        """Report to nobody: the session is gone, and nothing here keeps it alive. The action itself goes on."""
+        ...

@@ -161,7 +161,7 @@ class Watchdog:
 
     def _place(self) -> Seen | None:
         """Look without a call in which other threads go on; what is seen is taken to run."""
-        frame = sys._current_frames().get(self._ident)
+        frame = sys._current_frames().get(self._ident)  # noqa: SLF001 - documented; no other call shows a thread's stack
         if frame is None:
             return None
         task = ""

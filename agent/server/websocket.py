@@ -250,7 +250,7 @@ class Connection:
         """Run `handler`, say goodbye, end the library's task. See `serve_websocket`."""
         try:
             async with trio.open_nursery() as self._nursery:
-                self._nursery.start_soon(self._ws._reader_task)
+                self._nursery.start_soon(self._ws._reader_task)  # noqa: SLF001 - its own way in shakes hands itself
                 await handler(self)
                 await self._leave()
                 self._nursery.cancel_scope.cancel()

@@ -16,7 +16,6 @@ from typing import Any, ClassVar
 import structlog
 import trio
 
-from ..actions.runner import Running
 from ..config import (
     CLOSE_TIMEOUT,
     CONFIRM_SECONDS,
@@ -28,7 +27,7 @@ from ..config import (
     Settings,
 )
 from ..errors import BadFrame, WireClosed
-from ..ports.action import Outcome
+from ..ports.action import Outcome, Running
 from ..ports.conversation import Scope
 from ..ports.observe import Observer
 from ..ports.wire import Wire

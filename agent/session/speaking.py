@@ -63,7 +63,8 @@ class Speaking(Confirming):
 
     # --- what a turn's task tells
 
-    def _told(self, event: Told) -> None:
+    def told(self, event: Told) -> None:
+        """Take what the Brain said; it waits while a text is being said."""
         turn = self._turn
         if turn is None or turn.number != event.turn or turn.complete:
             return  # a dead turn's last words
@@ -83,7 +84,8 @@ class Speaking(Confirming):
             turn.proposals = list(zip(event.ids, told.proposals, strict=True))
         return True
 
-    def _faulted(self, event: Faulted) -> None:
+    def faulted(self, event: Faulted) -> None:
+        """Tell the client of a fault in its turn, and refuse the question."""
         turn = self._turn
         if turn is None or turn.number != event.turn or turn.complete:
             return
@@ -99,11 +101,13 @@ class Speaking(Confirming):
         self._note("errors", "internal", turn.question.id)
         self._react(Trigger.REFUSED, Refused(event.refusal))
 
-    def _dropped(self, event: Dropped) -> None:
+    def dropped(self, event: Dropped) -> None:
+        """Cancel a turn whose task has ended without a last word."""
         if self._turn is not None and self._turn.number == event.turn:
             self._react(Trigger.CANCEL)
 
-    def _spoken(self, event: Spoken) -> None:
+    def spoken(self, event: Spoken) -> None:
+        """Go on after a text that was written, with what comes next or with the end."""
         turn = self._turn
         if turn is None or turn.number != event.turn:
             return

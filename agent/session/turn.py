@@ -106,6 +106,11 @@ class Turn:
             if not self._ended:
                 self._post(Dropped(self.number, trio.current_time()))
 
+    @property
+    def cancel_scope(self) -> trio.CancelScope:
+        """What everything that this turn does runs in; cancelled by another than the session, that is told."""
+        return self._scope
+
     def end(self) -> None:
         """Cancel everything this turn does."""
         self._ended = True

@@ -68,4 +68,4 @@ def _forget() -> None:
 
 def _prune_deadlines() -> None:
     """Let trio forget the deadlines that have been lifted; else it keeps up to a thousand scopes for a while."""
-    GLOBAL_RUN_CONTEXT.runner.deadlines._prune()
+    GLOBAL_RUN_CONTEXT.runner.deadlines._prune()  # noqa: SLF001 - trio does so by itself, but not when asked

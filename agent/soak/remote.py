@@ -81,7 +81,8 @@ class RemoteCrowd:
         if not done.is_set():
             raise AgentError(f"the crowd's process has ended before it could {command}")
 
-    async def _read(self) -> None:
+    async def run(self) -> None:
+        """Take what the crowd's process tells, until its output ends."""
         assert self._process.stdout is not None
         async with aclosing(lines(self._process.stdout)) as coming:
             async for line in coming:
@@ -107,7 +108,7 @@ async def remote_crowd(folder: Path, seed: int, clients: int) -> AsyncGenerator[
     crowd = RemoteCrowd(process)
     try:
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(crowd._read)
+            nursery.start_soon(crowd.run)
             await crowd.do("begin", folder=str(folder), seed=seed, clients=clients)
             yield crowd
             nursery.cancel_scope.cancel()

@@ -73,6 +73,11 @@ class WatchedSession(Session):
         elif isinstance(event, Disconnected | Drain | Kill):
             self.transcript.append(Entry(trio.current_time(), "->", event, turn))
 
+    def cut_turn(self) -> None:
+        """Cancel the scope of the turn in progress, which the session does not know of."""
+        if self._turn is not None:
+            self._turn.cancel_scope.cancel()
+
 
 class WatchedPipe(PipeEnd):
     """The server's end: every write goes to the transcript when it begins."""

@@ -33,8 +33,8 @@ def cancel_by_id(lab: Lab, client: RawClient) -> None:
 def cancel_of_the_scope(lab: Lab, client: RawClient) -> None:
     """The turn's scope is cancelled by something other than the session."""
     session = lab.session()
-    if session is not None and session._turn is not None:
-        session._turn._scope.cancel()
+    if session is not None:
+        session.cut_turn()
 
 
 @strike

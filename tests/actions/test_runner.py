@@ -12,11 +12,11 @@ import structlog
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from agent.actions.runner import Runner, Running, Stopped
+from agent.actions.runner import Runner, Stopped
 from agent.config import ACTION_TIMEOUT, RECORD_TIMEOUT
 from agent.errors import ActionFailed, ActionUnknown
 from agent.log import configure
-from agent.ports.action import Call, Executor, Outcome
+from agent.ports.action import Call, Executor, Outcome, Running
 from agent.ports.ledger import Row, Status
 from agent.storage.memory import MemoryLedger
 

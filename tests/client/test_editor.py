@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.client.editor import _KEYS, PROMPT, REMEMBERED, Editor, columns
+from agent.client.editor import PROMPT, REMEMBERED, Editor, columns
 from agent.config import MAX_TEXT
 
 
@@ -75,7 +75,9 @@ def test_the_lines_before_are_a_key_away() -> None:
 
 
 @given(
-    st.lists(st.one_of(st.sampled_from([*_KEYS, "\r", "\x1b", "[", "日本", "e\u0301"]), st.text(max_size=5)))
+    st.lists(
+        st.one_of(st.sampled_from([*Editor._KEYS, "\r", "\x1b", "[", "日本", "e\u0301"]), st.text(max_size=5))
+    )
 )
 def test_whatever_is_typed_the_row_shows_where_the_cursor_is(keys: list[str]) -> None:
     """Within its width, with nothing in it that steers."""

@@ -34,6 +34,7 @@ def test_docx_has_headings_lists_and_tables() -> None:
         8,
         "Plan | Pris | Plats",
     )
+    assert document.lines[10] == "Pro | fritt"  # a cell is written once in each row
 
 
 def test_pdf_has_paragraphs_headings_and_tables() -> None:

@@ -9,7 +9,7 @@ import pytest
 import trio
 import trio.testing
 
-from agent.actions.runner import Running
+from agent.actions.runner import Action
 from agent.actions.suggestions import Step, Suggestion
 from agent.ports.action import Outcome
 from agent.ports.brain import Drafted
@@ -157,8 +157,8 @@ async def test_a_session_that_is_cancelled_stops_its_action(autojump_clock: trio
 async def test_an_action_that_has_reported_is_let_go_of(autojump_clock: trio.testing.MockClock) -> None:
     """A session that goes on keeps nothing of an action that is over, its payload least of all."""
 
-    def handles() -> list[Running]:
-        return [each for each in gc.get_objects() if isinstance(each, Running)]
+    def handles() -> list[Action]:
+        return [each for each in gc.get_objects() if isinstance(each, Action)]
 
     others = handles()  # what earlier tests have left to be collected
     async with world() as w:

@@ -9,7 +9,7 @@ import pytest
 import trio
 
 import agent.session.session
-from agent.actions.runner import Runner, Running
+from agent.actions.runner import Action, Runner
 from agent.session.session import Session
 from agent.storage.memory import MemoryLedger
 from agent.testing import inject
@@ -34,9 +34,9 @@ async def at_once(*_: Any) -> None:
     await trio.lowlevel.checkpoint()
 
 
-def granted(running: Running) -> None:
+def granted(action: Action) -> None:
     """A `begin()` that refuses nobody."""
-    running._begun = True
+    action._begun = True
 
 
 def falls(*_: Any) -> None:
@@ -45,28 +45,28 @@ def falls(*_: Any) -> None:
 
 
 FAULTS: list[tuple[str, tuple[Any, str, Any], Plot, str]] = [
-    ("a stop does nothing", (Running, "stop", nothing), plots()["confirm_then_cancel"], "I4"),
+    ("a stop does nothing", (Action, "stop", nothing), plots()["confirm_then_cancel"], "I4"),
     (
         "begin() is granted after a stop",
-        (Running, "_begin", granted),
+        (Action, "_begin", granted),
         replace(plots()["cancel_by_the_id_of_what_led_to_it"], deaf=True),
         "I4",
     ),
     (
         "a stop by the message's id does nothing",
-        (Running, "stop", nothing),
+        (Action, "stop", nothing),
         plots()["cancel_by_the_id_of_what_led_to_it"],
         "I4",
     ),
     (
         "a lost client stops nothing",
-        (Running, "stop", nothing),
+        (Action, "stop", nothing),
         plots()["client_gone_before_its_action_begins"],
         "I4",
     ),
     (
         "a session that left is held on to",
-        (Running, "detach", nothing),
+        (Action, "detach", nothing),
         plots()["client_gone_while_its_action_runs"],
         "I6: when the connection had ended the session is alive",
     ),
