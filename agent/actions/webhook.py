@@ -27,6 +27,7 @@ from ..config import MAX_NESTING, WEBHOOK_ANSWER_MAX, WEBHOOK_TIMEOUT
 from ..errors import ActionFailed, ActionUnknown
 from ..ports.action import Call
 from ..protocol.payload import deeper_than
+from ..reply import body_within
 
 _SENDING = "http11.send_request_headers.started"
 _UNDECIDED = frozenset(
@@ -119,22 +120,12 @@ async def _outcome(response: httpx.Response) -> Mapping[str, Any]:
         raise ActionUnknown(
             f"The webhook was called but its outcome is not known (status {response.status_code})."
         )
-    answer = bytearray()
-    try:
-        async for piece in response.aiter_raw():
-            # Closing makes the next read fail, which unwinds httpx's nested generators; leaving the loop would
-            # leave them to the garbage collector.
-            answer += piece
-            if len(answer) > WEBHOOK_ANSWER_MAX:
-                await response.aclose()
-    except httpx.HTTPError:
-        if len(answer) <= WEBHOOK_ANSWER_MAX:
-            raise
-    if len(answer) > WEBHOOK_ANSWER_MAX:
+    answer = await body_within(response, WEBHOOK_ANSWER_MAX)
+    if answer is None:
         raise ActionUnknown(
             f"The webhook was called but its outcome is not known (answer over {WEBHOOK_ANSWER_MAX} bytes)."
         )
-    return _data(bytes(answer))
+    return _data(answer)
 
 
 def _data(answer: bytes) -> Mapping[str, Any]:

@@ -52,7 +52,8 @@ async def actions(
             raise UsageError(
                 f"there is no ledger in {folder}: name the folder that a server keeps, its --data DIR"
             )
-        return OK  # no server of this user has confirmed anything yet
+        complain(_nothing_in(folder))  # no server of this user has confirmed anything
+        return OK
     of = None if every else kb_label(kb or read_settings().kb)
     async with opened_ledger(Settings(data=data), Threads(1), WallClock()) as ledger:
         rows = await ledger.rows(limit, of)
@@ -64,7 +65,13 @@ async def actions(
             write(printable_line(_line(row) + (f"  {row.kb or 'unknown'}" if every else "")) + "\n")
     if others:
         complain(f"nothing was confirmed with the knowledge base {of}; --all lists what was with others")
+    elif not rows:
+        complain(_nothing_in(folder))
     return OK
+
+
+def _nothing_in(folder: Path) -> str:
+    return f"nothing was confirmed yet: no action is in the ledger of {folder}"
 
 
 def _line(row: Row) -> str:

@@ -22,6 +22,7 @@ from ..config import SERVED_ANSWER_MAX, SERVED_BATCH, SERVED_TIMEOUT
 from ..errors import EmbeddingFailed
 from ..ports.embed import Role, Vectors
 from ..ports.search import Lang
+from ..reply import body_within
 from .rows import readable, unit
 
 _CONNECTIONS = 16  # at once; one more waits, within its deadline
@@ -133,17 +134,7 @@ async def _body(response: httpx.Response) -> bytes:
             "refused",
             f"the server for vectors refused (status {status}): see vectors, vectors-url and AGENT_VECTORS_KEY",
         )
-    body = bytearray()
-    try:
-        async for piece in response.aiter_raw():
-            # Closing makes the next read fail, which unwinds httpx's nested generators; leaving the loop would
-            # leave them to the garbage collector.
-            body += piece
-            if len(body) > SERVED_ANSWER_MAX:
-                await response.aclose()
-    except httpx.HTTPError:
-        if len(body) <= SERVED_ANSWER_MAX:
-            raise
-    if len(body) > SERVED_ANSWER_MAX:
+    body = await body_within(response, SERVED_ANSWER_MAX)
+    if body is None:
         raise EmbeddingFailed("bad_answer", f"the server for vectors answered over {SERVED_ANSWER_MAX} bytes")
-    return bytes(body)
+    return body

@@ -155,28 +155,24 @@ def _is_null(value: Raw | UnsetType) -> bool:
 
 
 def _message_id(fields: _Fields) -> str | None:
-    if fields.id is UNSET:
-        return "Add the field id to the message: a label of your own for it."
-    value = _as_string(fields.id)
-    if value is None:
-        return "Make the field id of the message a string."
-    if not value:
-        return "Do not leave the field id of the message empty."
-    if len(value) > MAX_ID:
-        return f"Shorten the field id of the message to at most {MAX_ID} characters."
-    return None
+    return _filled("id", fields.id, "a label of your own for it", MAX_ID)
 
 
 def _message_text(fields: _Fields) -> str | None:
-    if fields.text is UNSET:
-        return "Add the field text to the message: the question."
-    value = _as_string(fields.text)
+    return _filled("text", fields.text, "the question", MAX_TEXT)
+
+
+def _filled(name: str, raw: Raw | UnsetType, what: str, most: int) -> str | None:
+    """Say what is wrong with a field of a message that must hold 1 to `most` characters, if anything is."""
+    if raw is UNSET:
+        return f"Add the field {name} to the message: {what}."
+    value = _as_string(raw)
     if value is None:
-        return "Make the field text of the message a string."
+        return f"Make the field {name} of the message a string."
     if not value:
-        return "Do not leave the field text of the message empty."
-    if len(value) > MAX_TEXT:
-        return f"Shorten the field text of the message to at most {MAX_TEXT} characters."
+        return f"Do not leave the field {name} of the message empty."
+    if len(value) > most:
+        return f"Shorten the field {name} of the message to at most {most} characters."
     return None
 
 

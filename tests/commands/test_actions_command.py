@@ -92,9 +92,27 @@ def test_a_folder_without_a_ledger_is_an_error_and_stays_as_it_is(
 def test_a_user_without_a_ledger_has_no_actions(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Before the first server ran there is nothing to list, and nothing is made."""
+    """Before the first server ran there is nothing to list, which is said, and nothing is made."""
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     assert cli.main(["actions"]) == 0
-    assert capsys.readouterr() == ("", "")
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n"), "nothing was confirmed yet" in err) == ("", 1, True)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("options", [(), ("--all",), ("--json",)])
+def test_a_ledger_without_an_action_is_told_from_silence(
+    options: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One line beside the output, which stays empty for a program that reads it; that is no failure."""
+
+    async def make() -> None:
+        async with opened_ledger(Settings(data=str(tmp_path)), Threads(1), WallClock()):
+            pass
+
+    trio.run(make)
+    assert cli.main(["actions", "--data", str(tmp_path), *options]) == 0
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert f"nothing was confirmed yet: no action is in the ledger of {tmp_path}" in err

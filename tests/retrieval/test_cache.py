@@ -2,14 +2,12 @@
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 
 import pytest
-import structlog
 import trio
 import trio.testing
-from structlog.testing import capture_logs
 
 from agent.config import MEMORY, Settings
 from agent.errors import GivenUp
@@ -30,6 +28,7 @@ from agent.retrieval.search import KnowledgeBase
 from agent.retrieval.terms import terms_of
 from agent.testing.network import inline
 
+from . import warned
 from .test_live import Hints
 from .test_meaning import Served, must
 
@@ -69,16 +68,6 @@ def cut(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr("agent.retrieval.folder.passages_of", noted)
     return names
-
-
-@contextmanager
-def warned() -> Iterator[list[str]]:
-    """Collect the events of what is warned of."""
-    events: list[str] = []
-    with capture_logs() as entries:
-        yield events
-    events += [entry["event"] for entry in entries if entry["log_level"] == "warning"]
-    structlog.reset_defaults()
 
 
 def start(

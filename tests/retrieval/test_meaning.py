@@ -1,15 +1,12 @@
 """Vectors of a knowledge base: made once for each section, and done without where a served model fails."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
-import structlog
 import trio
 import trio.testing
-from structlog.testing import capture_logs
 
 from agent.config import EMBED_BREAK, READ_AGAIN_FIRST, READ_AGAIN_MOST
 from agent.errors import EmbeddingFailed, GivenUp
@@ -25,7 +22,7 @@ from agent.retrieval.meaning import Meaning, text_of
 from agent.retrieval.search import KnowledgeBase, knowledge_of
 from agent.testing.network import inline
 
-from . import sections
+from . import sections, warned
 from .test_live import Hints
 
 ANIMALS = {"zebra": 0, "pony": 0, "okapi": 1, "giraffe": 1, "gnu": 2}
@@ -84,16 +81,6 @@ def kb(tmp_path: Path) -> Path:
     (tmp_path / "a.md").write_text("# A\n\nA zebra lives here.\n\n# B\n\nAn okapi lives there.\n")
     (tmp_path / "b.md").write_text("A gnu.")
     return tmp_path
-
-
-@contextmanager
-def warned() -> Iterator[list[str]]:
-    """Collect the events of what is warned of."""
-    events: list[str] = []
-    with capture_logs() as entries:
-        yield events
-    events += [entry["event"] for entry in entries if entry["log_level"] == "warning"]
-    structlog.reset_defaults()
 
 
 def must(update: Update | None) -> KnowledgeBase:

@@ -15,6 +15,8 @@ from agent.server.hypercorn_edge import HttpServer
 from agent.server.metrics import Metrics
 from agent.server.sniff import Head, read_head
 
+from . import exchange, parted
+
 UNREADY = [""]
 CONTENTS = Contents(
     b'{"asyncapi":"3.0.0"}', "stateDiagram-v2\n", lambda: b"agent_x 1\n", lambda: UNREADY[0], lambda _: True
@@ -22,32 +24,10 @@ CONTENTS = Contents(
 SERVER = HttpServer(make_app(CONTENTS, Metrics()))
 
 
-async def exchange(request: bytes, more: bytes = b"", server: HttpServer = SERVER) -> bytes:
-    """Send a request, and perhaps more on the same connection, and return all that comes back."""
-    client, stream = trio.testing.memory_stream_pair()
-    answer = bytearray()
-    async with trio.open_nursery() as nursery:
-
-        async def serve() -> None:
-            head = await read_head(stream)
-            assert isinstance(head, Head)
-            await server.serve(stream, head)
-
-        nursery.start_soon(serve)
-        await client.send_all(request + more)
-        while data := await client.receive_some():
-            answer += data
-        await client.aclose()
-    return bytes(answer)
-
-
 async def get(path: str, method: str = "GET", headers: str = "") -> tuple[int, dict[str, str], bytes]:
     """Ask for a path; return status, headers and body."""
-    answer = await exchange(f"{method} {path} HTTP/1.1\r\nHost: localhost\r\n{headers}\r\n".encode())
-    head, _, body = answer.partition(b"\r\n\r\n")
-    first, *rest = head.decode().split("\r\n")
-    named = dict(line.split(": ", 1) for line in rest)
-    return int(first.split()[1]), {name.lower(): value for name, value in named.items()}, body
+    request = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\n{headers}\r\n".encode()
+    return parted(await exchange(SERVER, request))
 
 
 @pytest.mark.parametrize(
@@ -98,9 +78,10 @@ async def test_a_file_that_a_browser_holds_is_not_sent_again(path: str) -> None:
 async def told(contents: Contents, path: str) -> tuple[int, bytes]:
     """Return status and body of what a server with these contents answers."""
     server = HttpServer(make_app(contents, Metrics()))
-    answer = await exchange(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode(), server=server)
-    head, _, body = answer.partition(b"\r\n\r\n")
-    return int(head.split()[1]), body
+    status, _, body = parted(
+        await exchange(server, f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+    )
+    return status, body
 
 
 async def test_the_page_has_the_name_and_the_greeting_of_its_operator() -> None:
@@ -145,7 +126,8 @@ async def test_an_unknown_path_is_404_in_plain_words() -> None:
 async def test_a_post_is_405() -> None:
     """Nothing takes one; its body is never read as a request."""
     answer = await exchange(
-        b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 44\r\n\r\n",
+        SERVER,
+        b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 44\r\n\r\n"
         b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n\r\n",
     )
     assert answer.startswith(b"HTTP/1.1 405 ")
@@ -157,7 +139,7 @@ async def test_a_second_request_on_a_connection_is_never_served(connection: byte
     """Only the first was checked."""
     first = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n" + connection + b"\r\n"
     second = b"GET /metrics HTTP/1.1\r\nHost: evil.example\r\n\r\n"
-    answer = await exchange(first, second)
+    answer = await exchange(SERVER, first + second)
     assert answer.count(b"HTTP/1.1 ") == 1
     assert b"agent_x" not in answer
 
@@ -172,7 +154,7 @@ async def test_a_second_request_on_a_connection_is_never_served(connection: byte
 )
 async def test_another_protocol_is_not_entered(upgrade: bytes) -> None:
     """A plain request that would like to be something else is answered as what it is."""
-    answer = await exchange(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n" + upgrade + b"\r\n")
+    answer = await exchange(SERVER, b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n" + upgrade + b"\r\n")
     assert answer.startswith(b"HTTP/1.1 200 ")
     assert answer.endswith(b"\r\n\r\nok\n")
 
@@ -263,7 +245,7 @@ async def test_a_fault_of_the_application_is_500() -> None:
     async def breaks(*_: object) -> None:
         raise ZeroDivisionError("secret")
 
-    answer = await exchange(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", server=HttpServer(breaks))
+    answer = await exchange(HttpServer(breaks), b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
     assert answer.startswith(b"HTTP/1.1 500 ")
     assert b"secret" not in answer
 

@@ -5,8 +5,6 @@ from collections.abc import Sequence
 from urllib.parse import quote
 
 import pytest
-import trio
-import trio.testing
 
 from agent.ports.search import Passage
 from agent.retrieval.load import Source
@@ -14,7 +12,8 @@ from agent.retrieval.search import KnowledgeBase
 from agent.server.http import SECURITY, Contents, make_app
 from agent.server.hypercorn_edge import HttpServer
 from agent.server.metrics import Metrics
-from agent.server.sniff import Head, read_head
+
+from . import exchange, parted
 
 ODD = "kb/åäö & co/what? #1 100%.md"
 HOSTILE = "kb/<img src=x onerror=alert(1)>.md"
@@ -39,32 +38,11 @@ SERVER = HttpServer(
 )
 
 
-async def exchange(request: bytes) -> bytes:
-    """Send a request; return all that comes back."""
-    client, stream = trio.testing.memory_stream_pair()
-    answer = bytearray()
-    async with trio.open_nursery() as nursery:
-
-        async def serve() -> None:
-            head = await read_head(stream)
-            assert isinstance(head, Head)
-            await SERVER.serve(stream, head)
-
-        nursery.start_soon(serve)
-        await client.send_all(request)
-        while data := await client.receive_some():
-            answer += data
-        await client.aclose()
-    return bytes(answer)
-
-
 async def get(target: str, headers: str = "", method: str = "GET") -> tuple[int, dict[str, str], str]:
     """Ask for a target; return status, headers and body."""
     request = f"{method} {target} HTTP/1.1\r\nHost: localhost\r\n{headers}\r\n".encode("latin-1")
-    head, _, body = (await exchange(request)).partition(b"\r\n\r\n")
-    first, *rest = head.decode().split("\r\n")
-    named = dict(line.split(": ", 1) for line in rest)
-    return int(first.split()[1]), {name.lower(): value for name, value in named.items()}, body.decode()
+    status, named, body = parted(await exchange(SERVER, request))
+    return status, named, body.decode()
 
 
 async def test_a_browser_gets_a_page_with_the_lines_and_numbers_marked() -> None:

@@ -18,7 +18,7 @@ from agent.ports.brain import Drafted, Proposal, Question, Refused, TurnEvent, V
 from agent.session.events import Drain, Kill
 
 from .driver import REFUSAL, text
-from .harness import ANSWER, Emit, ask, hang, saying, world
+from .harness import ANSWER, Emit, Script, answer, ask, hang, saying, world
 
 CANCEL = {"type": "cancel"}
 
@@ -517,6 +517,63 @@ async def test_a_brain_that_lingers_does_not_hold_up_the_next_question(
         wire.push(ask("b"))
         await trio.sleep(60)
         assert [frame["id"] for frame in wire.sent("response")] == ["a", "b"]
+
+
+async def test_a_question_comes_with_what_was_said_before(autojump_clock: trio.testing.MockClock) -> None:
+    """What ended `done` and was not refused, as it was said."""
+    asked: list[Question] = []
+
+    async def refusing(_: Question, emit: Emit) -> None:
+        emit(Drafted())
+        emit(Refused(REFUSAL))
+
+    scripts: dict[str, Script] = {
+        "answered": saying("It is 299 kr. ", proposals=1),
+        "refused": refusing,
+        "cancelled": saying("It takes 14 days. ", think=5),
+        "then": saying("Yes. "),
+    }
+
+    async def script(question: Question, emit: Emit) -> None:
+        asked.append(question)
+        await scripts[question.text](question, emit)
+
+    async with world(history_tokens=500) as w:
+        w.brain.script = script
+        wire = await w.connect()
+        for text_ in ("answered", "refused"):
+            wire.push(ask(text_, text_))
+            await trio.sleep(2)
+        wire.push(ask("cancelled", "cancelled"))
+        await trio.sleep(1)
+        wire.push({"type": "cancel"})
+        await trio.sleep(1)
+        wire.push(ask("then", "then"))
+        await trio.sleep(2)
+        wire.push(ask("answered", "answered"))
+        await trio.sleep(2)
+    before = [[(each.question, each.answer) for each in question.history] for question in asked]
+    first = [("answered", "It is 299 kr. ")]
+    assert before == [[], first, first, first, [*first, ("then", "Yes. ")]]
+    assert len({question.scope for question in asked}) == 1
+    assert asked[0].scope.thread
+
+
+async def test_no_history_is_kept_where_none_is_wanted(autojump_clock: trio.testing.MockClock) -> None:
+    """0 tokens is off."""
+    asked: list[Question] = []
+
+    async def script(question: Question, emit: Emit) -> None:
+        asked.append(question)
+        await answer(question, emit)
+
+    async with world(history_tokens=0) as w:
+        w.brain.script = script
+        wire = await w.connect()
+        for _ in range(2):
+            wire.push(ask())
+            await trio.sleep(2)
+    assert [question.history for question in asked] == [(), ()]
 
 
 async def test_a_cancelled_server_leaves_nothing(autojump_clock: trio.testing.MockClock) -> None:
