@@ -84,5 +84,5 @@ async def test_a_new_subject_that_nothing_holds_is_not_answered_with_the_old_one
     kb: KnowledgeBase, question: str
 ) -> None:
     """What the old question found says nothing about it."""
-    assert await kb.search(Query("What does Premium cost, and how much storage has it?", "en", 5))
-    assert await kb.search(Query(question, "en", 5, "What does Premium cost, and how much storage has it?")) == ()
+    assert await kb.search(Query("Premium plan price storage", "en", 5))
+    assert await kb.search(Query(question, "en", 5, "Premium plan price storage")) == ()
