@@ -162,6 +162,8 @@ async def by_claims(
         if told is not None:
             told(Judged(draft, dropped=("all of it: it is not the JSON that was asked for",)))
         return Failed((), unread=True)
+    if not any(claim.text.strip() for claim in claims):
+        raise ModelFailed("the draft is empty")
     rendered = render(claims, hits, confidence=confidence, counts=counts)
     verdict: Verdict | None = None
     if rendered.text is not None and (binding != "off" or told is not None):

@@ -3,7 +3,7 @@
 For tests of what uses vectors: the same in every process, no weights, some 5 µs a word. It can be made slow and broken.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from hashlib import blake2b
 
 import numpy as np
@@ -36,6 +36,13 @@ class WordsEmbedder:
     async def embed(self, texts: Sequence[str], role: Role = "passage") -> Vectors:
         """Return one row a text; letters' case does not count. Cancelled, it has done nothing."""
         await trio.sleep(self.delay)
+        return self.encode(texts, role)
+
+    def encode(
+        self, texts: Sequence[str], role: Role = "passage", given_up: Callable[[], bool] = lambda: False
+    ) -> Vectors:
+        """Return the same at once, for a thread (`agent.ports.embed.Encoder`)."""
+        given_up()
         self.asked += texts
         if self.fails is not None:
             raise self.fails
