@@ -20,7 +20,6 @@ from .config import (
     FLUSH_TIMEOUT,
     RECORD_TIMEOUT,
     VISITORS,
-    Settings,
 )
 from .errors import UsageError
 from .fsm import mermaid
@@ -40,6 +39,7 @@ from .session.registry import Registry
 from .session.session import Session
 from .session.states import TABLE
 from .session.turn import Parts
+from .settings import Settings
 
 _log = structlog.get_logger("agent.app")
 SPARE_FILES = 256  # beside connections: the ones that are leaving, the index, webhooks, the ledger
@@ -53,7 +53,7 @@ class App:
         self.metrics = Metrics()
         self.registry = Registry()
         self.runner: Runner | None = None
-        self.port = settings.port
+        self.port = settings.server.port
         self._adapters = adapters or Adapters()
         self._gate = Gate()
         self._edge: Edge | None = None
@@ -96,13 +96,15 @@ class App:
             async with trio.open_nursery() as actions:
                 self.runner = Runner(actions, made.ledger, made.executor, made.clock, self.metrics)
                 parts = Parts(
-                    made.settings,
+                    made.settings.session,
                     made.brain,
                     self.runner,
                     self.registry,
                     made.clock,
                     self.metrics,
                     made.new_id,
+                    made.settings.answers.lang,
+                    str(made.settings.documents.kb),
                 )
                 async with trio.open_nursery() as timers:
                     timers.start_soon(self.registry.keep_time)
@@ -208,13 +210,15 @@ class App:
         self._gate.trouble = f"Actions cannot be run, because of the ledger: {trouble}." if trouble else ""
 
     async def _bind(self) -> list[trio.SocketListener]:
-        raise_file_limit(self.settings.max_connections + VISITORS + SPARE_FILES)
+        raise_file_limit(self.settings.server.max_connections + VISITORS + SPARE_FILES)
         try:
-            listeners = await trio.open_tcp_listeners(self.settings.port, host=self.settings.host)
+            listeners = await trio.open_tcp_listeners(
+                self.settings.server.port, host=self.settings.server.host
+            )
         except OSError as error:
+            where = f"{self.settings.server.host} port {self.settings.server.port}"
             raise UsageError(
-                f"cannot listen on {self.settings.host} port {self.settings.port}: {error.strerror or error}; "
-                "choose another with --host or --port"
+                f"cannot listen on {where}: {error.strerror or error}; choose another with --host or --port"
             ) from None
         self.port = int(listeners[0].socket.getsockname()[1])
         return listeners
@@ -223,7 +227,7 @@ class App:
         async def handler(connection: Connection) -> None:
             await Session(parts, connection, connection.outbox, connection.agent_v1).run()
 
-        admission = Admission.of(self.settings, self.port)
+        admission = Admission.of(self.settings.server, self.port)
         contents = Contents(
             asyncapi.document(),
             mermaid(TABLE),
@@ -232,15 +236,15 @@ class App:
             admission.shows_token,
             self._knowledge.sections if self._knowledge is not None else lambda _: (),
             self._knowledge.openers if self._knowledge is not None else lambda _: (),
-            self.settings.name,
-            self.settings.greeting,
+            self.settings.server.name,
+            self.settings.server.greeting,
         )
         return Edge(
             admission=admission,
-            addresses=Addresses.of(self.settings),
+            addresses=Addresses.of(self.settings.server),
             handler=handler,
             http=HttpServer(make_app(contents, self.metrics)),
-            cap=Cap.of(self.settings),
+            cap=Cap.of(self.settings.server, self.settings.session.rate_limit),
             observer=self.metrics,
             gate=self._gate,
         )

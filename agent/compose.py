@@ -14,7 +14,6 @@ import structlog
 from .actions.open import opened_executor
 from .answering.brain import GroundedBrain
 from .answering.explain import Explain
-from .config import Settings
 from .host import Threads, WallClock, new_id
 from .knowledge import Knowledge
 from .llm.open import opened_drafter
@@ -27,6 +26,7 @@ from .ports.observe import Observer
 from .ports.work import RunSync
 from .retrieval.search import KnowledgeBase
 from .retrieval.watch import Watch, watching
+from .settings import Settings
 from .storage.open import opened_ledger
 
 _log = structlog.get_logger("agent.app")
@@ -82,14 +82,14 @@ async def composed(
         if ledger is None:
             run_sync = chosen.run_sync or Threads(1)
             ledger = await stack.enter_async_context(
-                opened_ledger(settings, run_sync, clock, observer, ledger_told)
+                opened_ledger(settings.storage, settings.documents.kb, run_sync, clock, observer, ledger_told)
             )
         executor = chosen.executor
         if executor is None:
-            executor = await stack.enter_async_context(opened_executor(settings))
+            executor = await stack.enter_async_context(opened_executor(settings.actions))
         knowledge, brain = None, chosen.brain
         if brain is None:
-            explain = log_why if settings.log_level == "debug" else None
+            explain = log_why if settings.log.log_level == "debug" else None
             knowledge = documents(settings, chosen)
             brain = await stack.enter_async_context(answering(settings, knowledge, explain, chosen.model))
         yield Composed(settings, ledger, executor, knowledge, brain, clock, chosen.new_id)
@@ -115,8 +115,8 @@ async def answering(
     """
     async with AsyncExitStack() as stack:
         if drafter is None:
-            drafter = await stack.enter_async_context(opened_drafter(settings, knowledge.texts))
-        yield GroundedBrain(knowledge, drafter, settings, explain)
+            drafter = await stack.enter_async_context(opened_drafter(settings.model, knowledge.texts))
+        yield GroundedBrain(knowledge, drafter, settings.answers, explain)
 
 
 def log_why(lines: Sequence[str]) -> None:

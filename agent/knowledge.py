@@ -10,7 +10,7 @@ from functools import partial
 import structlog
 import trio
 
-from .config import MEMORY, Settings
+from .config import MEMORY
 from .embedding.open import choose, open_meaning
 from .errors import UsageError
 from .grounding.openers import openers
@@ -22,6 +22,7 @@ from .retrieval.cache import Cache
 from .retrieval.live import LiveKnowledge
 from .retrieval.search import KnowledgeBase
 from .retrieval.watch import Watch
+from .settings import Settings
 from .storage.open import ledger_folder
 
 _log = structlog.get_logger("agent.app")
@@ -47,7 +48,9 @@ class Knowledge:
         run_sync: RunSync,
         watch: Watch | None,
     ) -> None:
-        self._settings = settings
+        self._kb = settings.documents.kb
+        self._vectors = settings.vectors
+        self._data = settings.storage.data
         self._present = snapshot
         self._run_sync = run_sync
         self._watch = watch
@@ -68,19 +71,18 @@ class Knowledge:
 
     def check(self) -> None:
         """Raise UsageError for what can be told before anything is read."""
-        choose(self._settings.vectors, self._settings.vectors_url)
-        if self._present is None and not self._settings.kb.is_dir():
+        choose(self._vectors.vectors, self._vectors.vectors_url)
+        if self._present is None and not self._kb.is_dir():
             raise UsageError(
-                f"the knowledge base {self._settings.kb} does not exist; point to a folder of documents with --kb"
+                f"the knowledge base {self._kb} does not exist; point to a folder of documents with --kb"
             )
 
     async def read(self) -> None:
         """Read everything. Raises UsageError when nothing can be read; cancelled, the reader is given up."""
-        settings = self._settings
         if self._present is None:
-            meaning = await open_meaning(settings.vectors, settings.vectors_url, self._run_sync)
+            meaning = await open_meaning(self._vectors.vectors, self._vectors.vectors_url, self._run_sync)
             self._live = await LiveKnowledge.open(
-                settings.kb, self._run_sync, meaning, self._cache(), self._note
+                self._kb, self._run_sync, meaning, self._cache(), self._note
             )
             self._present = self._live.now
             await self._run_sync(give_back)
@@ -136,8 +138,7 @@ class Knowledge:
 
     def _cache(self) -> Cache | None:
         """Return what keeps what was read; None where nothing is kept."""
-        data = self._settings.data
-        return None if data == MEMORY else Cache(ledger_folder(data), self._settings.kb)
+        return None if self._data == MEMORY else Cache(ledger_folder(self._data), self._kb)
 
     def _note(self, done: int, total: int) -> None:
         """Be told by the reader's thread how far it is."""

@@ -23,15 +23,16 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum
 from pathlib import Path
 from types import CodeType, TracebackType
-from typing import Any, Literal, TextIO
+from typing import Any, Literal, TextIO, get_args
 
 import structlog
 
-from .config import LOG_FLUSH
+from .config import LOG_FLUSH, check
 from .spool import Spool, descriptor_of
 
 Format = Literal["console", "json"]
@@ -55,6 +56,32 @@ _SECRET = re.compile(
 _PACKAGE = Path(__file__).resolve().parent
 _Render = Callable[[object, str, Mapping[str, Any]], str]
 _LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
+
+
+@dataclass(frozen=True, slots=True)
+class LogSettings:
+    """What is logged, and how.
+
+    Raises `agent.errors.UsageError`, one line that names the setting, when a value cannot work.
+
+    Args:
+        log_format: Log lines for people (console) or programs (json); they go to standard error.
+        log_level: Least level that is logged. debug shows what users and the model said, and why each answer is what it
+            is: the query, the sections found, each draft, each number.
+    """
+
+    log_format: Format = "console"
+    log_level: Level = "info"
+
+    def __post_init__(self) -> None:
+        """Check what the types cannot say."""
+        check(
+            (self.log_format not in get_args(Format), "log-format must be console or json"),
+            (
+                self.log_level not in get_args(Level),
+                "log-level must be debug, info, warning or error",
+            ),
+        )
 
 
 def configure(

@@ -13,15 +13,16 @@ import trio.testing
 from agent.app import App
 from agent.client.client import over
 from agent.compose import Adapters
-from agent.config import DRAIN_TIMEOUT, Settings
+from agent.config import DRAIN_TIMEOUT
 from agent.errors import UsageError, WireClosed
 from agent.host import Threads, WallClock, new_id
 from agent.retrieval.load import Source
 from agent.retrieval.watch import Touched
+from agent.settings import Settings
 from agent.testing.network import inline, network
 
 KB = (Source.of("kb/pricing.md", "# Pricing\n\nThe Standard plan costs 299 kr a month.\n"),)
-QUIET = Settings(pace_ms=0, rate_limit=0)
+QUIET = Settings.of(pace_ms=0, rate_limit=0)
 
 
 def hanging(folder: Path) -> str:
@@ -67,7 +68,7 @@ async def test_a_drain_gives_a_busy_session_its_time(
     autojump_clock: trio.testing.MockClock, tmp_path: Path
 ) -> None:
     """After 25 seconds its turn is cancelled, and it closes with 1012."""
-    settings = Settings(pace_ms=0, model=hanging(tmp_path), turn_timeout=1000)
+    settings = Settings.of(pace_ms=0, model=hanging(tmp_path), turn_timeout=1000)
     async with network(settings, documents=KB) as net, net.connect() as client:
         await client.next_frame()
         await client.ask("What does the standard plan cost?", id="q")
@@ -83,7 +84,7 @@ async def test_a_drain_gives_a_busy_session_its_time(
 
 async def test_a_stop_ends_everything_now(autojump_clock: trio.testing.MockClock, tmp_path: Path) -> None:
     """A second SIGTERM waits for nothing."""
-    settings = Settings(pace_ms=0, model=hanging(tmp_path))
+    settings = Settings.of(pace_ms=0, model=hanging(tmp_path))
     async with trio.open_nursery() as nursery:
         async with network(settings, documents=KB) as net, net.connect() as client:
             await client.next_frame()
@@ -116,7 +117,7 @@ async def test_a_client_that_has_left_is_freed_without_a_garbage_collection(
 ) -> None:
     """A full collection stops the loop for everybody, so the clients that come and go must not ask for one."""
     thinks = end in ("cancel and close", "drop while it thinks")
-    settings = Settings(pace_ms=0, rate_limit=0, model=hanging(tmp_path) if thinks else QUIET.model)
+    settings = Settings.of(pace_ms=0, rate_limit=0, model=hanging(tmp_path) if thinks else QUIET.model.model)
     gc.disable()
     try:
         async with network(settings, documents=KB) as net:
@@ -160,7 +161,7 @@ async def test_a_changed_file_is_what_the_next_turn_answers_from(
 
     adapters = Adapters(run_sync=inline, watch=watch)
     async with (
-        network(Settings(kb=tmp_path, pace_ms=0, vectors="off"), adapters) as net,
+        network(Settings.of(kb=tmp_path, pace_ms=0, vectors="off"), adapters) as net,
         net.connect() as client,
     ):
         for price in ("299", "349"):
@@ -179,7 +180,7 @@ async def test_the_system_watches_the_folder_by_default(tmp_path: Path) -> None:
     """Nothing swapped: real threads, the real watch, and an answer from what was written a moment ago."""
     path = tmp_path / "pricing.md"
     path.write_text("The Standard plan costs 299 kr a month.")
-    app = App(Settings(kb=tmp_path, pace_ms=0, rate_limit=0, vectors="off"))
+    app = App(Settings.of(kb=tmp_path, pace_ms=0, rate_limit=0, vectors="off"))
     near, far = trio.testing.memory_stream_pair()
     with trio.fail_after(20):
         async with trio.open_nursery() as nursery:
@@ -198,8 +199,8 @@ async def test_the_system_watches_the_folder_by_default(tmp_path: Path) -> None:
 async def test_a_port_that_is_taken_is_said_in_one_line() -> None:
     """The error names the host, the port and what to do."""
     async with trio.open_nursery() as nursery:
-        first: App = await nursery.start(App(Settings(port=0), Adapters(run_sync=inline)).run)
-        second = App(Settings(port=first.port), Adapters(run_sync=inline))
+        first: App = await nursery.start(App(Settings.of(port=0), Adapters(run_sync=inline)).run)
+        second = App(Settings.of(port=first.port), Adapters(run_sync=inline))
         with pytest.raises(UsageError, match=f"port {first.port}.*--port"):
             await second.run()
         first.stop()
@@ -207,7 +208,7 @@ async def test_a_port_that_is_taken_is_said_in_one_line() -> None:
 
 async def test_a_missing_knowledge_base_is_said_in_one_line(tmp_path: Path) -> None:
     """The error names the folder."""
-    app = App(Settings(kb=tmp_path / "nothing"), Adapters(run_sync=inline))
+    app = App(Settings.of(kb=tmp_path / "nothing"), Adapters(run_sync=inline))
     with pytest.raises(UsageError, match="nothing"):
         await app.run(False)
 

@@ -25,9 +25,9 @@ from agent.commands import ask as asking
 from agent.commands import serve as serving
 from agent.commands import talk
 from agent.compose import Adapters
-from agent.config import Settings
 from agent.errors import UsageError, WireClosed
 from agent.server.lag import watch_loop
+from agent.settings import Settings
 
 
 class FakeServer:
@@ -41,7 +41,7 @@ class FakeServer:
     def __init__(self, settings: Settings, adapters: Adapters) -> None:
         self.settings = settings
         self.adapters = adapters
-        self.port = settings.port or 4711
+        self.port = settings.server.port or 4711
         self.heard: list[str] = []
         self._end = trio.Event()
         FakeServer.made.append(self)
@@ -104,10 +104,10 @@ def test_flags_win_over_environment_and_file(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("AGENT_PORT", "2")
     monkeypatch.setenv("AGENT_PACE_MS", "2.5")
     settings = served("--port", "3", "--allow-origin", "http://x", "--allow-origin", "http://y")
-    assert (settings.port, settings.pace_ms, settings.lang) == (3, 2.5, "sv")
-    assert settings.allow_host == ("a", "b")
-    assert settings.allow_origin == ("http://x", "http://y")
-    assert settings.rate_limit == 20
+    assert (settings.server.port, settings.session.pace_ms, settings.answers.lang) == (3, 2.5, "sv")
+    assert settings.server.allow_host == ("a", "b")
+    assert settings.server.allow_origin == ("http://x", "http://y")
+    assert settings.session.rate_limit == 20
 
 
 @pytest.mark.parametrize(
@@ -115,22 +115,22 @@ def test_flags_win_over_environment_and_file(monkeypatch: pytest.MonkeyPatch) ->
 )
 def test_action_delay_is_before_and_after(given: str, expected: tuple[float, float]) -> None:
     """One value is the time before; two are before and after."""
-    assert served("--action-delay-ms", given).action_delay_ms == expected
+    assert served("--action-delay-ms", given).actions.action_delay_ms == expected
 
 
 def test_the_file_may_name_the_knowledge_base(tmp_path: Path) -> None:
     """Though a command is called kb too."""
     (tmp_path / "docs").mkdir()
     Path("agent.toml").write_text('kb = "docs"\n')
-    assert served().kb == Path("docs")
+    assert served().documents.kb == Path("docs")
 
 
 def test_action_delay_of_the_file_may_be_a_list() -> None:
     """TOML has numbers and lists of its own."""
     Path("agent.toml").write_text("action_delay_ms = [10, 20]\n")
-    assert served().action_delay_ms == (10.0, 20.0)
+    assert served().actions.action_delay_ms == (10.0, 20.0)
     Path("agent.toml").write_text('action_delay_ms = "10,20"\n')
-    assert served().action_delay_ms == (10.0, 20.0)
+    assert served().actions.action_delay_ms == (10.0, 20.0)
 
 
 @pytest.mark.parametrize(
@@ -185,7 +185,7 @@ def test_a_folder_as_agent_toml_is_one_line(capsys: pytest.CaptureFixture[str]) 
 @pytest.mark.parametrize("arguments", [["--token", "sixteen-letters-"], ["--insecure"]])
 def test_other_machines_are_served_with_a_token_or_a_word(arguments: list[str]) -> None:
     """The two ways to bind an address that is not loopback."""
-    assert served("--host", "0.0.0.0", *arguments).host == "0.0.0.0"
+    assert served("--host", "0.0.0.0", *arguments).server.host == "0.0.0.0"
 
 
 @pytest.mark.parametrize(

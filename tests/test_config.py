@@ -6,27 +6,40 @@ from typing import Any
 
 import pytest
 
-from agent.config import Settings, is_loopback, proxies
 from agent.errors import UsageError
+from agent.server.settings import is_loopback, proxies
+from agent.settings import Settings
 
 
 def test_defaults_stand() -> None:
     """Without any choice the server is local, paced and mocked."""
     settings = Settings()
-    assert (settings.host, settings.port, settings.model, settings.token) == ("127.0.0.1", 8787, "mock", None)
+    server, model = settings.server, settings.model
+    assert (server.host, server.port, model.model, server.token) == ("127.0.0.1", 8787, "mock", None)
 
 
 def test_settings_cannot_be_changed() -> None:
     """What was checked stays as it was checked."""
     with pytest.raises(dataclasses.FrozenInstanceError):
-        Settings().port = 1  # type: ignore[misc]
+        Settings().server.port = 1  # type: ignore[misc]
 
 
 def test_every_setting_is_described() -> None:
     """The docstring is the help text of the flags."""
-    described = inspect.getdoc(Settings) or ""
-    for field in dataclasses.fields(Settings):
-        assert f"    {field.name}: " in described
+    names: list[str] = []
+    for room in dataclasses.fields(Settings):
+        assert isinstance(room.default_factory, type)
+        described = inspect.getdoc(room.default_factory) or ""
+        its = [field.name for field in dataclasses.fields(room.default_factory)]
+        assert [name for name in its if f"    {name}: " not in described] == []
+        names += its
+    assert len(set(names)) == len(names)
+
+
+def test_a_name_that_is_no_settings_is_refused() -> None:
+    """It is named."""
+    with pytest.raises(UsageError, match="pace"):
+        Settings.of(pace=1)
 
 
 @pytest.mark.parametrize(
@@ -78,7 +91,7 @@ def test_every_setting_is_described() -> None:
 def test_wrong_value_is_one_line_that_names_the_setting(wrong: dict[str, Any]) -> None:
     """A value that cannot work is refused when the settings are made."""
     with pytest.raises(UsageError) as caught:
-        Settings(**wrong)
+        Settings.of(**wrong)
     assert next(iter(wrong)).replace("_", "-") in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -90,7 +103,7 @@ def test_wrong_value_is_one_line_that_names_the_setting(wrong: dict[str, Any]) -
 def test_numbers_must_be_finite(name: str, value: float) -> None:
     """Neither NaN nor infinity slips past a comparison."""
     with pytest.raises(UsageError, match="finite"):
-        Settings(**{name: value})  # type: ignore[arg-type]
+        Settings.of(**{name: value})
 
 
 @pytest.mark.parametrize(
@@ -110,27 +123,27 @@ def test_numbers_must_be_finite(name: str, value: float) -> None:
 def test_other_machines_need_a_token_or_a_word(host: str, expected: bool) -> None:
     """A host that is not loopback works only with a token or with insecure."""
     assert is_loopback(host) is expected
-    Settings(host=host, token="sixteen-letters-")
-    Settings(host=host, insecure=True)
+    Settings.of(host=host, token="sixteen-letters-")
+    Settings.of(host=host, insecure=True)
     if expected:
-        Settings(host=host)
+        Settings.of(host=host)
     else:
         with pytest.raises(UsageError, match="--insecure"):
-            Settings(host=host)
+            Settings.of(host=host)
 
 
 def test_a_token_that_others_can_try_is_long() -> None:
     """Sixteen characters at least where other machines can; the error says how to make one. Here any will do."""
-    Settings(token="t")
+    Settings.of(token="t")
     for insecure in (False, True):
         with pytest.raises(UsageError, match=r"token must have at least 16 .*secrets\.token_urlsafe"):
-            Settings(host="0.0.0.0", token="fifteen-letters", insecure=insecure)
+            Settings.of(host="0.0.0.0", token="fifteen-letters", insecure=insecure)
 
 
 def test_proxies_are_addresses_and_networks() -> None:
     """Given one by one, or with commas between."""
-    settings = Settings(trust_proxy=("10.0.0.5, 10.1.0.0/16", "2001:db8::/32"))
-    assert [str(each) for each in proxies(settings.trust_proxy)] == [
+    settings = Settings.of(trust_proxy=("10.0.0.5, 10.1.0.0/16", "2001:db8::/32"))
+    assert [str(each) for each in proxies(settings.server.trust_proxy)] == [
         "10.0.0.5/32",
         "10.1.0.0/16",
         "2001:db8::/32",

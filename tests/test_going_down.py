@@ -15,11 +15,12 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 
 from agent.client.client import Client
 from agent.compose import Adapters
-from agent.config import ACTION_TIMEOUT, LEDGER_CLOSE_TIMEOUT, LEDGER_RETRY, RECORD_TIMEOUT, Settings
+from agent.config import ACTION_TIMEOUT, LEDGER_CLOSE_TIMEOUT, LEDGER_RETRY, RECORD_TIMEOUT
 from agent.errors import WireClosed
 from agent.host import Threads
 from agent.log import configure
 from agent.retrieval.load import Source
+from agent.settings import Settings
 from agent.storage import sqlite
 from agent.storage.file import LedgerFile
 from agent.storage.memory import MemoryLedger
@@ -68,7 +69,7 @@ def log() -> Iterator[io.StringIO]:
 @asynccontextmanager
 async def kept_on(disk: Disk, folder: Path, **settings: Any) -> AsyncGenerator[Network, None]:
     """A server whose ledger is in a folder, on a disk that can hang."""
-    chosen = Settings(pace_ms=0, rate_limit=0, data=str(folder), **settings)
+    chosen = Settings.of(pace_ms=0, rate_limit=0, data=str(folder), **settings)
     async with network(chosen, Adapters(run_sync=disk), KB) as net:
         yield net
 
@@ -235,7 +236,7 @@ async def test_a_folder_that_is_gone_is_said(
 async def test_a_drain_waits_for_an_action_whose_client_is_gone(autojump_clock: MockClock) -> None:
     """Begun, its client gone, the server going down: it has its time, and its outcome is recorded."""
     ledger = MemoryLedger()
-    settings = Settings(pace_ms=0, rate_limit=0, action_delay_ms=(0.0, 7000.0))
+    settings = Settings.of(pace_ms=0, rate_limit=0, action_delay_ms=(0.0, 7000.0))
     async with network(settings, Adapters(ledger=ledger), KB) as net:
         async with net.connect() as client:
             await client.confirm(await suggested(client))
@@ -252,7 +253,7 @@ async def test_a_drain_gives_an_action_its_time_to_begin_and_its_time_to_end(
     """Two actions of one session, each almost as slow as it may be: both have ended before the server does."""
     ledger = MemoryLedger()
     slow = 1000 * (ACTION_TIMEOUT - 0.1)
-    settings = Settings(pace_ms=0, rate_limit=0, action_delay_ms=(slow, slow))
+    settings = Settings.of(pace_ms=0, rate_limit=0, action_delay_ms=(slow, slow))
     async with network(settings, Adapters(ledger=ledger), KB) as net, net.connect() as client:
         await client.ask("call me and open a ticket")
         for _ in range(2):
@@ -271,7 +272,7 @@ async def test_a_connection_in_its_handshake_is_told_that_the_server_goes_down(
     autojump_clock: MockClock,
 ) -> None:
     """The drain began after its first bytes and before its last: it is let in, and closed with 1012 at once."""
-    async with network(Settings(pace_ms=0), documents=KB) as net:
+    async with network(Settings.of(pace_ms=0), documents=KB) as net:
         ours = net.open()
         await ours.send_all(UPGRADE)
         async with net.connect() as busy:

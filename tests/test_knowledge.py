@@ -9,13 +9,14 @@ import trio
 import trio.testing
 
 from agent.answering.brain import GroundedBrain
-from agent.config import Settings
+from agent.answering.settings import AnswerSettings
 from agent.errors import UsageError
 from agent.knowledge import Knowledge
 from agent.llm.mock import MockModel
 from agent.ports.brain import Question, TurnEvent, Verified
 from agent.retrieval.load import Source
 from agent.retrieval.search import KnowledgeBase
+from agent.settings import Settings
 
 T = TypeVar("T")
 ASKED = Question("1", "What does the Standard plan cost?", "en", 0.0)
@@ -44,9 +45,9 @@ def kb(tmp_path: Path) -> Path:
 async def test_a_question_waits_for_what_is_read(kb: Path, autojump_clock: trio.testing.MockClock) -> None:
     """It is answered then; one that is cancelled meanwhile leaves nothing."""
     slow = Slow()
-    knowledge = Knowledge(Settings(kb=kb, vectors="off"), None, slow, None)
+    knowledge = Knowledge(Settings.of(kb=kb, vectors="off"), None, slow, None)
     knowledge.check()
-    brain = GroundedBrain(knowledge, MockModel(), Settings())
+    brain = GroundedBrain(knowledge, MockModel(), AnswerSettings())
     told: list[TurnEvent] = []
     async with trio.open_nursery() as nursery:
         nursery.start_soon(knowledge.read)
@@ -69,7 +70,7 @@ async def test_how_far_the_reading_is(kb: Path) -> None:
     async def work(function: Callable[[], T]) -> T:
         return function()
 
-    knowledge = Knowledge(Settings(kb=kb, vectors="off"), None, work, None)
+    knowledge = Knowledge(Settings.of(kb=kb, vectors="off"), None, work, None)
     note = knowledge._note
     knowledge._note = lambda done, total: (note(done, total), said.append(knowledge.unread))  # type: ignore
     await knowledge.read()
@@ -85,7 +86,7 @@ async def test_how_far_the_reading_is(kb: Path) -> None:
 )
 def test_what_is_wrong_is_said_before_anything_is_read(kb: Path, wrong: dict[str, object], said: str) -> None:
     """So that no port opens for it."""
-    settings = Settings(**{"kb": kb, "vectors": "off", **wrong})  # type: ignore[arg-type]
+    settings = Settings.of(**{"kb": kb, "vectors": "off", **wrong})
     with pytest.raises(UsageError, match=said):
         Knowledge(settings, None, Slow(), None).check()
 
@@ -97,7 +98,7 @@ async def test_documents_that_cannot_be_read_are_said(tmp_path: Path) -> None:
         return function()
 
     with pytest.raises(UsageError, match="holds no documents"):
-        await Knowledge(Settings(kb=tmp_path, vectors="off"), None, work, None).read()
+        await Knowledge(Settings.of(kb=tmp_path, vectors="off"), None, work, None).read()
 
 
 async def test_a_file_is_shown_as_the_present_snapshot_holds_it(kb: Path) -> None:
@@ -106,7 +107,7 @@ async def test_a_file_is_shown_as_the_present_snapshot_holds_it(kb: Path) -> Non
     async def work(function: Callable[[], T]) -> T:
         return function()
 
-    knowledge = Knowledge(Settings(kb=kb, vectors="off"), None, work, None)
+    knowledge = Knowledge(Settings.of(kb=kb, vectors="off"), None, work, None)
     assert knowledge.sections("kb/a.md") is None
     await knowledge.read()
     found = knowledge.sections("kb/a.md")
@@ -125,7 +126,7 @@ async def test_questions_to_begin_with_are_of_the_documents(
     async def work(function: Callable[[], T]) -> T:
         return function()
 
-    knowledge = Knowledge(Settings(kb=kb, vectors="off"), None, work, None)
+    knowledge = Knowledge(Settings.of(kb=kb, vectors="off"), None, work, None)
     assert knowledge.openers("en") is None
     await knowledge.read()
     assert knowledge.openers("en") == ("What is there about Plans?",)
@@ -144,7 +145,7 @@ async def test_what_is_read_is_set_aside_on_the_way(kb: Path, monkeypatch: pytes
     async def work(function: Callable[[], T]) -> T:
         return function()
 
-    knowledge = Knowledge(Settings(kb=kb, vectors="off"), None, work, None)
+    knowledge = Knowledge(Settings.of(kb=kb, vectors="off"), None, work, None)
     monkeypatch.setattr("agent.knowledge.set_aside_so_far", lambda: times.append(knowledge._files[0]))
     await knowledge.read()
     assert times == [4, 8]
@@ -163,7 +164,7 @@ async def test_a_turn_keeps_the_snapshot_it_began_with(
             return present[-1]
 
     told: dict[str, list[TurnEvent]] = {"1": [], "2": []}
-    brain = GroundedBrain(Changing(), MockModel(delay=1.0), Settings())
+    brain = GroundedBrain(Changing(), MockModel(delay=1.0), AnswerSettings())
     async with trio.open_nursery() as nursery:
         for id in told:
             nursery.start_soon(

@@ -12,14 +12,14 @@ from contextlib import asynccontextmanager
 from importlib.util import find_spec
 from urllib.parse import urlsplit
 
-from ..config import Settings
 from ..errors import UsageError
 from ..ports.action import Executor
 from .executors import RecordExecutor
+from .settings import ActionSettings
 
 
 @asynccontextmanager
-async def opened_executor(settings: Settings) -> AsyncGenerator[Executor, None]:
+async def opened_executor(settings: ActionSettings) -> AsyncGenerator[Executor, None]:
     """Give, for the time of a block, the webhook executor when there is a URL for it, else the one that only records.
 
     Raises `agent.errors.UsageError`, without the URL's text, when the URL cannot be called or httpx is not installed.

@@ -16,7 +16,7 @@ import structlog
 import trio
 
 from ..actions.triggers import asked, proposals
-from ..config import READ_AT_ONCE, Settings
+from ..config import READ_AT_ONCE
 from ..errors import ModelFailed
 from ..grounding import refusals
 from ..grounding.binding import Binding
@@ -51,6 +51,7 @@ from .explain import (
     nearest_lines,
 )
 from .prompts import instructions, within
+from .settings import AnswerSettings
 from .ways import Failed, Way, by_claims, by_sentences, whole
 
 _log = structlog.get_logger("agent.answering")
@@ -71,7 +72,7 @@ class GroundedBrain:
         self,
         library: Library,
         drafter: Drafter,
-        settings: Settings,
+        settings: AnswerSettings,
         explain: Explain | None = None,
     ) -> None:
         self._library = library

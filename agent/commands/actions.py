@@ -7,11 +7,12 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from ..config import MEMORY, USER_DATA, Settings
+from ..config import MEMORY, USER_DATA
 from ..errors import UsageError
 from ..host import Threads, WallClock
 from ..ports.ledger import Row
 from ..storage.open import kb_label, ledger_folder, opened_ledger
+from ..storage.settings import StorageSettings
 from ..storage.trust import FILE
 from ..text.terminal import printable_line
 from .output import OK, complain, write, write_line
@@ -54,8 +55,9 @@ async def actions(
             )
         complain(_nothing_in(folder))  # no server of this user has confirmed anything
         return OK
-    of = None if every else kb_label(kb or read_settings().kb)
-    async with opened_ledger(Settings(data=data), Threads(1), WallClock()) as ledger:
+    kb = kb or read_settings().documents.kb
+    of = None if every else kb_label(kb)
+    async with opened_ledger(StorageSettings(data), kb, Threads(1), WallClock()) as ledger:
         rows = await ledger.rows(limit, of)
         others = not rows and bool(await ledger.rows(1))
     for row in rows:

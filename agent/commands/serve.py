@@ -20,10 +20,11 @@ from cyclopts import Parameter
 from .. import log
 from ..app import App as Server
 from ..compose import Adapters
-from ..config import LOG_FLUSH, Settings
+from ..config import LOG_FLUSH
 from ..errors import UsageError
 from ..heap import set_aside, share_heaps
 from ..server.lag import watch_loop
+from ..settings import Settings
 from ..spool import Spool, descriptor_of
 from ..text.terminal import printable
 from .output import OK, write
@@ -45,13 +46,13 @@ async def serve(*, settings: Annotated[Flags, Parameter(name="*")] = DEFAULTS) -
     Example: agent serve --kb docs --port 9000
     """
     share_heaps()
-    if not settings.kb.is_dir():
+    if not settings.documents.kb.is_dir():
         raise UsageError(
-            f"there is no knowledge base in {settings.kb.absolute()}: "
+            f"there is no knowledge base in {settings.documents.kb.absolute()}: "
             f"point to a folder of documents with --kb DIR, AGENT_KB, or kb in {CONFIG_FILE}"
         )
     life = _Life(settings)
-    log.configure(settings.log_format, settings.log_level, dropped=life.log_line_dropped)
+    log.configure(settings.log.log_format, settings.log.log_level, dropped=life.log_line_dropped)
     with _signals_ignored():  # while it ends: before that they are heard
         try:
             with log.python_too(), trio.open_signal_receiver(*_SIGNALS) as signals:
@@ -141,17 +142,19 @@ class _Life:
         self._listens = True
         self._began = time.monotonic()
         settings = self._settings
-        host = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(settings.host, settings.host)
+        host = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(
+            settings.server.host, settings.server.host
+        )
         place = f"[{host}]:{self._server.port}" if ":" in host else f"{host}:{self._server.port}"
         self._announce(f"page    http://{place}/\nsocket  ws://{place}/ws\n")
         _log.info(
             "server started",
             version=_version(),
-            host=settings.host,
+            host=settings.server.host,
             port=self._server.port,
-            kb=settings.kb.absolute(),
-            model=settings.model,
-            ledger=settings.data,
+            kb=settings.documents.kb.absolute(),
+            model=settings.model.model,
+            ledger=settings.storage.data,
         )
 
     def _announce(self, text: str) -> None:

@@ -2,15 +2,25 @@
 
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import App, CycloptsError, Parameter, Token
 from cyclopts.config import Env, Toml
 
-from ..config import USER_DATA, Settings
+from ..actions.settings import ActionSettings
+from ..answering.settings import AnswerSettings
+from ..config import USER_DATA
+from ..embedding.settings import VectorSettings
 from ..errors import UsageError
+from ..llm.settings import ModelSettings
+from ..log import LogSettings
+from ..retrieval.settings import DocumentSettings
+from ..server.settings import ServerSettings
+from ..session.settings import SessionSettings
+from ..settings import Settings
+from ..storage.settings import StorageSettings
 
 CONFIG_FILE = "agent.toml"
 
@@ -37,11 +47,31 @@ def _delays(type_: Any, tokens: Sequence[Token]) -> tuple[float, float]:
 
 
 @dataclass(frozen=True, slots=True)
-class Flags(Settings):
-    """The settings as a command line spells them."""
-
+class _Actions(ActionSettings):
     action_delay_ms: Annotated[tuple[float, float], Parameter(converter=_delays, n_tokens=1)] = (0.0, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Storage(StorageSettings):
     data: str = USER_DATA
+
+
+_FLAT = Parameter(name="*")
+
+
+@dataclass(frozen=True, slots=True)
+class Flags(Settings):
+    """The settings as a command line spells them: without the names of the rooms."""
+
+    server: Annotated[ServerSettings, _FLAT] = field(default_factory=ServerSettings)
+    documents: Annotated[DocumentSettings, _FLAT] = field(default_factory=DocumentSettings)
+    answers: Annotated[AnswerSettings, _FLAT] = field(default_factory=AnswerSettings)
+    model: Annotated[ModelSettings, _FLAT] = field(default_factory=ModelSettings)
+    vectors: Annotated[VectorSettings, _FLAT] = field(default_factory=VectorSettings)
+    session: Annotated[SessionSettings, _FLAT] = field(default_factory=SessionSettings)
+    actions: Annotated[_Actions, _FLAT] = field(default_factory=_Actions)
+    storage: Annotated[_Storage, _FLAT] = field(default_factory=_Storage)
+    log: Annotated[LogSettings, _FLAT] = field(default_factory=LogSettings)
 
 
 DEFAULTS = Flags()

@@ -9,15 +9,15 @@ from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from ..config import Settings
 from ..ports.draft import Drafter
 from .mock import MockModel
 from .script import ScriptModel
+from .settings import ModelSettings
 
 
 @asynccontextmanager
 async def opened_drafter(
-    settings: Settings, elsewhere: Callable[[], Iterable[str]] = tuple
+    settings: ModelSettings, elsewhere: Callable[[], Iterable[str]] = tuple
 ) -> AsyncGenerator[Drafter, None]:
     """Open the drafter named by `settings.model` for the time of a block.
 

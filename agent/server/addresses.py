@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
-from ..config import ADDRESSES_REMEMBERED, IPV6_PREFIX, Network, Settings, proxies
+from ..config import ADDRESSES_REMEMBERED, IPV6_PREFIX
+from .settings import Network, ServerSettings, proxies
 from .sniff import Head, Refusal
 
 THIS_MACHINE = "this machine"
@@ -28,7 +29,7 @@ class Addresses:
     proxies: tuple[Network, ...] = ()
 
     @classmethod
-    def of(cls, settings: Settings) -> "Addresses":
+    def of(cls, settings: ServerSettings) -> "Addresses":
         """Return the rules that `settings` ask for."""
         return cls(proxies(settings.trust_proxy))
 

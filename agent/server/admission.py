@@ -8,7 +8,7 @@ import hmac
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..config import Settings
+from .settings import ServerSettings
 from .sniff import Head, Refusal
 
 SUBPROTOCOL = "agent.v1"
@@ -35,7 +35,7 @@ class Admission:
     token: str | None = None
 
     @classmethod
-    def of(cls, settings: Settings, port: int | None = None) -> "Admission":
+    def of(cls, settings: ServerSettings, port: int | None = None) -> "Admission":
         """Return the rules that `settings` ask for; `port` is the one bound, where it was left to the system."""
         return cls(
             hosts=(_bracketed(settings.host.lower()), *_LOOPBACK),

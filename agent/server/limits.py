@@ -23,6 +23,7 @@ import trio
 from ..config import (
     ACCEPTED_AT_ONCE,
     ACCEPTED_IN_A_FLOOD,
+    ADDRESS_SESSIONS,
     ADDRESSES_REMEMBERED,
     COME_BACK,
     FLOOD,
@@ -30,10 +31,10 @@ from ..config import (
     VISITORS,
     VISITORS_PER_ADDRESS,
     WRONG_TOKENS,
-    Settings,
 )
 from ..session.bucket import Bucket
 from .addresses import THIS_MACHINE
+from .settings import ServerSettings
 
 
 class Slots:
@@ -210,9 +211,9 @@ class Cap:
         self._unused = trio.Event()
 
     @classmethod
-    def of(cls, settings: Settings) -> "Cap":
-        """Return the limits that `settings` ask for."""
-        chosen, usual = settings.address_rate, settings.usual_address_rate
+    def of(cls, settings: ServerSettings, rate_limit: float) -> "Cap":
+        """Return the limits that `settings` ask for. rate_limit: messages per second of one session."""
+        chosen, usual = settings.address_rate, ADDRESS_SESSIONS * rate_limit
 
         def rate(address: str) -> float:
             if chosen is None:

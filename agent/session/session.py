@@ -24,7 +24,6 @@ from ..config import (
     MAX_FRAME,
     MAX_TEXT,
     QUEUED_MESSAGES,
-    Settings,
 )
 from ..errors import BadFrame, WireClosed
 from ..ports.action import Outcome, Running
@@ -52,6 +51,7 @@ from .effects import (
 )
 from .events import Disconnected, Drain, Event, Kill, Malformed, Received, Reported
 from .outbox import Outbox
+from .settings import SessionSettings
 from .turn import Parts, Turn, where
 from .writer import write_all
 
@@ -101,7 +101,7 @@ class Session:
         self._wire = wire
         self._outbox = outbox
         settings = parts.settings
-        self._core = Core(settings.rate_limit, settings.history_tokens, Scope(str(settings.kb), self.id))
+        self._core = Core(settings.rate_limit, settings.history_tokens, Scope(parts.project, self.id))
         self._mail: deque[Event] = deque()
         self._handling = False
         self._left = False
@@ -326,7 +326,7 @@ def _measure_cancel(observer: Observer, since: float) -> None:
     observer.measure("cancel_seconds", trio.current_time() - since)
 
 
-def _limits(settings: Settings) -> Limits:
+def _limits(settings: SessionSettings) -> Limits:
     return Limits(
         MAX_FRAME, MAX_TEXT, QUEUED_MESSAGES, LIVE_SUGGESTIONS, CONFIRM_SECONDS, settings.rate_limit
     )

@@ -14,8 +14,8 @@ import structlog
 import trio
 
 from ..actions.runner import Runner
-from ..config import Settings
 from ..grounding import refusals
+from ..lang import DEFAULT, Lang
 from ..ports.brain import Brain, Drafted, Question, Redraft, Refused, TurnEvent, Verified, VerifiedText
 from ..ports.clock import Clock
 from ..ports.observe import Observer
@@ -28,21 +28,28 @@ from .effects import Speak
 from .events import Dropped, Event, Faulted, Spoken, Told
 from .outbox import Outbox
 from .registry import Registry
+from .settings import SessionSettings
 
 _log = structlog.get_logger("agent.session")
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What the sessions of one server share. `new_id` returns an unguessable id at each call."""
+    """What the sessions of one server share.
 
-    settings: Settings
+    new_id: returns an unguessable id at each call. lang: of a refusal, where a question's own cannot be told. project:
+    what its scopes are of.
+    """
+
+    settings: SessionSettings
     brain: Brain
     runner: Runner
     registry: Registry
     clock: Clock
     observer: Observer
     new_id: Callable[[], str]
+    lang: Lang = DEFAULT
+    project: str = ""
 
 
 class Turn:
@@ -183,7 +190,7 @@ class Turn:
     def _fault(self, error: BaseException) -> None:
         fault = self._parts.new_id()
         _log.error("turn broke", message=self.question.id, fault=fault, **where(error))
-        lang = self.question.lang or language(self.question.text) or self._parts.settings.lang
+        lang = self.question.lang or language(self.question.text) or self._parts.lang
         self._post(Faulted(self.number, fault, refusals.model_failed(lang), trio.current_time()))
 
 

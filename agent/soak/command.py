@@ -24,9 +24,9 @@ from cyclopts import Parameter
 
 from .. import log
 from ..client.client import DEFAULT_URL
-from ..config import is_loopback
 from ..errors import AgentError, UsageError, WireClosed
 from ..heap import share_heaps
+from ..server.settings import is_loopback
 from .crowd import stay
 from .phases import probing, showing, soak_inside
 from .scene import Scene, Target

@@ -17,11 +17,12 @@ import trio
 
 from ..app import App
 from ..compose import Adapters
-from ..config import MEMORY, Settings
+from ..config import MEMORY
 from ..host import Threads, WallClock
 from ..ports.ledger import Ledger
 from ..ports.work import RunSync
 from ..server.metrics import Metrics
+from ..settings import Settings
 from ..storage.memory import MemoryLedger
 from ..storage.open import opened_ledger
 from .census import tasks
@@ -123,7 +124,7 @@ class Ground:
 @asynccontextmanager
 async def inside(seed: int, clients: int, ground: Ground) -> AsyncGenerator[Inside, None]:
     """Run a server of our own on a free loopback port for the time of a block, or until it has drained."""
-    settings = Settings(
+    settings = Settings.of(
         port=0,
         kb=ground.knowledge,
         mock_seed=seed,
@@ -163,7 +164,7 @@ async def _serve(
 async def _ledger(settings: Settings, ground: Ground, seed: int) -> AsyncGenerator[Ledger, None]:
     if ground.data is not None:
         run_sync = SlowDisk(Threads(1), ground.slow, seed)
-        async with opened_ledger(settings, run_sync, WallClock()) as kept:
+        async with opened_ledger(settings.storage, ground.knowledge, run_sync, WallClock()) as kept:
             yield kept
         return
     ledger, now = MemoryLedger(LEDGER_ROWS), WallClock().now_ms()

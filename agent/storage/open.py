@@ -7,20 +7,22 @@ from contextlib import asynccontextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
-from ..config import MEMORY, USER_DATA, Settings
+from ..config import MEMORY, USER_DATA
 from ..errors import UsageError
 from ..ports.clock import Clock
 from ..ports.ledger import Ledger
 from ..ports.observe import Observer
 from ..ports.work import RunSync
 from .memory import MemoryLedger
+from .settings import StorageSettings
 
 FOLDER = "agent-server"
 
 
 @asynccontextmanager
 async def opened_ledger(
-    settings: Settings,
+    settings: StorageSettings,
+    kb: Path,
     run_sync: RunSync,
     clock: Clock,
     observer: Observer | None = None,
@@ -28,12 +30,13 @@ async def opened_ledger(
 ) -> AsyncGenerator[Ledger, None]:
     """Open the ledger of `settings.data` for the time of a block, settle what dead processes left in it, close it.
 
-    run_sync: does the database's blocking work; nothing of it runs on the event loop. clock: stamps lost rows.
-    observer: keeps the level `actions_unrecorded`. told: hears why nothing can be claimed, and "" when it can again.
+    kb: folder of the knowledge base whose actions they are. run_sync: does the database's blocking work; nothing of it
+    runs on the event loop. clock: stamps lost rows. observer: keeps the level `actions_unrecorded`. told: hears why
+    nothing can be claimed, and "" when it can again.
     Raises `agent.errors.UsageError` when the folder cannot be used.
     """
     if settings.data == MEMORY:
-        yield MemoryLedger(kb=kb_label(settings.kb))
+        yield MemoryLedger(kb=kb_label(kb))
         return
     if find_spec("fcntl") is None:
         raise UsageError(
@@ -41,8 +44,8 @@ async def opened_ledger(
         )
     from .sqlite import SqliteLedger
 
-    folder, kb = ledger_folder(settings.data), kb_label(settings.kb)
-    async with SqliteLedger(folder, run_sync, clock, observer, told, kb) as ledger:
+    folder = ledger_folder(settings.data)
+    async with SqliteLedger(folder, run_sync, clock, observer, told, kb_label(kb)) as ledger:
         yield ledger
 
 

@@ -17,10 +17,10 @@ from ..app import App
 from ..client.client import Client, Frame, over
 from ..client.telling import after, outcome
 from ..compose import Adapters
-from ..config import Settings
 from ..errors import AgentError, UsageError
 from ..llm.script import Entry, ScriptModel
 from ..ports.work import RunSync
+from ..settings import Settings
 from ..text.terminal import printable
 
 PRICE = "What does the standard plan cost per month?"
@@ -68,7 +68,7 @@ async def play(write: Write, run_sync: RunSync | None = None) -> int:
     run_sync: how blocking work is done; tests on virtual time give an inline call.
     """
     server = App(
-        Settings(kb=shipped(), pace_ms=PACE_MS, vectors="off"),
+        Settings.of(kb=shipped(), pace_ms=PACE_MS, vectors="off"),
         Adapters(model=ScriptModel(SCRIPT), run_sync=run_sync),
     )
     near, far = trio.testing.memory_stream_pair()
@@ -95,7 +95,7 @@ def shipped() -> Path:
 
 
 async def _watch(stream: trio.abc.Stream, server: App, write: Write) -> int:
-    host = f"{server.settings.host}:{server.port}"
+    host = f"{server.settings.server.host}:{server.port}"
     try:
         async with over(stream, host) as client:
             for number, scene in enumerate((_grounded, _invention, _cancel, _action), 1):

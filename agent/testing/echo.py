@@ -15,13 +15,13 @@ from contextlib import suppress
 import trio
 from starlette.applications import Starlette
 
-from ..config import Settings
 from ..errors import WireClosed
 from ..server.admission import Admission
 from ..server.hypercorn_edge import HttpServer
 from ..server.limits import Cap
 from ..server.metrics import Metrics
 from ..server.serve import Edge, serve
+from ..server.settings import ServerSettings
 from ..server.websocket import Connection
 from ..session.writer import write_all
 
@@ -53,7 +53,7 @@ async def _write(connection: Connection) -> None:
 def echo_edge(port: int) -> Edge:
     """Return an edge with the server's rules and an echo as its handler. port: the one that is listened on."""
     return Edge(
-        admission=Admission.of(Settings(), port),
+        admission=Admission.of(ServerSettings(), port),
         handler=echo,
         http=HttpServer(Starlette()),
         cap=Cap(CONNECTIONS),

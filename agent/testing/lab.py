@@ -18,7 +18,6 @@ import trio
 from ..answering.brain import GroundedBrain
 from ..app import App
 from ..compose import Adapters
-from ..config import Settings
 from ..protocol import inbound
 from ..server.admission import Admission
 from ..server.hypercorn_edge import HttpServer
@@ -29,6 +28,7 @@ from ..server.websocket import Connection
 from ..session.events import Disconnected, Drain, Event, Kill, Received
 from ..session.session import Session
 from ..session.turn import Parts
+from ..settings import Settings
 from .fakes import BreakableExecutor, BreakableModel, Figures, Noon, OneFile, Say, SlowLedger
 from .faults import PipeEnd, pipe_to
 from .network import inline
@@ -111,7 +111,7 @@ class WatchedApp(App):
             await self._session(parts, connection).run()
 
         return Edge(
-            admission=Admission.of(self.settings),
+            admission=Admission.of(self.settings.server),
             handler=handler,
             http=cast(HttpServer, None),
             cap=self.cap,
@@ -133,7 +133,7 @@ class Lab:
     transcript: list[Entry] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        settings = Settings(pace_ms=20.0, rate_limit=0)
+        settings = Settings.of(pace_ms=20.0, rate_limit=0)
         self.model = BreakableModel(self.drafts)
         self.executor = BreakableExecutor(self.before, self.after, self.deaf, partial(self.note, "**"))
         self.ledger = SlowLedger(self.claim)
@@ -145,7 +145,7 @@ class Lab:
         self.stopped = False
         ids = itertools.count(1)
         adapters = Adapters(
-            brain=GroundedBrain(OneFile(), self.model, settings),
+            brain=GroundedBrain(OneFile(), self.model, settings.answers),
             executor=self.executor,
             ledger=self.ledger,
             clock=Noon(),

@@ -14,9 +14,9 @@ import trio
 from ..app import App
 from ..client.client import Client, over
 from ..compose import Adapters
-from ..config import Settings
 from ..retrieval.load import Source
 from ..retrieval.search import KnowledgeBase
+from ..settings import Settings
 from .faults import PipeEnd, pipe
 
 T = TypeVar("T")
@@ -57,7 +57,7 @@ async def network(
 ) -> AsyncGenerator[Network, None]:
     """Run a server for the time of a block, then stop it at once.
 
-    documents: the knowledge base, when `adapters` brings none and it is not to be read from `settings.kb`.
+    documents: the knowledge base, when `adapters` brings none and it is not to be read from `settings.documents.kb`.
     """
     parts = adapters or Adapters()
     if parts.run_sync is None:

@@ -9,7 +9,7 @@ from trio.testing import MockClock
 
 from agent.actions.executors import RecordExecutor
 from agent.actions.open import opened_executor
-from agent.config import Settings
+from agent.actions.settings import ActionSettings
 from agent.errors import UsageError
 from agent.ports.action import Call
 
@@ -47,7 +47,7 @@ async def test_it_waits_before_and_after_begin(autojump_clock: MockClock) -> Non
 async def test_the_settings_delay_is_in_milliseconds(autojump_clock: MockClock) -> None:
     """Without a webhook the recording executor is opened, with the delays of the settings."""
     begun: list[float] = []
-    settings = Settings(action_delay_ms=(250.0, 500.0))
+    settings = ActionSettings(action_delay_ms=(250.0, 500.0))
     async with opened_executor(settings) as executor:
         await executor.run(CALL, lambda: begun.append(trio.current_time()))
     assert begun == [pytest.approx(0.25)]
@@ -70,7 +70,7 @@ async def test_the_settings_delay_is_in_milliseconds(autojump_clock: MockClock) 
 async def test_a_url_that_cannot_be_called_is_refused(url: str) -> None:
     """The operator is told what a webhook looks like, without what was given."""
     with pytest.raises(UsageError, match="action-webhook must be a URL") as raised:
-        await opened_executor(Settings(action_webhook=url)).__aenter__()
+        await opened_executor(ActionSettings(action_webhook=url)).__aenter__()
     assert "SECRET" not in str(raised.value)
 
 
@@ -78,4 +78,4 @@ async def test_without_httpx_the_operator_is_told_what_to_install(monkeypatch: p
     """A webhook without its optional dependency is a one-line error."""
     monkeypatch.setattr("agent.actions.open.find_spec", lambda name: None)
     with pytest.raises(UsageError, match="pip install"):
-        await opened_executor(Settings(action_webhook="https://hook.test/")).__aenter__()
+        await opened_executor(ActionSettings(action_webhook="https://hook.test/")).__aenter__()

@@ -14,8 +14,9 @@ import trio
 from trio.testing import MockClock, memory_stream_pair
 
 from agent.actions.open import opened_executor
+from agent.actions.settings import ActionSettings
 from agent.actions.webhook import WebhookExecutor
-from agent.config import WEBHOOK_ANSWER_MAX, WEBHOOK_TIMEOUT, Settings
+from agent.config import WEBHOOK_ANSWER_MAX, WEBHOOK_TIMEOUT
 from agent.errors import ActionFailed, ActionUnknown
 from agent.ports.action import Call
 
@@ -414,7 +415,7 @@ async def test_over_a_socket_an_action_is_done() -> None:
     begun: list[bool] = []
     async with trio.open_nursery() as nursery:
         nursery.start_soon(trio.serve_listeners, answering(http("200 OK", b'{"n": 1}')), [listener])
-        async with opened_executor(Settings(action_webhook=f"http://127.0.0.1:{port}/")) as executor:
+        async with opened_executor(ActionSettings(action_webhook=f"http://127.0.0.1:{port}/")) as executor:
             assert await executor.run(CALL, lambda: begun.append(True)) == {"n": 1}
         nursery.cancel_scope.cancel()
     assert begun == [True]

@@ -9,7 +9,8 @@ import trio
 from trio.testing import MockClock
 
 from agent.answering.brain import HITS, GroundedBrain
-from agent.config import DRAFT_MAX, READ_AT_ONCE, SNIPPET_CHARACTERS, UNWIND_TIMEOUT, Settings
+from agent.answering.settings import AnswerSettings
+from agent.config import DRAFT_MAX, READ_AT_ONCE, SNIPPET_CHARACTERS, UNWIND_TIMEOUT
 from agent.errors import ModelFailed
 from agent.grounding import evidence
 from agent.grounding.binding import kept_rows
@@ -75,9 +76,9 @@ class FakeModel:
 
 
 def brain(
-    model: FakeModel, retriever: FakeRetriever | None = None, settings: Settings | None = None
+    model: FakeModel, retriever: FakeRetriever | None = None, settings: AnswerSettings | None = None
 ) -> GroundedBrain:
-    return GroundedBrain(retriever or FakeRetriever(), model, settings or Settings())
+    return GroundedBrain(retriever or FakeRetriever(), model, settings or AnswerSettings())
 
 
 def ask(text: str = "What does Standard cost?", lang: Lang | None = "en") -> Question:
@@ -215,9 +216,9 @@ async def test_the_language_is_the_clients_word_then_the_texts_then_the_settings
 ) -> None:
     """Search, prompt and refusals are in the same language."""
     model, retriever = FakeModel(TRUE), FakeRetriever()
-    await told(brain(model, retriever, Settings(lang=default)), ask(text, said))
+    await told(brain(model, retriever, AnswerSettings(lang=default)), ask(text, said))
     assert (retriever.asked[0].lang, model.prompts[0].lang) == (expected, expected)
-    (refusal,) = await told(brain(model, FakeRetriever(()), Settings(lang=default)), ask(text, said))
+    (refusal,) = await told(brain(model, FakeRetriever(()), AnswerSettings(lang=default)), ask(text, said))
     assert isinstance(refusal, Refused)
     assert refusal.text.text.startswith("Jag") is (expected == "sv")
 
@@ -248,7 +249,7 @@ async def test_proposals_come_with_the_last_event(model: FakeModel, hits: tuple[
 async def test_a_draft_that_takes_too_long_is_a_failure(autojump_clock: MockClock) -> None:
     """The settings' turn_timeout bounds each draft, and the model is closed."""
     model = FakeModel(TRUE, wait=3600.0)
-    assert shape(await told(brain(model, settings=Settings(turn_timeout=3.0)))) == ["model_failed"]
+    assert shape(await told(brain(model, settings=AnswerSettings(turn_timeout=3.0)))) == ["model_failed"]
     assert trio.current_time() == pytest.approx(3.0)
     assert model.open == 0
 
@@ -368,7 +369,7 @@ async def test_the_evidence_is_kept_to_its_budget() -> None:
     hits = (HIT, Hit(other, Passage("kb/b.md", (), "en", (other,)), 0.5))
     for budget, expected in [(0, "Verified"), (20, "number_mismatch")]:
         model = FakeModel(FALSE, FALSE)
-        events = await told(brain(model, FakeRetriever(hits), Settings(evidence_tokens=budget)))
+        events = await told(brain(model, FakeRetriever(hits), AnswerSettings(evidence_tokens=budget)))
         assert shape(events)[-1] == expected
         assert len(model.evidence[0]) == (2 if expected == "Verified" else 1)
 
@@ -376,7 +377,7 @@ async def test_the_evidence_is_kept_to_its_budget() -> None:
 @pytest.mark.parametrize("verify", ["whole", "sentence"])
 async def test_a_question_back_is_an_answer(verify: Literal["whole", "sentence"]) -> None:
     """A draft that asks is delivered without its mark, not blocked, not sure; its numbers are verified too."""
-    of = Settings(verify=verify)
+    of = AnswerSettings(verify=verify)
     model = FakeModel("ASK: Is it about the 299 kr plan?")
     last = (await told(brain(model, settings=of)))[-1]
     assert isinstance(last, Verified)
@@ -391,7 +392,7 @@ async def test_a_question_back_is_an_answer(verify: Literal["whole", "sentence"]
 async def test_a_model_that_may_not_ask_is_not_told_to() -> None:
     """Off, neither the instructions nor the prompt let it."""
     model = FakeModel(TRUE)
-    await told(brain(model, settings=Settings(clarify=False)))
+    await told(brain(model, settings=AnswerSettings(clarify=False)))
     assert not model.prompts[0].may_ask
     assert "ASK:" not in model.prompts[0].instructions
 
@@ -399,7 +400,10 @@ async def test_a_model_that_may_not_ask_is_not_told_to() -> None:
 async def test_no_redraft_is_made_when_none_is_allowed() -> None:
     """The first mismatch is the refusal."""
     model = FakeModel(FALSE)
-    assert shape(await told(brain(model, settings=Settings(redrafts=0)))) == ["Drafted", "number_mismatch"]
+    assert shape(await told(brain(model, settings=AnswerSettings(redrafts=0)))) == [
+        "Drafted",
+        "number_mismatch",
+    ]
 
 
 @pytest.mark.parametrize("way", [{}, {"verify": "sentence"}, {"answer": "claims"}])
@@ -409,7 +413,7 @@ async def test_strict_binding_refuses_what_is_said_of_another(way: dict[str, Any
     draft = claims(wrong) if "answer" in way else wrong
     last = {}
     for binding in ("off", "strict"):
-        of = brain(FakeModel(draft, draft), settings=Settings(binding=binding, **way))
+        of = brain(FakeModel(draft, draft), settings=AnswerSettings(binding=binding, **way))
         last[binding] = shape(await told(of))[-1]
     assert last == {"off": "Verified", "strict": "number_mismatch"}
 
@@ -421,7 +425,7 @@ async def test_an_answer_may_count_its_own_list_when_asked_for(way: dict[str, An
     draft = claims(said) if "answer" in way else said
     last = {}
     for counts in (False, True):
-        of = brain(FakeModel(draft, draft), settings=Settings(own_counts=counts, **way))
+        of = brain(FakeModel(draft, draft), settings=AnswerSettings(own_counts=counts, **way))
         last[counts] = shape(await told(of))[-1]
     assert last == {False: "number_mismatch", True: "Verified"}
 
@@ -429,7 +433,7 @@ async def test_an_answer_may_count_its_own_list_when_asked_for(way: dict[str, An
 async def test_what_stands_of_the_last_draft_is_kept_when_asked_for() -> None:
     """Only then, only after the redraft, and only when it claims something."""
     good, bad = TRUE + " " + FALSE, "Hi! " + FALSE
-    keeping = Settings(keep_standing=True)
+    keeping = AnswerSettings(keep_standing=True)
     events = await told(brain(FakeModel(good, good), settings=keeping))
     assert shape(events) == ["Drafted", "Redraft", "Drafted", "Verified"]
     assert isinstance(events[-1], Verified)
@@ -443,7 +447,9 @@ async def test_without_confidence_every_answer_says_low() -> None:
     sure = {}
     for on in (True, False):
         last = (
-            await told(brain(FakeModel("Standard costs 299 kr per month."), settings=Settings(confidence=on)))
+            await told(
+                brain(FakeModel("Standard costs 299 kr per month."), settings=AnswerSettings(confidence=on))
+            )
         )[-1]
         assert isinstance(last, Verified)
         sure[on] = last.text.confidence
@@ -454,7 +460,7 @@ def claims(*texts: str) -> str:
     return json.dumps([{"text": text, "evidence": [1]} for text in texts])
 
 
-CLAIMS = Settings(answer="claims")
+CLAIMS = AnswerSettings(answer="claims")
 
 
 async def test_claims_that_check_out_are_the_answer() -> None:
@@ -488,7 +494,7 @@ async def test_claims_that_cannot_be_read_are_drafted_once_more() -> None:
 
 # --- sentence by sentence
 
-SENTENCE = Settings(verify="sentence")
+SENTENCE = AnswerSettings(verify="sentence")
 LONG = "The plan is 299 kr per month with us. "
 
 
@@ -521,7 +527,7 @@ async def test_a_model_that_fails_in_the_middle_is_told_after_what_was_said(
 ) -> None:
     """The sentences that stood stay said."""
     model = FakeModel(LONG * 2, wait=1.0)
-    events = await told(brain(model, settings=Settings(verify="sentence", turn_timeout=10.5)))
+    events = await told(brain(model, settings=AnswerSettings(verify="sentence", turn_timeout=10.5)))
     assert shape(events) == ["Drafted", "Verified", "model_failed"]
     assert model.open == 0
 
@@ -597,7 +603,7 @@ async def test_the_evidence_is_read_in_small_steps(
     one = brain(
         FakeModel("Plan 3 costs 3 kr."),
         FakeRetriever(hits),
-        Settings(binding=binding, evidence_tokens=10**6),
+        AnswerSettings(binding=binding, evidence_tokens=10**6),
     )
     async with trio.open_nursery() as nursery:
         nursery.start_soon(others)

@@ -13,14 +13,15 @@ import trio
 
 from agent import log
 from agent.answering.brain import GroundedBrain
+from agent.answering.settings import AnswerSettings
 from agent.compose import Adapters, composed, log_why
-from agent.config import Settings
 from agent.ports.brain import Question, TurnEvent
 from agent.ports.draft import Delta, Drafter, Prompt
 from agent.ports.search import Hit
 from agent.retrieval.load import Source
 from agent.retrieval.search import KnowledgeBase
 from agent.server.metrics import Metrics
+from agent.settings import Settings
 
 T = TypeVar("T")
 PRICES = """\
@@ -55,7 +56,7 @@ async def why(model: Drafter, question: str = ASKED, **settings: Any) -> list[st
     """Return what is told of one turn."""
     told: list[str] = []
 
-    brain = GroundedBrain(BASE, model, Settings(**settings), told.extend)
+    brain = GroundedBrain(BASE, model, AnswerSettings(**settings), told.extend)
     await brain.answer(Question("1", question, "en", 0.0), lambda _: None)
     return told
 
@@ -133,7 +134,7 @@ async def test_nobody_listens_unless_it_is_asked_for(monkeypatch: pytest.MonkeyP
 
     for name in ("found_lines", "draft_lines", "ended_lines"):
         monkeypatch.setattr(f"agent.answering.brain.{name}", never)
-    brain = GroundedBrain(BASE, Drafts("It is 299 kr."), Settings())
+    brain = GroundedBrain(BASE, Drafts("It is 299 kr."), AnswerSettings())
     events: list[TurnEvent] = []
     await brain.answer(Question("1", ASKED, "en", 0.0), events.append)
     assert events
@@ -159,7 +160,7 @@ async def logged(level: log.Level, folder: Path) -> str:
     async def work(function: Callable[[], T]) -> T:
         return function()
 
-    settings = Settings(kb=folder / "kb", vectors="off", log_level=level)
+    settings = Settings.of(kb=folder / "kb", vectors="off", log_level=level)
     model = Drafts("Standard is 289 kr.", "Standard is 299 kr.")
     chosen = Adapters(model=model, run_sync=work)
     async with composed(settings, chosen, Metrics(), lambda _: None) as made:

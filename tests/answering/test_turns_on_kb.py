@@ -8,7 +8,7 @@ import trio.testing
 
 from agent.answering.brain import HITS, GroundedBrain
 from agent.answering.prompts import within
-from agent.config import Settings
+from agent.answering.settings import AnswerSettings
 from agent.grounding.verify import verify
 from agent.llm.mock import MockModel
 from agent.llm.wording import chosen, compose
@@ -58,10 +58,10 @@ async def test_what_the_mock_makes_up_about_any_snippet_does_not(
 async def test_quotes_are_said_sentence_by_sentence_as_they_are_drafted(knowledge: KnowledgeBase) -> None:
     """Paragraphs and lists come out of sentence mode as they went in, and cite each statement that they quote."""
     model = MockModel()
-    brain = GroundedBrain(knowledge, model, Settings(verify="sentence"))
+    brain = GroundedBrain(knowledge, model, AnswerSettings(verify="sentence"))
     for passage in knowledge.passages[::4]:
         question = passage.headings[-1]
-        hits = within(knowledge.find(question, passage.lang, HITS), Settings().evidence_tokens)
+        hits = within(knowledge.find(question, passage.lang, HITS), AnswerSettings().evidence_tokens)
         if not hits:
             continue
         events: list[TurnEvent] = []
@@ -78,7 +78,7 @@ async def test_the_share_of_answers_follows_the_rate(
     knowledge: KnowledgeBase, texts: list[str], rate: float, least: float, most: float
 ) -> None:
     """Asked by its own headings: nearly all are answered at 0, three in four at 0.5 (one redraft), none at 1."""
-    brain = GroundedBrain(knowledge, MockModel(0, rate, elsewhere=lambda: texts), Settings())
+    brain = GroundedBrain(knowledge, MockModel(0, rate, elsewhere=lambda: texts), AnswerSettings())
     ended: Counter[str] = Counter()
     for passage in knowledge.passages:
         events: list[TurnEvent] = []
@@ -96,7 +96,7 @@ async def test_the_words_about_an_action_are_no_words_of_the_question(
     knowledge: KnowledgeBase, autojump_clock: trio.testing.MockClock
 ) -> None:
     """A phone number and "call me" beside a question do not hide what the question is about."""
-    brain = GroundedBrain(knowledge, MockModel(), Settings())
+    brain = GroundedBrain(knowledge, MockModel(), AnswerSettings())
     events: list[TurnEvent] = []
     await brain.answer(
         Question("m", "what does the standard plan cost? call me at 070-123 45 67", None, 0.0), events.append

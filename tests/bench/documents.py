@@ -24,7 +24,6 @@ from typing import Any
 import trio
 
 from agent.answering.brain import GroundedBrain
-from agent.config import Settings
 from agent.embedding.open import open_meaning
 from agent.grounding.verify import snippets_of
 from agent.host import Threads
@@ -34,6 +33,7 @@ from agent.ports.search import Lang, Query, Snippet
 from agent.retrieval.load import load
 from agent.retrieval.search import KnowledgeBase
 from agent.retrieval.synonyms import read_synonyms
+from agent.settings import Settings
 from agent.text.sentences import sentences
 from agent.text.words import words
 
@@ -105,7 +105,7 @@ async def measure(folder: Path, rows: Sequence[Row], vectors: str) -> dict[str, 
     loaded = load(folder)
     knowledge = KnowledgeBase.build(loaded.sources, loaded.skipped, read_synonyms(folder)[0], meaning)
     ready = time.process_time() - began
-    brain = GroundedBrain(knowledge, MockModel(), Settings())
+    brain = GroundedBrain(knowledge, MockModel(), Settings().answers)
     off = [row["id"] for row in rows if row["kind"] == "off"]
     far = frozenset(off[len(off) // 2 :])
     results, took = [], []

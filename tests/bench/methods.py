@@ -29,7 +29,7 @@ from agent.answering.brain import HITS, GroundedBrain
 from agent.answering.sentences import Sentences
 from agent.answering.standing import standing
 from agent.compose import Adapters
-from agent.config import CHARACTERS_PER_TOKEN, Settings
+from agent.config import CHARACTERS_PER_TOKEN
 from agent.grounding.claims import parse
 from agent.grounding.verify import check, snippets_of, verify
 from agent.lang import LANGUAGES
@@ -39,6 +39,7 @@ from agent.ports.draft import Delta, Prompt
 from agent.ports.search import Hit, Passage
 from agent.retrieval.load import Source, load
 from agent.retrieval.search import KnowledgeBase
+from agent.settings import Settings
 from agent.testing.network import network
 
 ROOT = Path(__file__).parents[2]
@@ -107,10 +108,10 @@ def asked(name: str) -> list[dict[str, Any]]:
 
 async def run(knowledge: KnowledgeBase, questions: Sequence[dict[str, Any]], given: dict[str, Any]) -> Result:
     """Ask every question once, on virtual time."""
-    settings = Settings(**given)
+    settings = Settings.of(**given)
     texts = [snippet.text for passage in knowledge.passages for snippet in passage.snippets]
-    model = Watched(MockModel(7, RATE, TOKEN, lambda: texts, settings.mock_ask))
-    brain = GroundedBrain(knowledge, model, settings)
+    model = Watched(MockModel(7, RATE, TOKEN, lambda: texts, settings.model.mock_ask))
+    brain = GroundedBrain(knowledge, model, settings.answers)
     result = Result()
     for each in questions:
         began = trio.current_time()
@@ -292,7 +293,7 @@ async def over_the_wire() -> dict[str, float]:
     found: dict[str, float] = {}
 
     async def first_frame(mode: str) -> None:
-        settings = Settings(verify=mode, pace_ms=0)  # type: ignore[arg-type]
+        settings = Settings.of(verify=mode, pace_ms=0)
         async with (
             network(settings, Adapters(model=Words(text)), documents) as server,
             server.connect() as client,

@@ -15,10 +15,10 @@ from agent import cli
 from agent.client.client import CannotConnect
 from agent.commands import ask as asking
 from agent.commands import talk
-from agent.config import Settings
 from agent.errors import WireClosed
 from agent.host import Threads, WallClock
 from agent.storage.open import opened_ledger
+from agent.storage.settings import StorageSettings
 
 BAD = "\x1b]0;OWNED\x07\x1b[2J\x9b31m\u202e\u2066\r\x7f"
 NAME = "a\x1b[31m\u202e\nforged"  # of a file; the system takes all but "/" and NUL
@@ -108,7 +108,9 @@ def test_a_ledger_cannot_steer(flags: list[str], capsys: Out, tmp_path: Path) ->
     """Rows are written by servers, whose actions and webhooks may be anybody's."""
 
     async def fill() -> None:
-        async with opened_ledger(Settings(data=str(tmp_path)), Threads(1), WallClock()) as ledger:
+        async with opened_ledger(
+            StorageSettings(str(tmp_path)), Path("kb"), Threads(1), WallClock()
+        ) as ledger:
             now = WallClock().now_ms()
             await ledger.claim(BAD, BAD, now)
             await ledger.record(BAD, "done", {"success": True, "data": {BAD: BAD}}, now)

@@ -11,7 +11,7 @@ import trio
 from trio.testing import MockClock
 
 from agent.answering.brain import GroundedBrain
-from agent.config import Settings
+from agent.answering.settings import AnswerSettings
 from agent.errors import ModelFailed
 from agent.ports.brain import Brain, Drafted, Question, Redraft, Refused, TurnEvent, Verified, VerifiedText
 from agent.ports.conversation import Exchange
@@ -45,14 +45,14 @@ class Drafts:
 
 
 def _brain(**settings: object) -> Callable[[Drafter], Brain]:
-    return lambda drafter: GroundedBrain(OneFile(), drafter, Settings(**settings))  # type: ignore[arg-type]
+    return lambda drafter: GroundedBrain(OneFile(), drafter, AnswerSettings(**settings))  # type: ignore[arg-type]
 
 
 BRAINS: dict[str, Callable[[Drafter], Brain]] = {
     "whole": _brain(),
     "sentences": _brain(verify="sentence"),
     "claims": _brain(answer="claims"),
-    "explained": lambda drafter: GroundedBrain(OneFile(), drafter, Settings(), lambda lines: None),
+    "explained": lambda drafter: GroundedBrain(OneFile(), drafter, AnswerSettings(), lambda lines: None),
 }
 
 

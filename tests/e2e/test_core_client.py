@@ -11,10 +11,10 @@ import trio
 import trio.testing
 
 from agent.compose import Adapters
-from agent.config import Settings
 from agent.llm.script import Entry, ScriptModel
 from agent.ports.draft import Delta, Prompt
 from agent.ports.search import Hit
+from agent.settings import Settings
 from agent.testing.network import Network, network
 
 from .independent import shown, unsupported
@@ -72,7 +72,7 @@ class Buggy:
 @asynccontextmanager
 async def serving(**settings: Any) -> AsyncGenerator[Network, None]:
     """Run a server with the shipped knowledge base and the script above."""
-    chosen = Settings(kb=KB, mock_seed=1, **settings)
+    chosen = Settings.of(kb=KB, mock_seed=1, **settings)
     model = None if settings.get("mock_hallucinate") is not None else Buggy()
     async with network(chosen, Adapters(model=model, knowledge=knowledge())) as server:
         yield server

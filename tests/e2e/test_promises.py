@@ -14,11 +14,11 @@ import trio.testing
 
 from agent.answering.brain import HITS
 from agent.compose import Adapters
-from agent.config import Settings
 from agent.llm.mock import MockModel
 from agent.llm.script import Entry, ScriptModel
 from agent.ports.draft import Prompt
 from agent.ports.search import Lang
+from agent.settings import Settings
 from agent.testing.network import network
 
 from .independent import shown, unsupported
@@ -65,10 +65,10 @@ class Run:
         return Counter(each.outcome for each in self.answers if each.asked.on_topic is on_topic)
 
 
-async def ask_all(asked: list[Asked], rate: float) -> Run:
+async def ask_all(asked: list[Asked], rate: float, **more: Any) -> Run:
     """Ask each question over one plain connection, the next when the last is answered."""
     run = Run()
-    settings = Settings(kb=KB, pace_ms=0, mock_hallucinate=rate, mock_seed=7)
+    settings = Settings.of(kb=KB, pace_ms=0, mock_hallucinate=rate, mock_seed=7, **more)
     async with network(settings, Adapters(knowledge=knowledge())) as server, plain(server.open()) as client:
         for number, each in enumerate(asked):
             await client.ask(each.text, id=str(number), lang=each.lang)
@@ -167,7 +167,8 @@ async def test_both_kinds_occur(autojump_clock: trio.testing.MockClock) -> None:
 async def test_same_seed_is_the_same_run(autojump_clock: trio.testing.MockClock) -> None:
     """Two servers with the same seed say the same, in whatever order they are asked."""
     asked = questions(KB)[::25]
-    there, back = await ask_all(asked, 0.5), await ask_all(asked[::-1], 0.5)
+    alone = {"history_tokens": 0}  # what was asked before says nothing
+    there, back = await ask_all(asked, 0.5, **alone), await ask_all(asked[::-1], 0.5, **alone)
     assert [each.response["text"] for each in there.answers] == [
         each.response["text"] for each in reversed(back.answers)
     ]
@@ -193,7 +194,7 @@ async def test_the_check_catches_every_draft_that_makes_a_number_up(
 async def test_an_hour_in_a_table_is_not_a_count(autojump_clock: trio.testing.MockClock) -> None:
     """A closing time of 15.00 does not make 15 minutes 15 hours."""
     lie = ScriptModel([Entry(match="", text="Telefonkön stänger 15 timmar före stängning.")])
-    settings = Settings(kb=KB, pace_ms=0)
+    settings = Settings.of(kb=KB, pace_ms=0)
     async with (
         network(settings, Adapters(model=lie, knowledge=knowledge())) as server,
         plain(server.open()) as client,

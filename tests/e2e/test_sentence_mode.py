@@ -14,11 +14,11 @@ import trio.testing
 
 from agent.client.client import Client
 from agent.compose import Adapters
-from agent.config import Settings
 from agent.lang import LANGUAGES
 from agent.ports.draft import Delta, Prompt
 from agent.ports.search import Hit
 from agent.retrieval.load import Source
+from agent.settings import Settings
 from agent.testing.network import network
 
 from .independent import shown, unsupported
@@ -84,7 +84,7 @@ async def ask(client: Client, until: str = "response") -> Heard:
 
 async def answer(model: Slow, verify: Literal["whole", "sentence"] = "sentence", **settings: Any) -> Heard:
     """Ask one question of a server with that model; check what holds of every answer."""
-    made = Settings(verify=verify, **{"pace_ms": 0.0} | settings)
+    made = Settings.of(verify=verify, **{"pace_ms": 0.0} | settings)
     async with network(made, Adapters(model=model), KB) as server, server.connect() as client:
         await client.next_frame()  # welcome
         heard = await ask(client)
@@ -153,7 +153,7 @@ async def test_a_model_that_fails_later_leaves_what_was_said(autojump_clock: tri
 
 async def test_a_cancel_between_two_sentences_is_the_end(autojump_clock: trio.testing.MockClock) -> None:
     """While the next sentence is made nothing is being said, and a cancel ends the turn all the same."""
-    made = Settings(verify="sentence", pace_ms=0.0)
+    made = Settings.of(verify="sentence", pace_ms=0.0)
     adapters = Adapters(model=Slow(GOOD + "And", hang=True))
     async with network(made, adapters, KB) as server, server.connect() as client:
         await client.next_frame()
@@ -185,7 +185,7 @@ async def test_every_way_keeps_the_promise(
     way: dict[str, Any], rate: float, autojump_clock: trio.testing.MockClock
 ) -> None:
     """Whatever the mock makes up, no frame holds a number that the citations do not; true drafts are answered."""
-    settings = Settings(pace_ms=0, mock_hallucinate=rate, mock_seed=3, **way)
+    settings = Settings.of(pace_ms=0, mock_hallucinate=rate, mock_seed=3, **way)
     ended: list[str] = []
     async with network(settings, Adapters(knowledge=knowledge())) as server, server.connect() as client:
         await client.next_frame()

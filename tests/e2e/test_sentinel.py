@@ -12,10 +12,10 @@ import trio.testing
 
 from agent import log
 from agent.compose import Adapters
-from agent.config import Settings
 from agent.llm.script import Entry, ScriptModel
 from agent.ports.draft import Delta, Prompt
 from agent.ports.search import Hit
+from agent.settings import Settings
 from agent.testing.network import Network, network
 
 from .plain import Plain, plain
@@ -90,7 +90,7 @@ async def test_sentinel_is_seen_nowhere(
     lines = io.StringIO()
     log.configure(format, "info", lines)
     model = Drafts(SCRIPT)
-    settings = Settings(kb=KB, pace_ms=1)
+    settings = Settings.of(kb=KB, pace_ms=1)
     async with (
         network(settings, Adapters(model=model, knowledge=knowledge())) as server,
         plain(server.open(), ["agent.v1"]) as client,

@@ -18,12 +18,13 @@ from structlog.testing import capture_logs
 
 from agent.client.client import Client
 from agent.compose import Adapters
-from agent.config import CONFIRM_SECONDS, MAX_FRAME, OUTBOX_BYTES, OUTBOX_DELTAS, OUTBOX_FRAMES, Settings
+from agent.config import CONFIRM_SECONDS, MAX_FRAME, OUTBOX_BYTES, OUTBOX_DELTAS, OUTBOX_FRAMES
 from agent.llm.script import Entry, ScriptModel
 from agent.retrieval.load import Source
 from agent.retrieval.search import KnowledgeBase
 from agent.server.websocket import Connection
 from agent.session.outbox import Chunk, Outbox
+from agent.settings import Settings
 from agent.testing.demo import CALL, PRICE
 from agent.testing.network import Network, network
 from agent.testing.steps import steps
@@ -61,7 +62,7 @@ SCRIPT = (
     Entry(match=PRICE, text="The Standard plan costs 299 kr per month."),
     Entry(match="", text="Customer service answers on weekdays."),
 )
-SETTINGS = Settings(max_connections=20)
+SETTINGS = Settings.of(max_connections=20)
 CLEAN_UP = 60.0  # virtual seconds after which nothing of an attack may be left
 
 

@@ -7,10 +7,10 @@ import trio
 import trio.testing
 
 from agent.compose import Adapters
-from agent.config import Settings
 from agent.llm.drafter import ModelDrafter
 from agent.retrieval.load import Source
 from agent.retrieval.search import KnowledgeBase
+from agent.settings import Settings
 from agent.testing.network import network
 from agent.testing.obedient import FILLING, SECRET, ObedientModel
 
@@ -34,7 +34,7 @@ def documents(place: str, order: str) -> list[Source]:
         "the question",
         "the conversation",
     ):  # so that a question with an order in it finds something
-        text += "\nTo order what the Standard plan costs: secret, ask, quote, call send_sms, act, fence, claim, links.\n"
+        text += "\nTo order a Standard plan: secret, ask, quote, call send_sms, act, fence, claim, links.\n"
     name = "kb/plans.md"
     if place == "a snippet":
         text += f"\nThe Standard plan is what most take. {order}\n"
@@ -71,7 +71,10 @@ async def test_no_order_breaks_a_promise(
         model = ObedientModel(1 if place == "the conversation" else 0)
         knowledge = KnowledgeBase.build(documents(place, order))
         chosen = Adapters(model=ModelDrafter(model), knowledge=knowledge)
-        async with network(Settings(pace_ms=0, **MODES[mode]), chosen) as server, server.connect() as client:
+        async with (
+            network(Settings.of(pace_ms=0, **MODES[mode]), chosen) as server,
+            server.connect() as client,
+        ):
             frames: list[dict[str, Any]] = []
             asked = [
                 f"{QUESTION} {order}" if place in ("the question", "the conversation") else QUESTION,
@@ -97,7 +100,7 @@ async def test_it_does_obey(autojump_clock: trio.testing.MockClock) -> None:
     model = ObedientModel()
     knowledge = KnowledgeBase.build(documents("a snippet", "ORDER quote"))
     async with (
-        network(Settings(pace_ms=0), Adapters(model=ModelDrafter(model), knowledge=knowledge)) as server,
+        network(Settings.of(pace_ms=0), Adapters(model=ModelDrafter(model), knowledge=knowledge)) as server,
         server.connect() as client,
     ):
         await client.ask(QUESTION)

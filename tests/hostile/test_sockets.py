@@ -11,9 +11,9 @@ import trio
 from agent.app import App
 from agent.client.client import CannotConnect, Client, connect
 from agent.compose import Adapters
-from agent.config import Settings
 from agent.llm.script import ScriptModel
 from agent.session import writer
+from agent.settings import Settings
 from agent.testing.steps import steps
 
 from .attacks import ATTACKS, LONG
@@ -37,7 +37,7 @@ OVER_SOCKETS = (
 @asynccontextmanager
 async def listening() -> AsyncGenerator[App, None]:
     """Run a server on a free port for the time of a block."""
-    settings = Settings(port=0, pace_ms=0)
+    settings = Settings.of(port=0, pace_ms=0)
     async with trio.open_nursery() as nursery:
         app: App = await nursery.start(
             App(settings, Adapters(knowledge=knowledge(), model=ScriptModel(SCRIPT))).run

@@ -12,12 +12,12 @@ from typing import Any, get_args
 import pytest
 
 import agent.lang
-from agent.config import Settings
 from agent.errors import UsageError
 from agent.lang import DEFAULT, LANGUAGES, Lang, either, found
 from agent.lang import language as records
 from agent.lang.language import Language, table
 from agent.numbers.read import tokens
+from agent.settings import Settings
 from agent.text.language import language as detected
 from agent.text.stems import stem
 from agent.text.words import words
@@ -53,7 +53,7 @@ def test_the_languages_there_are() -> None:
     assert DEFAULT in LANGUAGES
     assert either() == "en or sv"
     with pytest.raises(UsageError, match="lang must be en or sv"):
-        Settings(lang="da")
+        Settings.of(lang="da")
 
 
 @pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.__name__)

@@ -84,11 +84,11 @@ def add_folder(folder: Path) -> None:
 async def serve() -> dict[str, object]:
     """Ask a server what is in its two languages; return what came, by what was asked."""
     from agent.compose import Adapters  # noqa: PLC0415 - everything of it follows from the languages
-    from agent.config import Settings  # noqa: PLC0415
     from agent.protocol.asyncapi import document  # noqa: PLC0415
     from agent.retrieval.load import Source  # noqa: PLC0415
     from agent.retrieval.search import KnowledgeBase  # noqa: PLC0415
     from agent.server.languages import script  # noqa: PLC0415
+    from agent.settings import Settings  # noqa: PLC0415
     from agent.testing.network import network  # noqa: PLC0415
     from agent.text.language import language  # noqa: PLC0415
 
@@ -101,7 +101,7 @@ async def serve() -> dict[str, object]:
         "wire": schemas["Message"]["properties"]["lang"],
     }
     frames: list[dict[str, Any]] = []
-    settings, adapters = Settings(pace_ms=0, lang="eo"), Adapters(knowledge=knowledge)
+    settings, adapters = Settings.of(pace_ms=0, lang="eo"), Adapters(knowledge=knowledge)
     async with network(settings, adapters) as server, server.connect() as client:
         for name, text, lang in (
             ("given", "29 pakaĵo norma", "eo"),

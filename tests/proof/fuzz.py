@@ -21,11 +21,12 @@ import msgspec
 import trio
 from trio.testing import MockClock
 
-from agent.config import MAX_ID, MAX_TEXT, Settings
+from agent.config import MAX_ID, MAX_TEXT
 from agent.errors import BadFrame
 from agent.protocol import inbound
 from agent.protocol.codec import decode
 from agent.server.admission import Admission
+from agent.server.settings import ServerSettings
 from agent.server.sniff import Head, Refusal, read_head
 
 from .corpus import CANARY, Sent, a_frame, a_head
@@ -34,7 +35,7 @@ SENTENCES = 48  # more different ones than this cannot all be fixed
 SLOW = 1.0  # seconds of CPU for one input
 STATUSES = (400, 401, 403, 405, 408, 421, 426, 431, 505)
 
-RULES = (Admission.of(Settings()), Admission.of(Settings(token="a-token")))
+RULES = (Admission.of(ServerSettings()), Admission.of(ServerSettings(token="a-token")))
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import pytest
 import trio
 import trio.testing
 
-from agent.config import MEMORY, Settings
+from agent.config import MEMORY
 from agent.errors import GivenUp
 from agent.knowledge import Knowledge
 from agent.retrieval import cache as module
@@ -26,6 +26,7 @@ from agent.retrieval.memory import ReadBefore
 from agent.retrieval.read import passages_of
 from agent.retrieval.search import KnowledgeBase
 from agent.retrieval.terms import terms_of
+from agent.settings import Settings
 from agent.testing.network import inline
 
 from . import warned
@@ -362,7 +363,7 @@ async def test_a_server_keeps_what_it_reads(
     for where in (str(data), str(data), MEMORY):
         cut.clear()
         hints = Hints()
-        settings = Settings(kb=kb, data=where, vectors="off")
+        settings = Settings.of(kb=kb, data=where, vectors="off")
         knowledge = Knowledge(settings, None, inline, hints)
         await knowledge.read()
         async with trio.open_nursery() as nursery:

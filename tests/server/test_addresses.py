@@ -4,12 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.config import Settings
 from agent.server.addresses import THIS_MACHINE, Addresses
+from agent.server.settings import ServerSettings
 from agent.server.sniff import Head, Refusal
 
 PLAIN = Addresses()
-PROXIED = Addresses.of(Settings(trust_proxy=("10.0.0.1,10.1.0.0/16", "2001:db8:ffff::/48", "127.0.0.1")))
+PROXIED = Addresses.of(
+    ServerSettings(trust_proxy=("10.0.0.1,10.1.0.0/16", "2001:db8:ffff::/48", "127.0.0.1"))
+)
 
 
 def head(*forwarded: str) -> Head:

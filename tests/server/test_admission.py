@@ -4,12 +4,12 @@ import hmac
 
 import pytest
 
-from agent.config import Settings
 from agent.server.admission import Admission
+from agent.server.settings import ServerSettings
 from agent.server.sniff import Head
 
-RULES = Admission.of(Settings(port=8787))
-LOCKED = Admission.of(Settings(port=8787, token="s3cret-x"))
+RULES = Admission.of(ServerSettings(port=8787))
+LOCKED = Admission.of(ServerSettings(port=8787, token="s3cret-x"))
 
 
 def head(
@@ -75,7 +75,7 @@ def test_none_or_two_hosts_are_400() -> None:
 def test_the_bound_address_and_allowed_hosts_are_answered() -> None:
     """An allowed host without a port is good for any, one with a port for that."""
     rules = Admission.of(
-        Settings(host="::2", insecure=True, allow_host=("Chat.example", "b.example:1")), port=99
+        ServerSettings(host="::2", insecure=True, allow_host=("Chat.example", "b.example:1")), port=99
     )
     assert status(rules, head(host="[::2]:99")) == 200
     assert status(rules, head(host="chat.example:1234")) == 200
@@ -115,7 +115,7 @@ def test_two_origins_are_403() -> None:
 
 def test_an_allowed_origin_passes() -> None:
     """As the operator spelled it, whatever the case."""
-    rules = Admission.of(Settings(port=8787, allow_origin=("https://App.example/",)))
+    rules = Admission.of(ServerSettings(port=8787, allow_origin=("https://App.example/",)))
     assert status(rules, upgrade(("Origin", "https://app.example"))) == 200
     assert status(rules, upgrade(("Origin", "http://app.example"))) == 403
 

@@ -22,13 +22,13 @@ from agent.config import (
     TURNED_AWAY_BRIEFLY,
     WRITE_TIMEOUT,
     WRONG_TOKENS,
-    Settings,
 )
 from agent.llm.script import Entry, ScriptModel
 from agent.retrieval.load import Source
 from agent.retrieval.search import KnowledgeBase
 from agent.server import limits
 from agent.server.guest import GIVE_WAY, IDLE
+from agent.settings import Settings
 from agent.testing.faults import PipeEnd
 from agent.testing.network import Network, network
 
@@ -112,7 +112,7 @@ class Crowd:
 @asynccontextmanager
 async def crowd(**settings: Any) -> AsyncGenerator[Crowd, None]:
     """Run a server for the time of a block."""
-    chosen = Settings(**({"pace_ms": 0} | settings))
+    chosen = Settings.of(**({"pace_ms": 0} | settings))
     async with network(chosen, Adapters(knowledge=KNOWLEDGE, model=ANSWERS)) as server:
         yield Crowd(server)
 

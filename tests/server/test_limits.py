@@ -17,10 +17,10 @@ from agent.config import (
     VISITORS,
     VISITORS_PER_ADDRESS,
     WRONG_TOKENS,
-    Settings,
 )
 from agent.server.addresses import THIS_MACHINE
 from agent.server.limits import Cap, PerAddress, Place, Room, Slots
+from agent.server.settings import ServerSettings
 
 HERE, THERE, ELSEWHERE = "192.0.2.1", "192.0.2.2", "192.0.2.3"
 
@@ -182,7 +182,7 @@ def test_only_so_many_addresses_are_remembered() -> None:
 def test_the_share_of_an_address(chosen: dict[str, int], here: int, there: int) -> None:
     """Half of all by default, all for this machine; what the operator chooses is for both."""
     for address, share in ((THIS_MACHINE, here), (THERE, there)):
-        cap = Cap.of(Settings(max_connections=10, **chosen))  # type: ignore[arg-type]
+        cap = Cap.of(ServerSettings(max_connections=10, **chosen), 20.0)  # type: ignore[arg-type]
         let_in = [cap.places.enter(address, 0.0) for _ in range(20)]
         assert sum(place is not None for place in let_in) == share
 
@@ -202,9 +202,10 @@ def test_the_message_rate_of_an_address(
     chosen: dict[str, float], here: int | None, there: int | None
 ) -> None:
     """Ten sessions' by default, twice that at once, no limit for this machine; a chosen one is for both."""
-    settings = Settings(**({"rate_limit": 2.0} | chosen))  # type: ignore[arg-type]
+    rate_limit = chosen.get("rate_limit", 2.0)
+    settings = ServerSettings(address_rate=chosen.get("address_rate"))
     for address, burst in ((THIS_MACHINE, here), (THERE, there)):
-        messages = Cap.of(settings).messages
+        messages = Cap.of(settings, rate_limit).messages
         taken = sum(messages.take(address, 0.0) for _ in range(500))
         assert taken == (500 if burst is None else burst)
 

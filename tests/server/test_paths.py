@@ -13,7 +13,6 @@ import trio
 import trio.testing
 from starlette.types import Message
 
-from agent.config import Settings
 from agent.retrieval.load import Source
 from agent.retrieval.search import KnowledgeBase
 from agent.server.admission import Admission
@@ -22,6 +21,7 @@ from agent.server.hypercorn_edge import HttpServer
 from agent.server.limits import Cap
 from agent.server.metrics import Metrics
 from agent.server.serve import Edge, serve_stream
+from agent.server.settings import ServerSettings
 
 TOKEN = "a-token-of-length"
 SHOWN = (b"authorization", f"Bearer {TOKEN}".encode())
@@ -39,7 +39,7 @@ ROUTES = (
     "/source/kb/a.md",
     "/openers.json",
 )
-ADMISSION = Admission.of(Settings(token=TOKEN))
+ADMISSION = Admission.of(ServerSettings(token=TOKEN))
 METRICS = Metrics()
 CONTENTS = Contents(
     b"{}",

@@ -11,7 +11,7 @@ import trio
 import trio.testing
 from structlog.testing import capture_logs
 
-from agent.config import CLOSE_TIMEOUT, TURNED_AWAY_BRIEFLY, Settings
+from agent.config import CLOSE_TIMEOUT, TURNED_AWAY_BRIEFLY
 from agent.errors import WireClosed
 from agent.server.addresses import Addresses
 from agent.server.admission import Admission
@@ -20,6 +20,7 @@ from agent.server.hypercorn_edge import HttpServer
 from agent.server.limits import Cap
 from agent.server.metrics import Metrics
 from agent.server.serve import Edge, Gate, serve, serve_stream
+from agent.server.settings import ServerSettings
 from agent.server.websocket import Connection
 
 UPGRADE = (
@@ -49,7 +50,7 @@ async def next_chunk(connection: Connection) -> bytes:
 def edge(handler: Any = greet, size: int = 10, **settings: Any) -> tuple[Edge, Metrics]:
     """Build an edge and its figures."""
     metrics, gate = Metrics(), Gate()
-    admission = Admission.of(Settings(**settings))
+    admission = Admission.of(ServerSettings(**settings))
     contents = Contents(b"{}", "", metrics.text, lambda: gate.unready, admission.shows_token)
     http = HttpServer(make_app(contents, metrics))
     return Edge(admission, handler, http, Cap(size), metrics, gate), metrics
@@ -205,7 +206,7 @@ async def test_draining_stops_accepting_and_lets_connections_finish() -> None:
         delays.append(raw.socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
         await greet(connection)
 
-    of = Edge(Admission.of(Settings(), address[1]), handler, of.http, of.cap, of.observer, of.gate)
+    of = Edge(Admission.of(ServerSettings(), address[1]), handler, of.http, of.cap, of.observer, of.gate)
     with trio.fail_after(5):
         async with trio.open_nursery() as nursery:
             await nursery.start(partial(serve, listeners, of))
@@ -232,7 +233,7 @@ async def test_a_reset_connection_is_no_fault() -> None:
     of, _ = edge()
     listeners = await trio.open_tcp_listeners(0, host="127.0.0.1")
     address = listeners[0].socket.getsockname()
-    of = Edge(Admission.of(Settings(), address[1]), of.handler, of.http, of.cap, of.observer, of.gate)
+    of = Edge(Admission.of(ServerSettings(), address[1]), of.handler, of.http, of.cap, of.observer, of.gate)
     with capture_logs() as logs, trio.fail_after(5):
         async with trio.open_nursery() as nursery:
             await nursery.start(partial(serve, listeners, of))
@@ -270,13 +271,13 @@ async def test_a_crowd_is_accepted_in_few_turns() -> None:
 async def test_a_socket_counts_for_its_peer_or_for_whom_a_proxy_names() -> None:
     """Over real sockets: this machine has no limit of its own, and as a trusted proxy it speaks for others."""
     of, metrics = edge(size=10)
-    settings = Settings(max_connections=10, max_per_address=2, trust_proxy=("127.0.0.1",))
+    settings = ServerSettings(max_connections=10, max_per_address=2, trust_proxy=("127.0.0.1",))
     listeners = await trio.open_tcp_listeners(0, host="127.0.0.1")
     address = listeners[0].socket.getsockname()
     proxied = replace(
         of,
-        admission=Admission.of(Settings(), address[1]),
-        cap=Cap.of(settings),
+        admission=Admission.of(ServerSettings(), address[1]),
+        cap=Cap.of(settings, 20.0),
         addresses=Addresses.of(settings),
     )
     told = []

@@ -11,11 +11,11 @@ from typing import Any
 import trio
 
 from agent.actions.runner import Runner
-from agent.config import Settings
 from agent.ports.action import Call
 from agent.ports.brain import Drafted, Proposal, Question, TurnEvent, Verified
 from agent.session.registry import Registry
 from agent.session.session import Session
+from agent.session.settings import SessionSettings
 from agent.session.turn import Parts
 from agent.storage.memory import MemoryLedger
 from agent.testing.wires import MemoryWire
@@ -24,7 +24,7 @@ from .driver import text
 
 Emit = Callable[[TurnEvent], None]
 Script = Callable[[Question, Emit], Awaitable[None]]
-SETTINGS = Settings(pace_ms=20, rate_limit=0)
+SETTINGS = SessionSettings(pace_ms=20, rate_limit=0)
 ANSWER = "It is 299 kr. "
 
 
@@ -110,7 +110,7 @@ class FixedClock:
 class World:
     """What sessions share, made for one test."""
 
-    def __init__(self, nursery: trio.Nursery, settings: Settings) -> None:
+    def __init__(self, nursery: trio.Nursery, settings: SessionSettings) -> None:
         self.brain = ScriptedBrain()
         self.executor = FakeExecutor()
         self.ledger = MemoryLedger()

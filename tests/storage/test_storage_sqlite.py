@@ -5,19 +5,19 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import trio
 
-from agent.config import TOMBSTONE_SECONDS, Settings
+from agent.config import TOMBSTONE_SECONDS
 from agent.errors import AgentError, UsageError
 from agent.storage import file
 from agent.storage.memory import MemoryLedger
 from agent.storage.open import opened_ledger, user_data_folder
 from agent.storage.owners import FOLDER as OWNERS
 from agent.storage.rows import LOST
+from agent.storage.settings import StorageSettings
 from agent.storage.sqlite import SqliteLedger
 from agent.storage.trust import FILE
 from agent.testing.network import inline
@@ -232,10 +232,10 @@ async def test_a_file_from_before_its_last_column_goes_on(tmp_path: Path) -> Non
 
 async def test_the_settings_choose_memory_or_a_folder(tmp_path: Path) -> None:
     """`memory` is the ledger of one process; anything else is a folder, made when it is not there."""
-    async with opened_ledger(Settings(), inline, FixedClock()) as opened:
+    async with opened_ledger(StorageSettings(), Path("kb"), inline, FixedClock()) as opened:
         assert isinstance(opened, MemoryLedger)
-    settings = replace(Settings(), data=str(tmp_path / "a" / "b"))
-    async with opened_ledger(settings, inline, FixedClock()) as opened:
+    settings = StorageSettings(str(tmp_path / "a" / "b"))
+    async with opened_ledger(settings, Path("kb"), inline, FixedClock()) as opened:
         assert isinstance(opened, SqliteLedger)
         await opened.claim("a", "x", NOW)
     assert (tmp_path / "a" / "b" / FILE).is_file()
@@ -298,7 +298,7 @@ async def test_the_users_folder_is_found_when_it_is_opened(
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setattr("sys.platform", "linux")
     for data in ("user", "~/kept"):
-        async with opened_ledger(Settings(data=data), inline, FixedClock()):
+        async with opened_ledger(StorageSettings(data=data), Path("kb"), inline, FixedClock()):
             pass
     assert user_data_folder() / FILE in (tmp_path / "agent-server").iterdir()
     assert (tmp_path / "home" / "kept" / FILE).is_file()

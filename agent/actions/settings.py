@@ -1,0 +1,32 @@
+"""The settings of what carries actions out."""
+
+from dataclasses import dataclass
+
+from ..config import check, finite
+
+
+@dataclass(frozen=True, slots=True)
+class ActionSettings:
+    """What carries actions out.
+
+    Raises `agent.errors.UsageError`, one line that names the setting, when a value cannot work.
+
+    Args:
+        action_webhook: URL that a confirmed action is posted to; without it actions are only recorded.
+        action_delay_ms: Milliseconds that a recorded action takes, BEFORE[,AFTER] the point of no return.
+    """
+
+    action_webhook: str | None = None
+    action_delay_ms: tuple[float, float] = (0.0, 0.0)
+
+    def __post_init__(self) -> None:
+        """Check what the types cannot say."""
+        check(
+            finite(*self.action_delay_ms),
+            (
+                self.action_webhook is not None
+                and not self.action_webhook.startswith(("http://", "https://")),
+                "action-webhook must be a URL that begins with http:// or https://",
+            ),
+            (min(self.action_delay_ms) < 0, "action-delay-ms must not be negative"),
+        )

@@ -1,0 +1,16 @@
+"""The settings of the documents. The folder is looked for when it is read."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentSettings:
+    """What is answered from.
+
+    Args:
+        kb: Folder with the knowledge base: documents in Markdown, HTML, reStructuredText or plain text, and PDF and
+            DOCX with agent-server[documents].
+    """
+
+    kb: Path = Path("kb")

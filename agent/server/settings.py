@@ -1,0 +1,113 @@
+"""The settings of the server: how it is reached, and by whom."""
+
+from dataclasses import dataclass
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from typing import TypeAlias
+
+from ..config import GREETING_MAX, NAME_MAX, TOKEN_MIN, check, finite
+from ..errors import UsageError
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether only this machine can reach `host`, a name or an IP address."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _one_line(text: str, most: int) -> bool:
+    return len(text) <= most and text.isprintable()
+
+
+Network: TypeAlias = IPv4Network | IPv6Network
+
+
+def proxies(trusted: tuple[str, ...]) -> tuple[Network, ...]:
+    """Return the networks that `trust_proxy` names: addresses or CIDR networks, several with commas between.
+
+    Raises UsageError for what is none, and for a network that holds everybody.
+    """
+    named = [name.strip() for value in trusted for name in value.split(",")]
+    try:
+        networks = tuple(ip_network(name) for name in named)
+    except ValueError as error:
+        raise UsageError(
+            f"trust-proxy takes IP addresses and networks such as 10.0.0.5,10.1.0.0/16: {error}"
+        ) from None
+    if any(network.prefixlen == 0 for network in networks):
+        raise UsageError("trust-proxy must not trust every address: name those of your proxies")
+    return networks
+
+
+@dataclass(frozen=True, slots=True)
+class ServerSettings:
+    """How a server is reached, and by whom.
+
+    Raises `agent.errors.UsageError`, one line that names the setting, when a value cannot work.
+
+    Args:
+        host: Address to bind. One that other machines reach needs a token, or insecure.
+        port: TCP port; 0 takes a free one.
+        name: What the chat page is called, in its title and its head.
+        greeting: What it says before anything was asked.
+        token: Secret that clients must bring. Better given as AGENT_TOKEN: other users see flags.
+        insecure: Serve other machines without a token.
+        allow_host: Further Host header that is ours, such as a proxy's name.
+        allow_origin: Further Origin whose pages may connect.
+        max_connections: WebSockets at a time. When all are taken, who never sent a message gives way to a newcomer;
+            if there is none, the newcomer is told to come back later.
+        max_per_address: WebSockets of one address (IPv6: of one /64); 0 is no limit. By default half of
+            max_connections, and no limit for this machine.
+        address_rate: Messages per second of one address, all its sessions together; 0 is no limit. By default ten
+            times rate_limit, and no limit for this machine.
+        idle_timeout: Seconds that a WebSocket may stay without a first message; 0 is no limit.
+        trust_proxy: Address or network of a proxy in front, whose X-Forwarded-For says who a client is; several
+            with commas between.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 8787
+    name: str = ""
+    greeting: str = ""
+    token: str | None = None
+    insecure: bool = False
+    allow_host: tuple[str, ...] = ()
+    allow_origin: tuple[str, ...] = ()
+    max_connections: int = 1000
+    max_per_address: int | None = None
+    address_rate: float | None = None
+    idle_timeout: float = 3600.0
+    trust_proxy: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Check what the types cannot say."""
+        token = self.token
+        proxies(self.trust_proxy)
+        check(
+            finite(self.address_rate or 0.0, self.idle_timeout),
+            (
+                token is not None
+                and not (token.isascii() and token.isprintable() and token.strip() == token != ""),
+                "token must be printable ASCII, not empty, without spaces around it",
+            ),
+            (
+                token is not None and len(token) < TOKEN_MIN and not is_loopback(self.host),
+                f"token must have at least {TOKEN_MIN} characters where other machines can try (host {self.host}): "
+                'python3 -c "import secrets; print(secrets.token_urlsafe())" makes one',
+            ),
+            (
+                not self.insecure and token is None and not is_loopback(self.host),
+                f"host {self.host} is open to other machines: set a token, or --insecure to serve without one",
+            ),
+            (not _one_line(self.name, NAME_MAX), f"name must be one line of at most {NAME_MAX} characters"),
+            (
+                not _one_line(self.greeting, GREETING_MAX),
+                f"greeting must be one line of at most {GREETING_MAX} characters",
+            ),
+            (not 0 <= self.port <= 65535, "port must be 0 to 65535"),
+            (self.max_connections < 1, "max-connections must be at least 1"),
+            ((self.max_per_address or 0) < 0, "max-per-address must not be negative"),
+            ((self.address_rate or 0) < 0, "address-rate must not be negative"),
+            (self.idle_timeout < 0, "idle-timeout must not be negative"),
+        )

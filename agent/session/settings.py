@@ -1,0 +1,32 @@
+"""The settings of a session: how one client is spoken to."""
+
+from dataclasses import dataclass
+
+from ..config import check, finite
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSettings:
+    """How one client is spoken to.
+
+    Raises `agent.errors.UsageError`, one line that names the setting, when a value cannot work.
+
+    Args:
+        pace_ms: Milliseconds between two words of a verified answer; 0 sends them at once.
+        rate_limit: Messages per second and session that interrupt or queue; 0 is no limit.
+        history_tokens: Size of what was said before that a model is given with a question, in tokens; 0 is none. It is
+            never a source.
+    """
+
+    pace_ms: float = 20.0
+    rate_limit: float = 20.0
+    history_tokens: int = 500
+
+    def __post_init__(self) -> None:
+        """Check what the types cannot say."""
+        check(
+            finite(self.pace_ms, self.rate_limit),
+            (self.pace_ms < 0, "pace-ms must not be negative"),
+            (self.rate_limit < 0, "rate-limit must not be negative"),
+            (self.history_tokens < 0, "history-tokens must not be negative"),
+        )

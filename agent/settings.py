@@ -1,0 +1,48 @@
+"""What an operator may choose: the settings of every room, as one frozen value.
+
+Each room has its own, with what they mean and what they may be; none of them knows another's.
+"""
+
+from dataclasses import dataclass, field, fields
+from typing import Any, cast
+
+from .actions.settings import ActionSettings
+from .answering.settings import AnswerSettings
+from .embedding.settings import VectorSettings
+from .errors import UsageError
+from .llm.settings import ModelSettings
+from .log import LogSettings
+from .retrieval.settings import DocumentSettings
+from .server.settings import ServerSettings
+from .session.settings import SessionSettings
+from .storage.settings import StorageSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The settings of a server; no name is in two of the rooms."""
+
+    server: ServerSettings = field(default_factory=ServerSettings)
+    documents: DocumentSettings = field(default_factory=DocumentSettings)
+    answers: AnswerSettings = field(default_factory=AnswerSettings)
+    model: ModelSettings = field(default_factory=ModelSettings)
+    vectors: VectorSettings = field(default_factory=VectorSettings)
+    session: SessionSettings = field(default_factory=SessionSettings)
+    actions: ActionSettings = field(default_factory=ActionSettings)
+    storage: StorageSettings = field(default_factory=StorageSettings)
+    log: LogSettings = field(default_factory=LogSettings)
+
+    @classmethod
+    def of(cls, **chosen: Any) -> "Settings":
+        """Return settings of which some are chosen, by their own names (`port=0`), whichever room they are of.
+
+        Raises `agent.errors.UsageError` for a value that cannot work, and for a name that there is none of.
+        """
+        rooms = {}
+        for room in fields(cls):
+            make = cast(type[Any], room.default_factory)
+            its = [each.name for each in fields(make)]
+            rooms[room.name] = make(**{name: chosen.pop(name) for name in its if name in chosen})
+        if chosen:
+            raise UsageError(f"there is no setting {', '.join(sorted(chosen))}")
+        return cls(**rooms)
