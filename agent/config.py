@@ -83,6 +83,18 @@ EVIDENCE_CHARACTERS = (
 
 READ_AT_ONCE = 3_000  # characters of evidence whose numbers are read in one step: up to some 30 ms of CPU
 
+# --- models
+MODEL_EVENT_MAX = 1024 * 1024  # of one event, or line, of an answer: a whole answer may come as one
+MODEL_ANSWER_MAX = 8 * 1024 * 1024  # of an answer as it is sent; a token takes some 300
+MODEL_CALLS = 128  # calls of tools in one answer
+MODEL_LEAVE_TIMEOUT = 1.0  # for letting go of a connection or a process
+MODEL_TERMINATE = 0.05  # until a process that was asked to end is killed
+MODEL_RETRIES = 2  # after the first try
+MODEL_RETRY_PAUSE = 0.5  # before the first of them, about; twice as long before the next
+MODEL_RETRY_AFTER_MAX = 30.0  # that a service may ask for; beyond it the answer is no
+MODEL_FAILURES = 5  # in a row, after which a model is left alone ...
+MODEL_REST = 30.0  # ... until one request may try it again
+
 # --- vectors
 EMBED_AT_ONCE = (
     32  # sections that a model of sentences embeds in one look at the knowledge base: about a second

@@ -22,6 +22,9 @@ COUNTERS: dict[str, tuple[str | None, str]] = {
     "confirms": (None, "Confirmed actions"),
     "confirms_ended": ("outcome", "Confirmed actions by what their client was told"),
     "actions": ("outcome", "Actions by how they ended"),
+    "model_attempts": ("outcome", "Requests sent to language models by how they ended; open were not sent"),
+    "model_retries": (None, "Requests to language models that were sent again"),
+    "model_fallbacks": (None, "Requests that went to the fallback model"),
     "log_lines_dropped": (None, "Log lines that were lost because nobody read them, or the disk was full"),
 }
 # name: (upper bounds in seconds, help)
@@ -35,6 +38,10 @@ HISTOGRAMS: dict[str, tuple[tuple[float, ...], str]] = {
         "Cancel decoded to stream_end handed to the stream",
     ),
     "action_seconds": ((0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10), "Run time of an action"),
+    "model_first_seconds": (
+        (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30),
+        "Request to a language model to the first piece of its answer",
+    ),
     "loop_lag_seconds": (
         (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10),
         "Longest round of the event loop in each tenth of a second that it ran in",
@@ -46,6 +53,8 @@ GAUGES: dict[str, tuple[str, str]] = {
     "turns": ("turns_running", "Turns whose work has not ended"),
     "actions_running": ("actions_running", "Actions started and not yet ended"),
     "actions_unrecorded": ("actions_unrecorded", "Outcomes of actions that wait to be written to the ledger"),
+    "model_open": ("model_open", "1 while the model rests after failures in a row, and is not asked"),
+    "model_fallback_open": ("model_fallback_open", "The same of the fallback model"),
 }
 _LABEL = re.compile(r"[a-z0-9_]{0,40}")
 

@@ -1,0 +1,125 @@
+"""Names the language model that the settings ask for, and puts around it what each one gets.
+
+To add one: write a class with `stream(request)`, an async generator of pieces (see `agent.ports.model`), name it in
+`settings` and in `_adapter` below, the one place that may import its library late, and give it a line in
+tests/contracts/test_model_contract.py.
+
+Around every model, from the inside: its recording, its time-outs, its breaker, its retries; and around both, the
+fallback. So each try counts for the breaker, and a model that rests is not tried again.
+
+A service's own key goes to that service's own address only: elsewhere (base-url) it is AGENT_MODEL_KEY that is sent,
+if there is one, so that no service is shown another's.
+"""
+
+import os
+import shutil
+import tempfile
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Literal
+
+from ..errors import UsageError
+from ..ports.model import LanguageModel
+from ..ports.observe import Observer
+from ..ports.work import RunSync
+from . import anthropic, openai
+from .breaker import Breaker
+from .cli import COMMAND, ClaudeCli
+from .fallback import Fallback
+from .patience import Patient
+from .record import Recording, Replaying
+from .retry import Retrying
+from .settings import ModelName, ModelSettings, parsed
+
+KEY = "AGENT_MODEL_KEY"
+_SHAPES = {"openai": (openai.OpenAI, openai.HOME, openai.KEY)} | {
+    "anthropic": (anthropic.Anthropic, anthropic.HOME, anthropic.KEY)
+}
+
+
+@asynccontextmanager
+async def open_language_model(
+    settings: ModelSettings,
+    observer: Observer,
+    run_sync: RunSync,
+    environment: Mapping[str, str] = os.environ,
+) -> AsyncGenerator[LanguageModel, None]:
+    """Open the model that the settings name, and its fallback.
+
+    run_sync: for the files of recordings. environment: may hold the keys of services. Nothing is asked yet.
+    Raises `agent.errors.UsageError`, one line, when something that it needs is missing.
+    """
+    async with AsyncExitStack() as stack:
+
+        async def opened(
+            name: str, url: str | None, which: Literal["model_open", "model_fallback_open"]
+        ) -> LanguageModel:
+            model = await _adapter(parsed(name), url, run_sync, environment, stack)
+            patient = Patient(model, settings.first_token_timeout, settings.token_timeout)
+            return Retrying(Breaker(patient, observer, which), observer)
+
+        model = await opened(settings.model, settings.base_url, "model_open")
+        if settings.fallback_model is not None:
+            second = await opened(settings.fallback_model, settings.fallback_base_url, "model_fallback_open")
+            model = Fallback(model, second, observer)
+        yield model
+
+
+async def _adapter(
+    name: ModelName, url: str | None, run_sync: RunSync, environment: Mapping[str, str], stack: AsyncExitStack
+) -> LanguageModel:
+    """Return the model itself, with its recording; what it holds is let go of by `stack`."""
+    folder = _place(name.folder)
+    if name.kind == "replay":
+        if not await run_sync(lambda: any(folder.glob("*.jsonl"))):
+            raise UsageError(
+                f"model replay: there are no recordings in {folder}: make some with record:DIR:MODEL"
+            )
+        return Replaying(folder, run_sync)
+    if name.kind == "claude-cli":
+        if not hasattr(os, "killpg"):
+            raise UsageError("model claude-cli needs a POSIX system")
+        if shutil.which(COMMAND, path=environment.get("PATH")) is None:
+            raise UsageError(f"model claude-cli needs the {COMMAND} command in PATH")
+        empty = stack.enter_context(tempfile.TemporaryDirectory(prefix="agent-model-"))
+        model: LanguageModel = ClaudeCli(name.name or None, empty, environment)
+    else:
+        model = _served(name, url, environment)
+    if not name.recorded:
+        return model
+    if wrong := await run_sync(lambda: _made(folder)):
+        raise UsageError(f"model record: {folder} cannot be written ({wrong})")
+    return Recording(model, folder, run_sync)
+
+
+def _served(name: ModelName, url: str | None, environment: Mapping[str, str]) -> LanguageModel:
+    if find_spec("httpx") is None:
+        raise UsageError(f"model {name.kind} needs httpx: pip install 'agent-server[models]'")
+    shape, home, own = _SHAPES[name.kind]
+    at_home = url is None or url.rstrip("/").removesuffix("/v1") == home.removesuffix("/v1")
+    variable = own if at_home else KEY
+    key = environment.get(variable) or None
+    if key is None and at_home:
+        raise UsageError(
+            f"model {name.kind} needs {own} in the environment, or base-url where another server is to be asked"
+        )
+    if key is not None and not (key.isascii() and key.isprintable() and " " not in key):
+        raise UsageError(f"{variable} must be printable ASCII without spaces")
+    from .http import HttpModel
+
+    return HttpModel(shape(name.name, home if url is None or at_home else url, key, variable))
+
+
+def _place(folder: str) -> Path:
+    return Path(folder).expanduser()
+
+
+def _made(folder: Path) -> str:
+    """Make the folder; return what is wrong with it, "" where nothing is."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        return error.strerror or type(error).__name__
+    return "" if os.access(folder, os.W_OK) else "Permission denied"

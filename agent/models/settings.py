@@ -1,0 +1,107 @@
+"""Which model, and how long it is waited for: what an operator chooses of this room, checked when it is made."""
+
+from dataclasses import dataclass
+from math import isfinite
+from urllib.parse import urlsplit
+
+from ..errors import UsageError
+
+KINDS = "openai:NAME, anthropic:NAME, claude-cli[:NAME], record:DIR:MODEL or replay:DIR"
+_SERVED = ("openai", "anthropic")
+_NAME_MAX = 200  # characters
+
+
+@dataclass(frozen=True, slots=True)
+class ModelName:
+    """A model as it is named: its kind, its name there ("" where it has none), and the folder of recordings.
+
+    recorded: what it says is kept in `folder`.
+    """
+
+    kind: str
+    name: str = ""
+    folder: str = ""
+    recorded: bool = False
+
+    @property
+    def served(self) -> bool:
+        """Whether it is asked over HTTP."""
+        return self.kind in _SERVED
+
+
+def is_named(model: str) -> bool:
+    """Return whether `model` begins as a name of this room does; whether it is a whole one, `parsed` says."""
+    return model.partition(":")[0] in (*_SERVED, "claude-cli", "record", "replay")
+
+
+def parsed(model: str, setting: str = "model") -> ModelName:
+    """Return the model that `model` names. Raises `agent.errors.UsageError`, one line, when it is none of KINDS."""
+    kind, colon, name = model.partition(":")
+    if kind == "record":
+        folder, _, inner = name.partition(":")
+        held = parsed(inner, setting) if folder.strip() and is_named(inner) else None
+        if held is None or held.folder:
+            raise UsageError(f"{setting} record needs a folder and a model, such as record:DIR:openai:NAME")
+        return ModelName(held.kind, held.name, folder, recorded=True)
+    if kind == "replay" and name.strip():
+        return ModelName(kind, folder=name)
+    if kind in _SERVED and _is_name(name):
+        return ModelName(kind, name)
+    if kind == "claude-cli" and (not colon or (_is_name(name) and not name.startswith("-"))):
+        return ModelName(kind, name)
+    raise UsageError(f"{setting} must be {KINDS}")
+
+
+def _is_name(name: str) -> bool:
+    return 0 < len(name) <= _NAME_MAX and name.isprintable() and name == name.strip()
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSettings:
+    """What the operator chose. Raises `agent.errors.UsageError`, one line that names the setting.
+
+    Args:
+        model: One of KINDS.
+        base_url: Where openai:NAME or anthropic:NAME is served, up to /v1; None is the service's own address.
+        fallback_model: Answers when the model fails before it said anything; one of KINDS too.
+        fallback_base_url: Where that is served.
+        first_token_timeout: Seconds until an answer begins.
+        token_timeout: Seconds from one piece of it to the next.
+    """
+
+    model: str
+    base_url: str | None = None
+    fallback_model: str | None = None
+    fallback_base_url: str | None = None
+    first_token_timeout: float = 10.0
+    token_timeout: float = 10.0
+
+    def __post_init__(self) -> None:
+        """Check what the types cannot say."""
+        _check_url(parsed(self.model), self.base_url, "base-url", "model")
+        if self.fallback_model is not None:
+            fallback = parsed(self.fallback_model, "fallback-model")
+            _check_url(fallback, self.fallback_base_url, "fallback-base-url", "fallback-model")
+        elif self.fallback_base_url is not None:
+            raise UsageError("fallback-base-url is for a fallback-model")
+        for setting, seconds in (
+            ("first-token-timeout", self.first_token_timeout),
+            ("token-timeout", self.token_timeout),
+        ):
+            if not (isfinite(seconds) and seconds > 0):
+                raise UsageError(f"{setting} must be a positive number of seconds")
+
+
+def _check_url(model: ModelName, url: str | None, setting: str, of: str) -> None:
+    """Raise `UsageError` unless the model can be asked there; the message does not hold the address."""
+    if url is None:
+        return
+    if not model.served:
+        raise UsageError(f"{setting} is for {of} openai:NAME and anthropic:NAME")
+    try:
+        parts = urlsplit(url)
+        whole = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        whole = False
+    if not whole or not (url.isascii() and url.isprintable()) or " " in url or parts.query or parts.fragment:
+        raise UsageError(f"{setting} must be a URL like http://127.0.0.1:11434/v1")
