@@ -14,7 +14,7 @@ from contextlib import aclosing, suppress
 import msgspec
 import trio
 
-from ..config import MODEL_ANSWER_MAX, MODEL_EVENT_MAX, MODEL_TERMINATE
+from ..config import MODEL_ANSWER_MAX, MODEL_EVENT_MAX, MODEL_PROCESSES, MODEL_TERMINATE
 from ..errors import ModelFailed, ModelFault
 from ..ports.model import Finished, Piece, Request, TextDelta, Usage
 from .anthropic import Counted, MessageAnswer
@@ -47,7 +47,7 @@ class ClaudeCli:
     """A model behind the claude command (a `LanguageModel`).
 
     name: the model's, None for the command's own choice. folder: an empty one. environment: ours, of which the command
-    gets all but our own keys. command: what is run.
+    gets all but our own keys. command: what is run. At most MODEL_PROCESSES run at once.
     """
 
     def __init__(
@@ -60,6 +60,7 @@ class ClaudeCli:
         model = ("--model", name) if name else ()
         self._command = (*command, *FLAGS, "--system-prompt", SYSTEM, *model)
         self._folder = folder
+        self._places = trio.Semaphore(MODEL_PROCESSES)
         self._environment = {key: value for key, value in environment.items() if not key.startswith(_PRIVATE)}
 
     async def stream(self, request: Request) -> AsyncGenerator[Piece, None]:
@@ -85,7 +86,7 @@ class ClaudeCli:
         lines, read, code = Lines(MODEL_EVENT_MAX), 0, None
         environment = self._environment | {"CLAUDE_CODE_MAX_OUTPUT_TOKENS": str(max_tokens)}
         try:
-            async with group(self._command, self._folder, environment) as process:
+            async with self._places, group(self._command, self._folder, environment) as process:
                 assert process.stdin is not None
                 assert process.stdout is not None
                 with suppress(trio.BrokenResourceError):  # it has ended already, which its output tells

@@ -7,17 +7,20 @@ environment, no cookie is kept. Nothing waits by a clock here and nothing is tri
 model. What a server says of its failure is not read, since it may repeat what it was sent.
 
 An answer that is left early is closed first and then read until that fails: httpx nests generators, and closing the
-outermost alone would leave the others to the garbage collector.
+outermost alone would leave the others to the garbage collector. A request that is cancelled while it is sent would
+leave the one that gives httpx the body, so ours is no generator. One that is cancelled in its TLS handshake would leave
+its connection, so connections are noted as they are made (httpcore's trace extension) and closed here.
 """
 
 import logging
 import ssl
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import aclosing, suppress
 from email.utils import parsedate_to_datetime
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from math import isfinite
+from typing import Any
 
 import httpx
 import trio
@@ -29,6 +32,7 @@ from .encoding import encoded
 from .shape import Shape, fault_of
 from .sse import Event, EventReader
 
+_CONNECTED = "connection.connect_tcp.complete"
 _FOREIGN = (httpx.HTTPError, httpx.StreamError, httpx.InvalidURL, OSError, UnicodeError)
 
 
@@ -63,18 +67,27 @@ class HttpModel:
         yield finished
 
     async def _events(self, body: bytes) -> AsyncGenerator[Event, None]:
-        """Yield the events of one answer; every failure of httpx is ours."""
-        reader, read, begun = EventReader(MODEL_EVENT_MAX), 0, False
+        """Yield the events of one answer; every failure of httpx is ours, and holds none of its: they hold the key."""
+        reader, read, begun, failure = EventReader(MODEL_EVENT_MAX), 0, False, None
         place = self._shape.place
+        connections: list[Any] = []
+
+        async def trace(event: str, info: Mapping[str, Any]) -> None:
+            if event == _CONNECTED:
+                connections.append(info["return_value"])
+
         try:
-            async with (
-                self._client() as client,
-                client.stream("POST", place.url, content=body, headers=dict(place.headers)) as response,
-            ):
-                begun = True
-                _accept(response, place.key)
+            async with self._client() as client:
+                headers = {**place.headers, "Content-Length": str(len(body))}
+                request = client.build_request(
+                    "POST", place.url, headers=headers, extensions={"trace": trace}
+                )
+                request.stream = _Body(body)
+                response = await client.send(request, stream=True)
                 pieces = response.aiter_raw()
                 try:
+                    begun = True
+                    _accept(response, place.key)
                     async for piece in pieces:
                         read += len(piece)
                         if read > MODEL_ANSWER_MAX:
@@ -84,7 +97,13 @@ class HttpModel:
                 finally:
                     await _leave(response, pieces)
         except _FOREIGN as error:
-            raise _failed(begun, error) from None
+            failure = _failed(begun, error)
+        finally:
+            with trio.move_on_after(MODEL_LEAVE_TIMEOUT, shield=True):
+                for connection in connections:
+                    await connection.aclose()
+        if failure is not None:
+            raise failure
 
     def _client(self) -> httpx.AsyncClient:
         """Return a client for one request."""
@@ -100,6 +119,29 @@ class HttpModel:
             },
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
         )
+
+
+class _Body(httpx.AsyncByteStream):
+    """Gives a body in one piece, each time that it is asked for."""
+
+    def __init__(self, body: bytes) -> None:
+        self._body = body
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return _Once(self._body)
+
+
+class _Once:
+    def __init__(self, body: bytes) -> None:
+        self._left = [body]
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self
+
+    async def __anext__(self) -> bytes:
+        if not self._left:
+            raise StopAsyncIteration
+        return self._left.pop()
 
 
 def _network(url: str) -> Callable[[], httpx.AsyncBaseTransport]:
@@ -135,7 +177,10 @@ def _accept(response: httpx.Response, key: str) -> None:
     status = response.status_code
     if not response.is_success:
         kind = fault_of(status)
-        hint = {"auth": f": see {key}", "request": ": see the model's name and base-url"}.get(kind, "")
+        hint = {
+            "auth": f": see {key}",
+            "request": ": see the model's name, base-url, and how long a prompt it takes",
+        }.get(kind, "")
         message = f"the model's server refused the request (status {status}){hint}"
         raise ModelFailed(message, kind, retry_after(response.headers.get("retry-after"), time.time()))
     if response.headers.get("content-type", "").split(";")[0].strip().lower() != "text/event-stream":

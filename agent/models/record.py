@@ -64,7 +64,7 @@ class Recording:
     async def stream(self, request: Request) -> AsyncGenerator[Piece, None]:
         """Yield the answer; it is kept before its last piece is given.
 
-        Raises `ModelFailed` (`request`) when the file cannot be written. Cancelled, it keeps nothing.
+        Raises `ModelFailed` (`request`) when the file cannot be written. Cancelled before its end, it keeps nothing.
         """
         lines = [encoded({"request": asked(request)})]
         async with aclosing(self._model.stream(request)) as pieces:

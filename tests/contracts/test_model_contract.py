@@ -63,7 +63,7 @@ async def inline(function: Callable[[], T]) -> T:
 @asynccontextmanager
 async def _fake(folder: Path, given: Given) -> AsyncGenerator[Rig, None]:
     pieces, ending = given
-    model = FakeModel([[*pieces, *([float("inf")] if ending == "hang" else [])]] * 3)
+    model = FakeModel([[*pieces, *([float("inf")] if ending == "hang" else [])]] * 100)
     yield Rig(model, lambda: model.running)
 
 
@@ -101,6 +101,10 @@ async def _cli(folder: Path, given: Given) -> AsyncGenerator[Rig, None]:
 
 def _group_runs(pid: int) -> bool:
     """Whether anything of a process group is alive: one that is killed and not yet reaped by init is not."""
+    try:
+        os.killpg(pid, 0)
+    except ProcessLookupError:
+        return False
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
             state, _, group = stat.read_text().rpartition(")")[2].split()[:3]
@@ -166,9 +170,10 @@ def text_of(pieces: Sequence[Piece]) -> str:
 
 async def let_go(rig: Rig) -> None:
     """Nothing is held on the other side, and nothing is left to the collector (which would be a warning)."""
-    with trio.fail_after(5):
+    with trio.move_on_after(2):
         while rig.running():  # noqa: ASYNC110 - processes are looked at, not heard of
             await trio.sleep(0.005)
+    assert rig.running() == 0
     gc.collect(0)
 
 
@@ -267,6 +272,50 @@ async def test_cancelled_before_it_begins(rig: Callable[..., AbstractAsyncContex
             await all_of(made.model)
         assert scope.cancelled_caught
         await let_go(made)
+
+
+class Strike(trio.abc.Instrument):
+    """Cancels a scope after so many steps of the task that makes it."""
+
+    def __init__(self, steps: int, scope: trio.CancelScope) -> None:
+        self.left = steps
+        self._task = trio.lowlevel.current_task()
+        self._scope = scope
+
+    def after_task_step(self, task: trio.lowlevel.Task) -> None:
+        if task is self._task:
+            self.left -= 1
+            if self.left == 0:
+                self._scope.cancel()
+
+
+@pytest.mark.parametrize("close", [False, pytest.param(True, marks=pytest.mark.proof)])
+async def test_cancelled_at_any_step_it_lets_go(
+    rig: Callable[..., AbstractAsyncContextManager[Rig]], close: bool
+) -> None:
+    """After the k-th step of the task that asks, for each k until it is done; or closed at the first piece after it."""
+    async with rig(*SAID) as made:
+        steps, done = 0, False
+        while not done:
+            steps += 1
+            assert steps < 1000
+            with trio.CancelScope() as scope:
+                strike = Strike(steps, trio.CancelScope() if close else scope)
+                trio.lowlevel.add_instrument(strike)
+                stream = made.model.stream(ASKED)
+                try:
+                    async for _ in stream:
+                        if close and strike.left <= 0:
+                            break
+                    else:
+                        done = strike.left > 0
+                except ModelFailed:
+                    done = strike.left > 0  # a fake has nothing left to say
+                finally:
+                    trio.lowlevel.remove_instrument(strike)
+                    with trio.move_on_after(1, shield=True):
+                        await stream.aclose()
+            await let_go(made)
 
 
 async def test_two_at_once_do_not_mix(rig: Callable[..., AbstractAsyncContextManager[Rig]]) -> None:

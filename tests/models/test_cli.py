@@ -186,6 +186,25 @@ async def test_one_that_does_not_listen_answers_all_the_same(tmp_path: Path) -> 
     assert pieces == list(SAID)
 
 
+async def test_so_many_run_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next one begins when one has ended, cancelled too."""
+    monkeypatch.setattr("agent.models.cli.MODEL_PROCESSES", 2)
+    command = script(tmp_path, f"echo x >> '{tmp_path}/begun'; cat > /dev/null; sleep 60")
+    made = model(tmp_path, command)
+    async with trio.open_nursery() as nursery:
+        for _ in range(3):
+            nursery.start_soon(outcome, made)
+        while _size(tmp_path / "begun") < 4:  # noqa: ASYNC110 - a process is looked at
+            await trio.sleep(0.005)
+        await trio.sleep(0.02)
+        assert _size(tmp_path / "begun") == 4
+        nursery.cancel_scope.cancel()
+    _remove(tmp_path / "begun")
+    with trio.move_on_after(0.05):
+        await outcome(made)
+    assert _size(tmp_path / "begun") == 2
+
+
 @pytest.mark.proof
 @pytest.mark.parametrize("ignores", [False, True])
 async def test_a_cancel_ends_the_command_and_its_children(tmp_path: Path, ignores: bool) -> None:

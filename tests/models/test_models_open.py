@@ -144,6 +144,7 @@ async def test_without_httpx_it_says_what_to_install(monkeypatch: pytest.MonkeyP
         await opened({}, "openai:a", base_url="http://127.0.0.1:1/v1")
 
 
+@pytest.mark.proof
 async def test_opening_a_recording_imports_no_http(tmp_path: Path) -> None:
     """What is not asked for costs nothing: httpx is imported with the first model that needs it."""
     (tmp_path / "a.jsonl").write_text("{}\n")

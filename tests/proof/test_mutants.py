@@ -7,7 +7,7 @@ import pytest
 from . import mutate
 from .mutate import Mutant, Verdict, mutants
 
-MUTANTS, PLANTED = 110, 20
+MUTANTS, PLANTED = 120, 20
 TABLE = pytest.StashKey[str]()
 
 
