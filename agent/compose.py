@@ -16,7 +16,9 @@ from .answering.brain import GroundedBrain
 from .answering.explain import Explain
 from .host import Threads, WallClock, new_id
 from .knowledge import Knowledge
+from .llm.drafter import ModelDrafter
 from .llm.open import opened_drafter
+from .models.open import open_language_model
 from .ports.action import Executor
 from .ports.brain import Brain
 from .ports.clock import Clock
@@ -91,7 +93,9 @@ async def composed(
         if brain is None:
             explain = log_why if settings.log.log_level == "debug" else None
             knowledge = documents(settings, chosen)
-            brain = await stack.enter_async_context(answering(settings, knowledge, explain, chosen.model))
+            brain = await stack.enter_async_context(
+                answering(settings, knowledge, observer, explain, chosen.model)
+            )
         yield Composed(settings, ledger, executor, knowledge, brain, clock, chosen.new_id)
 
 
@@ -106,17 +110,34 @@ def documents(settings: Settings, chosen: Adapters) -> Knowledge:
 
 @asynccontextmanager
 async def answering(
-    settings: Settings, knowledge: Knowledge, explain: Explain | None = None, drafter: Drafter | None = None
+    settings: Settings,
+    knowledge: Knowledge,
+    observer: Observer,
+    explain: Explain | None = None,
+    drafter: Drafter | None = None,
 ) -> AsyncGenerator[Brain, None]:
     """Open the brain over some documents for the time of a block.
 
-    explain: is told why each answer is what it is. drafter: in place of the one that the settings name.
+    observer: keeps the figures of a language model. explain: is told why each answer is what it is. drafter: in place
+    of the one that the settings name.
     Raises UsageError when that cannot be used.
     """
     async with AsyncExitStack() as stack:
         if drafter is None:
-            drafter = await stack.enter_async_context(opened_drafter(settings.model, knowledge.texts))
+            drafter = await stack.enter_async_context(_drafter(settings, knowledge, observer))
         yield GroundedBrain(knowledge, drafter, settings.answers, explain)
+
+
+@asynccontextmanager
+async def _drafter(
+    settings: Settings, knowledge: Knowledge, observer: Observer
+) -> AsyncGenerator[Drafter, None]:
+    if settings.model.drafts_alone:
+        async with opened_drafter(settings.model.model, settings.mock, knowledge.texts) as drafter:
+            yield drafter
+        return
+    async with open_language_model(settings.model, observer, Threads()) as model:
+        yield ModelDrafter(model)
 
 
 def log_why(lines: Sequence[str]) -> None:

@@ -10,8 +10,9 @@ from .actions.settings import ActionSettings
 from .answering.settings import AnswerSettings
 from .embedding.settings import VectorSettings
 from .errors import UsageError
-from .llm.settings import ModelSettings
+from .llm.settings import MockSettings
 from .log import LogSettings
+from .models.settings import ModelSettings
 from .retrieval.settings import DocumentSettings
 from .server.settings import ServerSettings
 from .session.settings import SessionSettings
@@ -26,6 +27,7 @@ class Settings:
     documents: DocumentSettings = field(default_factory=DocumentSettings)
     answers: AnswerSettings = field(default_factory=AnswerSettings)
     model: ModelSettings = field(default_factory=ModelSettings)
+    mock: MockSettings = field(default_factory=MockSettings)
     vectors: VectorSettings = field(default_factory=VectorSettings)
     session: SessionSettings = field(default_factory=SessionSettings)
     actions: ActionSettings = field(default_factory=ActionSettings)

@@ -81,6 +81,14 @@ def test_a_name_that_is_no_settings_is_refused() -> None:
         {"log_format": "xml"},
         {"log_level": "loud"},
         {"model": "gpt"},
+        {"model": "openai:"},
+        {"model": "record::openai:x"},
+        {"base_url": "http://127.0.0.1/v1"},
+        {"base_url": "ftp://x", "model": "openai:x"},
+        {"fallback_model": "openai:x"},
+        {"fallback_model": "gpt", "model": "openai:x"},
+        {"first_token_timeout": 0.0},
+        {"token_timeout": -1.0},
         {"token": ""},
         {"token": " x"},
         {"token": "å"},
@@ -97,7 +105,17 @@ def test_wrong_value_is_one_line_that_names_the_setting(wrong: dict[str, Any]) -
 
 
 @pytest.mark.parametrize(
-    "name", ["pace_ms", "turn_timeout", "mock_delay_ms", "rate_limit", "address_rate", "idle_timeout"]
+    "name",
+    [
+        "pace_ms",
+        "turn_timeout",
+        "mock_delay_ms",
+        "rate_limit",
+        "address_rate",
+        "idle_timeout",
+        "first_token_timeout",
+        "token_timeout",
+    ],
 )
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 def test_numbers_must_be_finite(name: str, value: float) -> None:

@@ -21,6 +21,7 @@ from ..compose import Adapters, answering, documents
 from ..errors import UsageError, WireClosed
 from ..ports.brain import Question, Refused, TurnEvent, Verified
 from ..ports.search import Lang
+from ..server.metrics import Metrics
 from ..session.speaking import citations
 from ..text.terminal import printable, printable_line
 from .output import FAILED, OK, REFUSED, complain, write
@@ -83,7 +84,7 @@ async def _explained(text: str, lang: Lang | None, kb: Path | None) -> int:
         if isinstance(event, Verified | Refused):
             said.append(event)
 
-    async with answering(settings, knowledge, _tell) as brain:
+    async with answering(settings, knowledge, Metrics(), _tell) as brain:
         await knowledge.read()
         await brain.answer(Question("1", text, lang, trio.current_time()), hear)
     texts = [event.text for event in said]

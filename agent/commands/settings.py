@@ -14,8 +14,9 @@ from ..answering.settings import AnswerSettings
 from ..config import USER_DATA
 from ..embedding.settings import VectorSettings
 from ..errors import UsageError
-from ..llm.settings import ModelSettings
+from ..llm.settings import MockSettings
 from ..log import LogSettings
+from ..models.settings import ModelSettings
 from ..retrieval.settings import DocumentSettings
 from ..server.settings import ServerSettings
 from ..session.settings import SessionSettings
@@ -67,6 +68,7 @@ class Flags(Settings):
     documents: Annotated[DocumentSettings, _FLAT] = field(default_factory=DocumentSettings)
     answers: Annotated[AnswerSettings, _FLAT] = field(default_factory=AnswerSettings)
     model: Annotated[ModelSettings, _FLAT] = field(default_factory=ModelSettings)
+    mock: Annotated[MockSettings, _FLAT] = field(default_factory=MockSettings)
     vectors: Annotated[VectorSettings, _FLAT] = field(default_factory=VectorSettings)
     session: Annotated[SessionSettings, _FLAT] = field(default_factory=SessionSettings)
     actions: Annotated[_Actions, _FLAT] = field(default_factory=_Actions)

@@ -1,8 +1,8 @@
-"""Names the drafter that the settings ask for.
+"""Opens the drafters that need no language model: the mock and the script. `agent.models.open` names the models.
 
 To add one: write a class with `stream(prompt, evidence)`, an async generator of `Delta` (see `agent.ports.draft`), that
-raises `ModelFailed` for what it cannot do, and name it here, the one place that may import its library late. A draft is
-never shown as it is, so a drafter needs no care of its own about numbers. tests/llm/ shows what is expected of one.
+raises `ModelFailed` for what it cannot do, name it here and in `agent.models.settings`, and give it a line in
+tests/contracts/test_drafter_contract.py. A draft is never shown as it is, so it needs no care of its own about numbers.
 """
 
 from collections.abc import AsyncGenerator, Callable, Iterable
@@ -12,19 +12,19 @@ from pathlib import Path
 from ..ports.draft import Drafter
 from .mock import MockModel
 from .script import ScriptModel
-from .settings import ModelSettings
+from .settings import MockSettings
 
 
 @asynccontextmanager
 async def opened_drafter(
-    settings: ModelSettings, elsewhere: Callable[[], Iterable[str]] = tuple
+    model: str, settings: MockSettings, elsewhere: Callable[[], Iterable[str]] = tuple
 ) -> AsyncGenerator[Drafter, None]:
-    """Open the drafter named by `settings.model` for the time of a block.
+    """Open the drafter `model`, mock or script:FILE, for the time of a block.
 
     elsewhere: gives texts of the knowledge base, from which the mock takes true numbers to say of the wrong thing.
     Raises `agent.errors.UsageError` when the script cannot be read or is not a script. Blocks while it reads one.
     """
-    kind, _, path = settings.model.partition(":")
+    kind, _, path = model.partition(":")
     if kind == "script":
         yield ScriptModel.load(Path(path))
         return

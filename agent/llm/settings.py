@@ -1,4 +1,4 @@
-"""The settings of what drafts answers."""
+"""The settings of the mock model."""
 
 from dataclasses import dataclass
 
@@ -6,20 +6,18 @@ from ..config import check, finite
 
 
 @dataclass(frozen=True, slots=True)
-class ModelSettings:
-    """What drafts answers.
+class MockSettings:
+    """How the model that is none drafts answers.
 
     Raises `agent.errors.UsageError`, one line that names the setting, when a value cannot work.
 
     Args:
-        model: What drafts answers: mock, or script:FILE (a JSON array of scripted drafts).
         mock_hallucinate: Share of the mock's drafts that hold an invented number, 0 to 1.
         mock_seed: Seed of the mock; the same seed gives the same run.
         mock_delay_ms: Milliseconds before each piece of the mock's draft.
         mock_ask: The mock asks back when its best snippet scores below this, 0 to 1; 0 is never.
     """
 
-    model: str = "mock"
     mock_hallucinate: float = 0.0
     mock_seed: int = 0
     mock_delay_ms: float = 0.0
@@ -32,8 +30,4 @@ class ModelSettings:
             (not 0 <= self.mock_hallucinate <= 1, "mock-hallucinate must be 0 to 1"),
             (self.mock_delay_ms < 0, "mock-delay-ms must not be negative"),
             (not 0 <= self.mock_ask <= 1, "mock-ask must be 0 to 1"),
-            (
-                self.model != "mock" and not self.model.startswith("script:"),
-                "model must be mock or script:FILE",
-            ),
         )

@@ -1,9 +1,9 @@
 """Which model, and how long it is waited for: what an operator chooses of this room, checked when it is made."""
 
 from dataclasses import dataclass
-from math import isfinite
 from urllib.parse import urlsplit
 
+from ..config import check, finite
 from ..errors import UsageError
 
 KINDS = "openai:NAME, anthropic:NAME, claude-cli[:NAME], record:DIR:MODEL or replay:DIR"
@@ -61,15 +61,18 @@ class ModelSettings:
     """What the operator chose. Raises `agent.errors.UsageError`, one line that names the setting.
 
     Args:
-        model: One of KINDS.
-        base_url: Where openai:NAME or anthropic:NAME is served, up to /v1; None is the service's own address.
-        fallback_model: Answers when the model fails before it said anything; one of KINDS too.
+        model: What drafts answers: mock, script:FILE (a JSON array of scripted drafts), openai:NAME (any compatible
+            server, with base-url), anthropic:NAME, claude-cli[:NAME], record:DIR:MODEL (keeps what a model says) or
+            replay:DIR (plays that again). Keys are OPENAI_API_KEY, ANTHROPIC_API_KEY, and AGENT_MODEL_KEY for a
+            base-url.
+        base_url: Where openai:NAME or anthropic:NAME is served, such as http://127.0.0.1:11434/v1.
+        fallback_model: Model that answers when the first one fails before it has said anything.
         fallback_base_url: Where that is served.
-        first_token_timeout: Seconds until an answer begins.
+        first_token_timeout: Seconds until a model's answer begins.
         token_timeout: Seconds from one piece of it to the next.
     """
 
-    model: str
+    model: str = "mock"
     base_url: str | None = None
     fallback_model: str | None = None
     fallback_base_url: str | None = None
@@ -78,18 +81,30 @@ class ModelSettings:
 
     def __post_init__(self) -> None:
         """Check what the types cannot say."""
-        _check_url(parsed(self.model), self.base_url, "base-url", "model")
+        if self.drafts_alone:
+            check(
+                (self.base_url is not None, "base-url is for model openai:NAME and anthropic:NAME"),
+                (self.fallback_model is not None, f"fallback-model is for a model that can fail: {KINDS}"),
+            )
+        elif is_named(self.model):
+            _check_url(parsed(self.model), self.base_url, "base-url", "model")
+        else:
+            raise UsageError(f"model must be mock, script:FILE, {KINDS}")
         if self.fallback_model is not None:
             fallback = parsed(self.fallback_model, "fallback-model")
             _check_url(fallback, self.fallback_base_url, "fallback-base-url", "fallback-model")
         elif self.fallback_base_url is not None:
             raise UsageError("fallback-base-url is for a fallback-model")
-        for setting, seconds in (
-            ("first-token-timeout", self.first_token_timeout),
-            ("token-timeout", self.token_timeout),
-        ):
-            if not (isfinite(seconds) and seconds > 0):
-                raise UsageError(f"{setting} must be a positive number of seconds")
+        check(
+            finite(self.first_token_timeout, self.token_timeout),
+            (self.first_token_timeout <= 0, "first-token-timeout must be positive"),
+            (self.token_timeout <= 0, "token-timeout must be positive"),
+        )
+
+    @property
+    def drafts_alone(self) -> bool:
+        """Whether what drafts is no language model."""
+        return self.model == "mock" or self.model.startswith("script:")
 
 
 def _check_url(model: ModelName, url: str | None, setting: str, of: str) -> None:

@@ -110,7 +110,7 @@ async def run(knowledge: KnowledgeBase, questions: Sequence[dict[str, Any]], giv
     """Ask every question once, on virtual time."""
     settings = Settings.of(**given)
     texts = [snippet.text for passage in knowledge.passages for snippet in passage.snippets]
-    model = Watched(MockModel(7, RATE, TOKEN, lambda: texts, settings.model.mock_ask))
+    model = Watched(MockModel(7, RATE, TOKEN, lambda: texts, settings.mock.mock_ask))
     brain = GroundedBrain(knowledge, model, settings.answers)
     result = Result()
     for each in questions:

@@ -10,7 +10,7 @@ from trio.testing import MockClock
 from agent.grounding.claims import parse, render
 from agent.llm.mock import MockModel
 from agent.llm.open import opened_drafter
-from agent.llm.settings import ModelSettings
+from agent.llm.settings import MockSettings
 from agent.ports.draft import Prompt
 from agent.ports.search import Hit, Lang, Passage, Snippet
 
@@ -124,7 +124,7 @@ async def test_a_number_is_split_over_deltas() -> None:
 async def test_the_delay_is_before_each_delta(autojump_clock: MockClock) -> None:
     """The settings' delay is in milliseconds, per delta."""
     count = 0
-    async with opened_drafter(ModelSettings(mock_delay_ms=250.0)) as model:
+    async with opened_drafter("mock", MockSettings(mock_delay_ms=250.0)) as model:
         async for _ in model.stream(Prompt("", "q", "en"), [hit(RETURNS)]):
             count += 1
             assert trio.current_time() == pytest.approx(0.25 * count)
@@ -135,7 +135,7 @@ async def test_the_settings_choose_rate_and_seed() -> None:
     evidence = [hit(PLANS, 1), hit(RETURNS)]
     own = MockModel(3, 1.0, elsewhere=lambda: ["119.50 kr"])
     async with opened_drafter(
-        ModelSettings(mock_seed=3, mock_hallucinate=1.0), lambda: ["119.50 kr"]
+        "mock", MockSettings(mock_seed=3, mock_hallucinate=1.0), lambda: ["119.50 kr"]
     ) as opened:
         assert isinstance(opened, MockModel)
         assert [await draft(opened, q, evidence) for q in "abcd"] == [
@@ -189,6 +189,6 @@ async def test_claims_without_evidence_are_made_up_or_say_nothing() -> None:
 async def test_it_asks_back_when_its_evidence_is_weak(bound: float, may_ask: bool, expected: bool) -> None:
     """Below the bound it was given (scores are 0.9 here), and only where the prompt lets it."""
     prompt = Prompt("", "q", "sv", may_ask=may_ask)
-    async with opened_drafter(ModelSettings(mock_ask=bound)) as model:
+    async with opened_drafter("mock", MockSettings(mock_ask=bound)) as model:
         text = "".join([delta.text async for delta in model.stream(prompt, [hit(RETURNS)])])
     assert text.startswith("ASK: Jag") is expected

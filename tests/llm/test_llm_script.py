@@ -11,7 +11,7 @@ from trio.testing import MockClock
 from agent.errors import ModelFailed, UsageError
 from agent.llm.open import opened_drafter
 from agent.llm.script import ScriptModel
-from agent.llm.settings import ModelSettings
+from agent.llm.settings import MockSettings
 from agent.ports.draft import Drafter, Prompt
 
 
@@ -107,14 +107,14 @@ async def test_a_wrong_script_is_a_one_line_error(tmp_path: Path, text: str, pro
     path = tmp_path / "script.json"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(UsageError, match=problem) as raised:
-        await opened_drafter(ModelSettings(model=f"script:{path}")).__aenter__()
+        await opened_drafter(f"script:{path}", MockSettings()).__aenter__()
     assert "\n" not in str(raised.value)
 
 
 async def test_a_script_that_is_not_there_is_a_one_line_error(tmp_path: Path) -> None:
     """A missing file is named."""
     with pytest.raises(UsageError, match=r"none\.json: cannot be read"):
-        await opened_drafter(ModelSettings(model=f"script:{tmp_path / 'none.json'}")).__aenter__()
+        await opened_drafter(f"script:{tmp_path / 'none.json'}", MockSettings()).__aenter__()
 
 
 async def test_a_script_that_is_not_utf8_is_a_one_line_error(tmp_path: Path) -> None:
@@ -122,4 +122,4 @@ async def test_a_script_that_is_not_utf8_is_a_one_line_error(tmp_path: Path) -> 
     path = tmp_path / "script.json"
     path.write_bytes(b'[{"match": "\xff", "text": "a"}]')
     with pytest.raises(UsageError, match=r"script\.json"):
-        await opened_drafter(ModelSettings(model=f"script:{path}")).__aenter__()
+        await opened_drafter(f"script:{path}", MockSettings()).__aenter__()
