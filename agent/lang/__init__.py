@@ -3,8 +3,8 @@
 To add a language, add a folder: `agent/lang/da/`, named by its two letters (ISO 639-1), whose `__init__.py` puts a
 `LANGUAGE = Language(...)` together as those of `en` and `sv` do. The record (`agent.lang.language`) says what it must
 have, and the type checker what it lacks. Nothing else names a language: what the wire takes, the settings, the command
-line, the page, the index and the language of a text all follow from LANGUAGES. Not here yet are number words and units
-(`agent.numbers.number_words`, `agent.numbers.units`): without them a language has its numbers in digits.
+line, the page, the index, the language of a text and the numbers in it all follow from LANGUAGES. Number words and
+units (`agent.lang.counting`) are read in every text, whatever its language, since it may quote another.
 
 Strategy: the folders in this package's path are imported once, in the order of their codes, so that the same folders
 give the same patterns and the same wire. They hold data only, and import nothing but the record.

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
+from .counting import Counting
 from .page import Page
 
 _CODE = re.compile(r"[a-z]{2}")
@@ -234,6 +235,7 @@ class Language:
     telling: Telling
     searching: Searching
     stating: Stating
+    counting: Counting
     refusals: Refusals
     courtesies: Courtesies
     quoting: Quoting

@@ -8,7 +8,9 @@ import re
 from fractions import Fraction
 
 from .number_words import classify
+from .spoken import AND, ARTICLES, pattern
 from .token import Amount, Sort
+from .vocabulary import ONES
 
 LONGEST = 40
 """Digits; a longer run is no number that a reader takes in, and stays unread."""
@@ -18,8 +20,8 @@ _SIMPLE = re.compile(r"\d++(?:[.,]\d++)?")
 _FRACTION = re.compile(r"(?:(\d{1,4}) )?(\d{1,4})/(\d{1,4})(?![\d/])")
 _POWER = re.compile(r"(?:(\d{1,15}(?:[.,]\d{1,15})?) ?[x×*·] ?)?10\^(-?\d{1,3})(?!\d)")
 _EXPONENT = re.compile(r"(\d{1,15}(?:[.,]\d{1,15})?)[eE]([-+]?\d{1,3})(?!\w)")
-_ANDS = (" and ", " och ", "\nand ", "\noch ")
-_AND_A_HALF = re.compile(r"[ \n](?:and|och) (?:an?|one|ett?|en) ([^\W\d_]+)")
+_ANDS = tuple(f"{space}{word} " for word in AND for space in " \n")
+_AND_A_HALF = re.compile(rf"[ \n](?:{pattern(AND)}) (?:{pattern(ARTICLES, ONES)}) ([^\W\d_]+)")
 _TIMES = frozenset(("x", "×", "*", "·"))
 _MARKS = frozenset("',./^eEx×*·")
 
@@ -73,10 +75,10 @@ def negate(amount: Amount) -> None:
     amount.same = amount.same and f"{amount.same}-"
 
 
-def digits_at(s: str, at: int, swedish: bool | None) -> Amount | None:
+def digits_at(s: str, at: int, mark: str) -> Amount | None:
     """Read digits, a fraction or a power at `at`, without what follows.
 
-    swedish: what the line's words say about a lone comma or point (None: nothing).
+    mark: the line's mark of decimals, by which a lone comma or point is read; "" when its words do not tell.
     """
     simple = _SIMPLE.match(s, at)
     if simple is None:
@@ -92,13 +94,13 @@ def digits_at(s: str, at: int, swedish: bool | None) -> Amount | None:
         or "," in text
         or "." in text
     ):
-        return _special(s, at, swedish, text, end)
+        return _special(s, at, mark, text, end)
     if text[0] == "0" and len(text) > 1:
         return None
     return Amount(end, (text,))
 
 
-def _special(s: str, at: int, swedish: bool | None, text: str, end: int) -> Amount | None:
+def _special(s: str, at: int, mark: str, text: str, end: int) -> Amount | None:
     """Read the forms with separators, bars and powers; the longest wins."""
     found = _FRACTION.match(s, at)
     if found is not None:
@@ -127,7 +129,7 @@ def _special(s: str, at: int, swedish: bool | None, text: str, end: int) -> Amou
         sep = found["sep"]
         tail = grouped[-4:]
         if sep in ",." and grouped.count(sep) == 1 and len(grouped) <= 7 and tail[0] == sep:
-            return _lone(grouped, sep, found.end(), swedish)
+            return _lone(grouped, sep, found.end(), mark)
         whole = grouped.replace(sep, "")
         if len(whole) <= LONGEST and not (sep in ".," and _decimal_like(grouped, sep)):
             return Amount(found.end(), (canonical(whole.replace(",", ".")),))
@@ -146,13 +148,13 @@ def _decimal_like(grouped: str, sep: str) -> bool:
     )
 
 
-def _lone(text: str, sep: str, end: int, swedish: bool | None) -> Amount:
+def _lone(text: str, sep: str, end: int, mark: str) -> Amount:
     """Read a lone comma or point before three digits, by the language of its line."""
     whole, decimal = text.replace(sep, ""), canonical(text.replace(sep, "."))
     same = "=" + text
-    if swedish is None:
+    if not mark:
         return Amount(end, (whole, decimal), same)
-    return Amount(end, (whole if (sep == ",") != swedish else decimal,), same)
+    return Amount(end, (decimal if sep == mark else whole,), same)
 
 
 def fraction_after(s: str, amount: Amount) -> Amount:

@@ -11,6 +11,7 @@ from functools import lru_cache
 
 from .rates import RATE, SPANS, charges, rates_in
 from .reader import Reader
+from .spoken import pattern, united
 from .suffix_rows import is_known
 from .suffixes import suffix
 from .token import NO_RATE, Amount, Found, Rate, Sort, amount_found
@@ -18,7 +19,7 @@ from .units import SIGNS, UNITS
 
 _RULE = re.compile(r"[ |:+=-]*")
 _BRACKETS = re.compile(r"[(\[]([^()\[\]]{1,40})[)\]]")
-_IN = re.compile(r"(?:in|i|à)[ ]", re.I)
+_IN = re.compile(rf"(?:{pattern(united(lambda each: each.joints.within))})[ ]", re.I)
 _PIECE = re.compile(r"[,;/]| (?=\()")
 _LAST = re.compile(r"(?:^|[ ])([^\W\d_]+|[%‰°])$")
 _LABEL = 80

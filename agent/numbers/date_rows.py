@@ -2,28 +2,26 @@
 
 import re
 
-from agent.lang.language import words
-
 from . import keys
 from .amounts import digits_at
 from .dates import OPENING, Date, day_first_at, iso_at, time_at, time_range_at
 from .place import Digits
 from .rates import zone_after
 from .reader import Reader
+from .spoken import AM, AND, PM, TO, pattern, united
 from .suffix_rows import is_known
 from .suffixes import suffix
 from .token import Amount, Found, Sort, clock
 
 _TIMELY = re.compile(
-    r"\d{1,2}(?:[:.]\d\d| ?(?:[ap]\.?m|[fe]m)\b"
-    r"|(?: ?- ?| to | till | until | and | och )\d{1,2}(?:[:.]\d\d| ?[ap]\.?m))",
+    rf"\d{{1,2}}(?:[:.]\d\d|{AM}|{PM}|(?: ?- ?| (?:{pattern(TO, AND)}) )\d{{1,2}}(?:[:.]\d\d|{AM}|{PM}))",
     re.I,
 )
 _HOURS = re.compile(r"(\d{1,2}) ?- ?(\d{1,2})(?![\d:.])")
 _CLOCK = re.compile(r"\d{1,2}[:.]\d\d(?!\d)")
 _BARS = frozenset("-/")
 _MINUTES = frozenset([f":{digit}" for digit in range(10)])
-_CLOCKED = words("kl klockan")
+_CLOCKED = united(lambda each: each.calendar.clock)
 
 
 def dated(r: Reader, read: tuple[Date, ...]) -> tuple[Found, ...]:
@@ -70,18 +68,21 @@ def time_row(r: Reader, place: Digits) -> tuple[Found, ...]:
         return ()
     span = time_range_at(s, at)
     if span is not None and r.border(span[0]) and not _is_amount(s, span[0]):
-        end, low, high = span
+        end, low, high, hours = span
         whole = (str(low // 3600), str(high // 3600)) if low % 3600 == high % 3600 == 0 else None
-        return (keys.hours(_span(low, high), (low, high), whole, True, (at, end), zone_after(s, end)),)
-    clocked = hint and place.after(_CLOCKED)
-    if clocked and (found := _whole_hours(r, at)) is not None:
+        found = keys.hours(_span(low, high), (low, high), whole, True, (at, end), zone_after(s, end))
+        if whole is not None:
+            found.gives += (f"range {hours[0]} {hours[1]}",)
         return (found,)
+    clocked = hint and place.after(_CLOCKED)
+    if clocked and (opened := _whole_hours(r, at)) is not None:
+        return (opened,)
     time = time_at(s, at)
     if time is None or not r.border(time.end):
         return ()
     if not time.sure and (not hint or not (time.dotted or clocked) or _is_amount(s, time.end)):
         return ()
-    amount = digits_at(s, at, None) if not time.sure else None
+    amount = digits_at(s, at, "") if not time.sure else None
     number = amount.values[0] if amount is not None and amount.end == time.end else ""
     zone = zone_after(s, time.end)
     return (keys.time(clock(time.seconds), time.seconds, number, at, time.end, zone),)

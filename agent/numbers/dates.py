@@ -3,47 +3,45 @@
 import re
 from dataclasses import dataclass
 
-from agent.lang.language import words
+from .spoken import AM, AND, OR, PM, THE, TO, either, pattern, united
+from .vocabulary import MONTHS
 
-_MONTH_WORD = (
-    r"(?i:jan(?:uary|uari)?|feb(?:r|ruary|ruari)?|mars|march|mar|apr(?:il)?|may|maj|jun[ei]?|juni|jul[yi]?|"
-    r"aug(?:ust|usti)?|sept?(?:ember)?|oct(?:ober)?|okt(?:ober)?|nov(?:ember)?|dec(?:ember)?)(?![^\W_])"
-)
-_NUMBER = {
-    "jan": 1, "feb": 2, "mar": 3, "apr": 4, "may": 5, "maj": 5, "jun": 6, "jul": 7, "aug": 8, "sep": 9, "oct": 10,
-    "okt": 10, "nov": 11, "dec": 12,
-}  # fmt: skip
+_MONTH_WORD = rf"(?i:{pattern(MONTHS)})(?![^\W_])"
 _DAYS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
-_DOT = r"(?:(?:(?<![^\W\d_]{4})|(?<=[Ss]ept)|(?<=[Ff]ebr))\.)?"
-_NTH = r"(?:st|nd|rd|th|:e|:a|e|a)?"
+_DOTTED = "".join(f"|(?<=(?i:{month}))" for month in sorted(united(lambda each: each.calendar.dotted)))
+_DOT = rf"(?:(?:(?<![^\W\d_]{{4}}){_DOTTED})\.)?"
+_NTH = rf"(?:{either(lambda each: each.calendar.day_ends)})?"
+_DAY_OF = pattern(united(lambda each: each.calendar.day_of))
+_THE = pattern(THE)
+_NEXT_DAY = rf"(?:, | ?- ?|,? (?:{pattern(AND, OR, TO)}|&) )"
+_AFTER = pattern(united(lambda each: each.calendar.after))
 _ISO = re.compile(r"(\d{4})([-/])(\d{1,2})\2(\d{1,2})(?!\d)")
 _DAY_MONTH = re.compile(
-    rf"(\d{{1,2}}){_NTH}(?:[ \n](?:of|day of))?[ \n-]({_MONTH_WORD}){_DOT}(?:(?:,?[ \n]|-)(\d{{4}})(?![\d:]|[.,]\d))?"
+    rf"(\d{{1,2}}){_NTH}(?:[ \n](?:{_DAY_OF}))?[ \n-]({_MONTH_WORD}){_DOT}(?:(?:,?[ \n]|-)(\d{{4}})(?![\d:]|[.,]\d))?"
 )
 _MONTH_DAY = re.compile(
-    rf"({_MONTH_WORD}){_DOT}[ \n-](?:the )?(\d{{1,2}}){_NTH}(?![\w%°]|[.,:]\d)(?:,?[ \n](\d{{4}})(?![\d:]|[.,]\d))?"
+    rf"({_MONTH_WORD}){_DOT}[ \n-](?:(?:{_THE}) )?(\d{{1,2}}){_NTH}(?![\w%°]|[.,:]\d)"
+    r"(?:,?[ \n](\d{4})(?![\d:]|[.,]\d))?"
 )
-_MONTH_YEAR = re.compile(rf"({_MONTH_WORD}){_DOT},?[ \n](?:of )?(\d{{4}})(?![\w%°]|[.,:]\d)")
+_MONTH_YEAR = re.compile(rf"({_MONTH_WORD}){_DOT},?[ \n](?:(?:{_DAY_OF}) )?(\d{{4}})(?![\w%°]|[.,:]\d)")
 _DAY_LIST = re.compile(
-    rf"(\d{{1,2}}){_NTH}(?:(?:, | ?- ?|,? (?:and|or|to|och|eller|till|&) )(\d{{1,2}}){_NTH}){{1,6}}"
-    rf"(?:[ \n]of)?[ \n]({_MONTH_WORD}){_DOT}"
+    rf"(\d{{1,2}}){_NTH}(?:{_NEXT_DAY}(\d{{1,2}}){_NTH}){{1,6}}"
+    rf"(?:[ \n](?:{_DAY_OF}))?[ \n]({_MONTH_WORD}){_DOT}"
     r"(?:,?[ \n](\d{4})(?![\d:]|[.,]\d))?"
 )
 _MORE_DAYS = re.compile(
-    rf"(, | ?- ?|,? (?:and|or|to|och|eller|till|&) )(?:the )?(\d{{1,2}}){_NTH}(?![\w%°]|[.,:/-]\d)"
-    rf"(?!(?: |-)(?!and\b|och\b|or\b|eller\b|in\b|at\b|of\b|i\b|on\b|the\b|from\b|for\b|is\b|are\b|är\b)[^\W\d_])"
+    rf"({_NEXT_DAY})(?:(?:{_THE}) )?(\d{{1,2}}){_NTH}(?![\w%°]|[.,:/-]\d)"
+    rf"(?!(?: |-)(?!(?:{_AFTER})\b)[^\W\d_])"
     rf"(?:,[ \n](\d{{4}})(?![\d:]|[.,]\d))?"
 )
 _TWO = re.compile(r"\d{1,2}")
 
-_RANGE = re.compile(r" ?- ?|[ \n](?:to|till|until|and|och)[ \n](?:kl\.?[ \n])?")
+_CLOCK = pattern(united(lambda each: each.calendar.clock))
+_RANGE = re.compile(rf" ?- ?|[ \n](?:{pattern(TO, AND)})[ \n](?:(?:{_CLOCK})\.?[ \n])?")
 _TIME = re.compile(
-    r"(\d{1,2})(?:([:.])(\d{2})(?:(?<=:\d\d):(\d{2}))?)?(?![\d])(?:[ \n]?([ap])\.?m\b\.?|[ ]([fe])m\b)?", re.I
+    rf"(\d{{1,2}})(?:([:.])(\d{{2}})(?:(?<=:\d\d):(\d{{2}}))?)?(?![\d])(?:(?P<am>{AM})|(?P<pm>{PM}))?", re.I
 )
-OPENING = words(
-    "kl klockan at öppet öppnar öppettider stänger stängt open opens opened close closes closed från "
-    "until fram"
-)
+OPENING = united(lambda each: each.calendar.opening)
 """Words after which "9.30" is a time."""
 
 
@@ -59,7 +57,7 @@ class Date:
 
 
 def _month(word: str) -> int:
-    return _NUMBER[word[:3].lower()]
+    return MONTHS[word.lower()]
 
 
 def _valid(year: int, month: int, day: int) -> bool:
@@ -133,7 +131,7 @@ def time_at(s: str, at: int) -> Time | None:
     if found is None:
         return None
     hour, minute, second = int(found[1]), int(found[3] or 0), int(found[4] or 0)
-    half = (found[5] or found[6] or "").lower().replace("f", "a").replace("e", "p")
+    half = "a" if found["am"] else "p" if found["pm"] else ""
     if minute > 59 or second > 59 or hour > 24 or (hour == 24 and minute) or (half and not 1 <= hour <= 12):
         return None
     whole = hour % 12 + (12 if half == "p" else 0) if half else hour
@@ -142,8 +140,11 @@ def time_at(s: str, at: int) -> Time | None:
     return Time(found.end(), whole * 3600 + minute * 60 + second, sure, half, hour, dotted)
 
 
-def time_range_at(s: str, at: int) -> tuple[int, int, int] | None:
-    """Read `09:00-17:00`, `9 am to 5 pm`, `10.00-18.00`, `9-11 am`: (end, from, to) in seconds."""
+def time_range_at(s: str, at: int) -> tuple[int, int, int, tuple[int, int]] | None:
+    """Read `09:00-17:00`, `9 am to 5 pm`, `10.00-18.00`, `9-11 am`: (end, from, to, hours), from and to in seconds.
+
+    hours: as they are written, in whichever half of the day.
+    """
     first = time_at(s, at)
     between = _RANGE.match(s, first.end) if first is not None else None
     if first is None or between is None:
@@ -164,4 +165,4 @@ def time_range_at(s: str, at: int) -> tuple[int, int, int] | None:
             return None
     elif not first.sure and not (first.dotted and last.dotted):
         return None
-    return last.end, start, last.seconds
+    return last.end, start, last.seconds, (first.hour, last.hour)

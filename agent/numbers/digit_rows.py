@@ -16,18 +16,20 @@ from .number_words import classify
 from .place import Digits, digits_place
 from .ranges import digits_amount, ranged, span
 from .reader import Reader
+from .spoken import AM, AND, BY, OR, PM, TO, either, pattern, united
 from .suffixes import simple
 from .token import Amount, Found, Kind, Sort, amount_found
-from .units import CODES
+from .units import CODES, WORKING
 
-_ORDINAL = re.compile(r"(\d{1,9})(?:st|nd|rd|th|:e|:a)(?!\w)")
-_FACTOR = re.compile(r"(\d{1,6}(?:[.,]\d{1,3})?)(?:x|×|-fold|-faldiga?|-faldigt|-falt)(?!\w)")
+_ORDINAL = re.compile(rf"(\d{{1,9}})(?:{either(lambda each: each.ordinals.digit_ends)})(?!\w)")
+_FACTOR = re.compile(
+    rf"(\d{{1,6}}(?:[.,]\d{{1,3}})?)(?:x|×|{either(lambda each: each.factors.digit_ends)})(?!\w)"
+)
 _TIMES = re.compile(r"[x×](\d{1,6})(?!\w)")
-_DECADE = re.compile(r"\d{1,3}0(?:'?s|-tal(?:et|ets|s)?)(?!\w)")
-_ABBREVIATIONS = words("kl nr no s p pp ca art kap tel sid max min tfn pos fig vol st ch sec par nos")
-_VERSIONS = words("version versions versionen versioner release ver utgåva utgåvan")
-_NTH = frozenset("snrt:")
-_TIES = frozenset("s'-")
+_DECADE = re.compile(rf"\d{{1,3}}0(?:{either(lambda each: each.groups.decade_ends)})(?!\w)")
+_ABBREVIATIONS = united(lambda each: each.labels.abbreviations)
+_VERSIONS = united(lambda each: each.labels.versions)
+_NO_END = frozenset(("", " ", "\n", ".", ",", ";", "/", ")", "%"))
 _NO_SIDE = frozenset(("", "-", ":", ";", "/"))
 _ROOTS = frozenset("±^√∛∜")
 _NUMBERED = frozenset("#№")
@@ -75,12 +77,19 @@ def _shaped(r: Reader, place: Digits) -> bool:
 def _goes_alone(word: str) -> bool:
     """Tell whether a word after a digit run is no part of a date, a time, a dimension or a range of them."""
     said = classify(word)
-    return (said is None or said.sort != "month") and word.lower() not in _SHAPING
+    return (
+        (said is None or said.sort != "month")
+        and word.lower() not in _SHAPING
+        and not _NOON.match(f" {word}")
+    )
 
 
 _SPACES: Final = frozenset(("", " ", "\n"))
-_NEXT: Final = re.compile(r"[ \n]([^\W\d_]++)( [x×] ?\d| by \d)?")
-_SHAPING: Final = words("x by am pm a p fm em to till until and och or eller of day")
+_NEXT: Final = re.compile(rf"[ \n]([^\W\d_]++)( [x×] ?\d| (?:{pattern(BY)}) \d)?")
+_SHAPING: Final = words("x a p") | {
+    re.split(r"\W", phrase)[0] for phrase in (*BY, *TO, *AND, *OR, *united(lambda each: each.calendar.day_of))
+}
+_NOON: Final = re.compile(f"(?:{AM}|{PM})", re.I)
 _JOINING: Final = frozenset("0123456789×-–'\"″′(&")
 _LEADS: Final = frozenset((" ", "\n", "(", ""))
 
@@ -116,22 +125,11 @@ def _span_row(r: Reader, place: Digits) -> tuple[Found, ...]:
     return (span(Amount(end, (found[1],), None, *kind), Amount(end, (found[2],), None, *kind), place.at),)
 
 
-_SPAN: Final = re.compile(r"([1-9]\d{0,3})-([1-9]\d{0,3}) ((?:business |working )?[^\W\d_]++)(?![\w^/°'-])")
-_COUNT: Final = re.compile(r"([1-9]\d{0,3})(?: ([^\W\d_]++)(?![\w^/°'-])|(?=[.,;:!?)]++(?:[ \n]|$)|$))")
-_TAILS: Final = (
-    " to ",
-    " till ",
-    " until ",
-    " - ",
-    "-",
-    " or ",
-    " eller ",
-    " and ",
-    " och ",
-    " th",
-    " up",
-    "\n",
+_SPAN: Final = re.compile(
+    rf"([1-9]\d{{0,3}})-([1-9]\d{{0,3}}) ((?:(?:{pattern(WORKING)}) )?[^\W\d_]++)(?![\w^/°'-])"
 )
+_COUNT: Final = re.compile(r"([1-9]\d{0,3})(?: ([^\W\d_]++)(?![\w^/°'-])|(?=[.,;:!?)]++(?:[ \n]|$)|$))")
+_TAILS: Final = (" - ", "-", "\n", *sorted(f" {phrase}" for phrase in TO | OR | AND))
 
 
 def _led_row(r: Reader, place: Digits) -> tuple[Found, ...]:
@@ -188,19 +186,19 @@ def _dotted_row(r: Reader, place: Digits) -> tuple[Found, ...]:
     end = dotted_at(r.s, place.at) if place.follow == "." else None
     if end is None or not r.border(end):
         return ()
-    amount = digits_at(r.s, place.at, None)
+    amount = digits_at(r.s, place.at, "")
     return () if amount is not None and amount.end >= end else (r.exact(Kind.IDENTIFIER, place.at, end),)
 
 
 def _ordinal_row(r: Reader, place: Digits) -> tuple[Found, ...]:
     """Read `5th`, `5:e`."""
-    found = _ORDINAL.match(r.s, place.at) if place.follow in _NTH else None
+    found = _ORDINAL.match(r.s, place.at) if place.follow not in _NO_END else None
     return (keys.ordinal(canonical(found[1]), place.at, found.end()),) if found is not None else ()
 
 
 def _decade_row(r: Reader, place: Digits) -> tuple[Found, ...]:
     """Read `1990s`, `1990-talet`."""
-    found = _DECADE.match(r.s, place.at) if place.follow in _TIES else None
+    found = _DECADE.match(r.s, place.at) if place.follow not in _NO_END else None
     if found is None:
         return ()
     return (r.exact(Kind.IDENTIFIER, place.at, found.end(), found.group().replace("'", "")),)

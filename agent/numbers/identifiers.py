@@ -3,8 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from agent.lang.language import words
-
+from .spoken import BY, pattern, united
 from .units import unit_of
 
 _PHONE = re.compile(
@@ -12,17 +11,16 @@ _PHONE = re.compile(
 )
 _US = re.compile(r"(?:1[-. ])?(?:\(\d{3}\) ?|\d{3}[-. ])\d{3}[-. ]\d{4}(?!\d)")
 _SHORT = re.compile(r"\d{3}-\d{4}(?!\d)")
-CALLS = words(
-    "ring call phone telephone tel tfn telefon telefonnummer dial number numret nummer fax mobil mobile"
-)
+CALLS = united(lambda each: each.labels.calls)
 _RUN = re.compile(r"\w++(?:[-./:_'@+#~=&?%^]++\w++)*+")
 _DOTTED = re.compile(r"\d++(?:\.\d++){2,}+(?!\w)")
 _DIMENSIONS = re.compile(
-    r"(?!0[x×])\d{1,6}(?:[.,]\d{1,4})?(?: ?[^\W\d_]{1,12}| ?[\"'″′]|)(?: ?[x×] ?| by )\d"
+    r"(?!0[x×])\d{1,6}(?:[.,]\d{1,4})?(?: ?[^\W\d_]{1,12}| ?[\"'″′]|)"
+    rf"(?: ?[x×] ?| (?:{pattern(BY)}) )\d"
 )
 _SIDE = re.compile(r"(\d{1,6}(?:[.,]\d{1,4})?)(?![\d])")
 _SIDE_UNIT = re.compile(r"[ -]?([^\W\d_x×]{1,14}|[\"'″′])(?![^\W_x×])")
-_BY = re.compile(r" ?[x×] ?(?=\d)| by (?=\d)")
+_BY = re.compile(rf" ?[x×] ?(?=\d)| (?:{pattern(BY)}) (?=\d)")
 _SIDES = 5
 """Sides of a dimension at most."""
 _INCHES = {'"': "inch", "″": "inch", "'": "foot", "′": "foot"}

@@ -1,4 +1,4 @@
-"""List markers, and what language a line is in.
+"""List markers, and which language a line is in.
 
 A list marker is layout, not a number, when it counts up from 1 in its list; `bullets` renders such lists with
 "- ". In a source every line-start marker is layout and supports nothing.
@@ -10,17 +10,30 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Final
 
-from agent.lang.language import words
+from .spoken import AND, COUNTINGS, OR, TO, either, pattern, united
+
+_STEP: Final = united(lambda each: each.labels.step)
+STEPS: Final = _STEP | united(lambda each: each.labels.steps)
+"""What steps of instructions are called, before their number."""
+_WRITTEN: Final = [form for word in STEPS for form in (word, word.capitalize())]
+_INSTEAD: Final = {
+    word: (each.labels.that_step, each.labels.those_steps)
+    for each in COUNTINGS.values()
+    for word in each.labels.step | each.labels.steps
+}
 
 _MARKER = re.compile(
     r"(?P<indent>[ \t]{0,40})(?P<lead>(?:[-*+>][ \t]{1,4}){0,3}(?:#{1,6}[ \t]{1,4})?)"
     r"(?:(?P<open>\*\*|__)?(?P<number>\d{1,3})[.)](?P<close>\*\*|__)?(?=[ \t\n]|$)[ \t]{0,8}"
-    r"|(?P<bold>\*\*|__)?(?P<word>[Ss]tep|STEP|[Ss]teg|STEG) (?P<step>\d{1,3})(?![\w%]|[.,]\d)"
+    r"|(?P<bold>\*\*|__)?(?P<word>"
+    + pattern(_STEP, [form for word in _STEP for form in (word.capitalize(), word.upper())])
+    + r") (?P<step>\d{1,3})(?![\w%]|[.,]\d)"
     r"(?:(?P<tail>[ \t]?[.:)-])(?=[ \t\n*_]|$))?"
     r"(?P<unbold>\*\*|__)?[ \t]{0,8})"
 )
 _MENTION = re.compile(
-    r"\b([Ss]teps?|[Ss]teg) (\d{1,3})(?:(?: ?[-–] ?| (?:and|to|or|och|till|eller) )(\d{1,3}))?(?![\w%]|[.,:/–-]?\d)"
+    rf"\b({pattern(_WRITTEN)}) (\d{{1,3}})"
+    rf"(?:(?: ?[-–] ?| (?:{pattern(AND, OR, TO)}) )(\d{{1,3}}))?(?![\w%]|[.,:/–-]?\d)"
 )
 
 
@@ -125,16 +138,12 @@ def _mentions(text: str, steps: set[int]) -> str:
 def _mention(match: "re.Match[str]", steps: set[int]) -> str:
     if int(match[2]) not in steps or (match[3] is not None and int(match[3]) not in steps):
         return match[0]
-    word = match[1].lower()
-    many = match[3] is not None
-    phrase = (
-        ("de stegen" if many else "det steget") if word == "steg" else "those steps" if many else "that step"
-    )
+    phrase = _INSTEAD[match[1].lower()][match[3] is not None]
     return phrase.capitalize() if match[1][0].isupper() else phrase
 
 
-_SOURCES: Final = r"(?:sources?|refs?|references?|snippets?|passages?|källa|källor|källorna|utdrag|ref\.)"
-_COUNT: Final = r"\d{1,2}(?:(?:, ?| ?[-–] ?| (?:and|och|&) )\d{1,2}){0,15}"
+_SOURCES: Final = rf"(?:{either(lambda each: each.labels.sources)}|ref\.)"
+_COUNT: Final = rf"\d{{1,2}}(?:(?:, ?| ?[-–] ?| (?:{pattern(AND)}|&) )\d{{1,2}}){{0,15}}"
 _MARK: Final = re.compile(
     rf"[ \t]?(?:\[\^?(?:{_SOURCES} ?)?#?{_COUNT}\](?!\()|\({_SOURCES} ?#?{_COUNT}\)"
     rf"|(?<=[^\n])\({_COUNT}\)(?=[.,;:!?]|\s|$))",
@@ -161,15 +170,8 @@ def without_source_marks(text: str, sources: int) -> str:
     return "".join(pieces) + text[done:] if pieces else text
 
 
-_ENGLISH: Final = words(
-    "the of and to is in a for it that with you are be on this as at by from or can have has not your "
-    "will an was if which its weighs costs about than per their they we our there these"
-)
-_SWEDISH: Final = words(
-    "och är att det som en ett på av för med till den har de inte om kan du vi i eller från vid så "
-    "din ditt dina ska vår måste varje finns hos efter per kostar väger denna detta bli blir ni er "
-    "oss vara"
-)
+DECIMAL_MARKS: Final = {code: each.decimal for code, each in COUNTINGS.items()}
+_LINE_WORDS: Final = {code: each.line_words for code, each in COUNTINGS.items()}
 _WORD = re.compile(r"[^\W\d_]++")
 
 
@@ -179,13 +181,15 @@ class Lines:
     def __init__(self, text: str) -> None:
         self._lines = text.split("\n")
         self._starts = list(accumulate((len(line) + 1 for line in self._lines), initial=0))
-        self._known: dict[int, bool | None] = {}
+        self._known: dict[int, str] = {}
 
-    def swedish(self, at: int) -> bool | None:
-        """Return True for Swedish, False for English, None when the line does not tell."""
+    def language(self, at: int) -> str:
+        """Return the code of the line's language, "" when no one language has the most of its words."""
         index = bisect_right(self._starts, at) - 1
         if index not in self._known:
             words = _WORD.findall(self._lines[index].lower())
-            balance = sum([(w in _SWEDISH) - (w in _ENGLISH) for w in words])
-            self._known[index] = None if balance == 0 else balance > 0
+            said = {code: sum([w in its for w in words]) for code, its in _LINE_WORDS.items()}
+            best = max(said, key=said.__getitem__)
+            alone = sum([count == said[best] for count in said.values()]) == 1
+            self._known[index] = best if alone else ""
         return self._known[index]

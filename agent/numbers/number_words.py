@@ -1,7 +1,7 @@
-"""Numbers written as words, in English and Swedish.
+"""Numbers written as words, in every language there is.
 
-`classify` says what one word is; `value_of` reads a run of number words by the grammar of cardinals. Swedish
-writes numbers and their units in one word (`tvåhundrafemtio`, `femårsgaranti`), so a word is also split into
+`classify` says what one word is; `value_of` reads a run of number words by the grammar of cardinals. Some languages
+write numbers and their units in one word (`tvåhundrafemtio`, `femårsgaranti`), so a word is also split into
 number words and the rest is looked up as a unit. Both are cached by word: a text repeats its words.
 """
 
@@ -11,27 +11,38 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Literal
 
+from agent.lang import LANGUAGES
 from agent.lang.language import words
 
-from .units import unit_of
+from .spoken import MINUS, united
+from .units import JOINED, JOINED_MONEY, JOINED_MONEY_STEMS, PERCENT_STEMS, POINT_STEMS, unit_of
 from .vocabulary import (
     ATOMS,
+    CAPITAL,
     CARDINALS,
     DECADES,
+    DOUBTFUL,
     FACTOR_ENDS,
     FACTORS,
     FRACTIONS,
+    GROUP_ENDS,
     GROUPS,
+    HALVES,
+    HEADS,
     MAGNITUDES,
     MONTHS,
     ONES,
+    ORDINAL_ENDS,
     ORDINALS,
-    ORDINALS_EN,
+    PART_ENDS,
+    PARTS_TOO,
     QUANTITIES,
-    REST,
     SKIP,
+    SLANG,
+    SPELT,
+    TAILS,
     VAGUE,
-    WEAK,
+    WEAK_HEADS,
 )
 
 Sort = Literal[
@@ -64,13 +75,17 @@ def classify(word: str) -> Word | None:
     return _compound(lower)
 
 
+_LETTERS: Final = frozenset("".join([language.writing.letters for language in LANGUAGES.values()]))
+
+
 def _unaccented(lower: str) -> str:
-    """Strip accents that neither language has, so that `fóurteen` is read as it looks."""
-    if all(c.isascii() or c in "åäö" for c in lower):
+    """Strip accents that no language has, so that `fóurteen` is read as it looks."""
+    if all(c.isascii() or c in _LETTERS for c in lower):
         return lower
-    return "".join(c if c in "åäö" else unicodedata.normalize("NFD", c)[0] for c in lower)
+    return "".join(c if c in _LETTERS else unicodedata.normalize("NFD", c)[0] for c in lower)
 
 
+_PRONOUNS: Final = united(lambda each: each.cardinals.pronouns)
 _KNOWN: Final[dict[str, Word]] = {
     **{word: Word("opaque", value=word) for word in DECADES},
     **{word: Word("vague") for word in VAGUE},
@@ -79,29 +94,21 @@ _KNOWN: Final[dict[str, Word]] = {
     **{word: Word("magnitude", value=str(power)) for word, power in MAGNITUDES.items()},
     **{word: Word("quantity", value=value, unit=unit) for word, (value, unit) in QUANTITIES.items()},
     **{word: Word("factor", value=str(by) if by > 0 else "0.5") for word, by in FACTORS.items()},
-    **{f"{word}s": Word("fraction", (below,)) for word, below in ORDINALS_EN.items() if below > 3},
     **{word: Word("fraction", (below,)) for word, below in FRACTIONS.items()},
-    **{word: Word("third" if word == "third" else "ordinal", (at,)) for word, at in ORDINALS.items()},
+    **{word: Word("third" if word in PARTS_TOO else "ordinal", (at,)) for word, at in ORDINALS.items()},
     **{word: Word("cardinal", (value,)) for word, value in CARDINALS.items()},
-    **{word: Word("article", (1,), value=word) for word in ONES},
-    **{word: Word("sign") for word in ("minus", "negative", "negativa", "negativt")},
-    "grand": Word("slang", value="1000"),
-    "tens": Word("magnitude", value="1"),
+    **{word: Word("article", (1,), value="" if word in _PRONOUNS else word) for word in ONES},
+    **{word: Word("sign") for word in MINUS},
+    **{word: Word("slang", value=str(10**power)) for word, power in SLANG.items()},
 }
 """What whole words say; of two tables that know a word the later here decides."""
-_NAMES_TOO: Final = words("may march mar")
-"""Months that are months only with a capital."""
 
 
 def _listed(lower: str, word: str) -> Word | None:
     """Look a whole word up in the tables."""
     found = _KNOWN.get(lower)
     if found is not None:
-        return found if lower not in _NAMES_TOO or word[0].isupper() else _shaped(word)
-    if lower.endswith(("delar", "delen", "delarna")):
-        below = FRACTIONS.get(lower.removesuffix("na").removesuffix("ar").removesuffix("en"))
-        if below is not None:
-            return Word("fraction", (below,))
+        return found if lower not in CAPITAL or word[0].isupper() else _shaped(word)
     return _shaped(word)
 
 
@@ -133,19 +140,20 @@ def _shaped(word: str) -> Word | None:
     return None
 
 
+_SPELT: Final = tuple(SPELT)
+
+
 def _compound(lower: str) -> Word | None:
     """Read number words written together, with or without a unit or an ordinal ending after them."""
-    if lower.startswith("halv"):
-        unit = unit_of(lower[4:]) if len(lower) > 5 and lower[4:] not in ("tid", "mil") else None
+    if lower.startswith(HALVES):
+        half = next(half for half in HALVES if lower.startswith(half))
+        unit = unit_of(lower[len(half) :]) if len(lower) > len(half) + 1 else None
         return Word("quantity", value="0.5", unit=unit) if unit else None
     atoms: list[int] = []
     at = 0
-    if lower.startswith("fyr") and lower[3:] in FACTOR_ENDS:
-        return Word("factor", value="4")
-    if lower.startswith(("fyrsiffr", "fyrhjul", "fyrsits", "fyrsid")):
-        return Word("cardinal", (4,))
-    if lower.startswith("ettusen"):  # ett + tusen, written with two t
-        lower = "ett" + lower[2:]
+    if lower.startswith(_SPELT):
+        start = next(start for start in _SPELT if lower.startswith(start))
+        lower = SPELT[start] + lower[len(start) :]
     names: list[str] = []
     while at < len(lower):
         name = _longest(lower, at)
@@ -160,7 +168,7 @@ def _compound(lower: str) -> Word | None:
     if not rest:
         return (
             Word("cardinal", tuple(atoms))
-            if names[0] not in ("en",) or len(names) > 2 or atoms[1] >= 100
+            if names[0] not in DOUBTFUL or len(names) > 2 or atoms[1] >= 100
             else None
         )
     return _with_rest(tuple(atoms), names, rest, lower)
@@ -169,48 +177,33 @@ def _compound(lower: str) -> Word | None:
 def _with_rest(atoms: tuple[int, ...], names: list[str], rest: str, lower: str) -> Word | None:
     if rest in FACTOR_ENDS:
         return Word("factor", value=str(value_of(atoms) or "?"))
-    if rest in ORDINALS or rest in ("nde", "de") or _ordinal_tail(names, rest):
+    if rest in ORDINALS or rest in ORDINAL_ENDS:
         return Word("ordinal", (*atoms, ORDINALS.get(rest, 0)) if rest in ORDINALS else atoms)
-    if rest in ("del", "delar", "delen", "delarna", "ndel", "ndelar") and names[0] not in (
-        "en",
-        "ett",
-        "one",
-    ):
+    if rest in PART_ENDS and names[0] not in ONES:
         value = value_of(atoms)
         return Word("fraction", (value,)) if value else Word("opaque", value=lower)
-    if rest.rstrip("s") in ("tal", "tals") and atoms[0] > 1:
-        return Word("cardinal", atoms, value="tal")
+    if rest in GROUP_ENDS and atoms[0] > 1:
+        return Word("cardinal", atoms, value="group")
     unit = unit_of(rest)
-    if unit is not None and (len(rest) > 2 or rest == "år"):
+    if unit is not None and (len(rest) > 2 or rest in JOINED):
         return Word("cardinal", atoms, unit=unit)
-    if rest in ("kr", "krona", "kronor", "kronors", "kronorssedel") or rest.startswith(("lapp", "kronorsl")):
-        return Word("cardinal", atoms, unit="$SEK")
-    if names[0] in ("en", "ett", "one") and len(names) == 1:
+    currency = JOINED_MONEY.get(rest) or next(
+        (code for stem, code in JOINED_MONEY_STEMS.items() if rest.startswith(stem)), None
+    )
+    if currency is not None:
+        return Word("cardinal", atoms, unit=f"${currency}")
+    if names[0] in ONES and len(names) == 1:
         return None
-    if rest.startswith("procent"):
-        return Word("cardinal", atoms, unit="%pp" if rest.startswith("procentenhet") else "%")
-    if any(rest.startswith(known) for known in REST):
+    if rest.startswith(PERCENT_STEMS):
+        return Word("cardinal", atoms, unit="%pp" if rest.startswith(POINT_STEMS) else "%")
+    if rest.startswith(TAILS):
         return Word("cardinal", atoms)
-    strong = len(names) > 1 or names[0] not in WEAK
-    return Word("cardinal", atoms) if strong and len(rest) >= 3 and _swedish(names[0]) else None
-
-
-def _ordinal_tail(names: list[str], rest: str) -> bool:
-    return rest in ("th", "eth", "ieth") and bool(names)
-
-
-_SWEDISH: Final = words(
-    "fyra åtta nio tio elva tolv tretton fjorton femton sexton sjutton arton aderton nitton tjugo tjugu trettio "
-    "fyrtio femtio sextio sjuttio åttio nittio hundra tusen miljon miljard två tre fem sex sju ett"
-)
-
-
-def _swedish(name: str) -> bool:
-    return name in _SWEDISH
+    strong = len(names) > 1 or names[0] not in WEAK_HEADS
+    return Word("cardinal", atoms) if strong and len(rest) >= 3 and names[0] in HEADS else None
 
 
 _BY_FIRST: Final[dict[str, tuple[str, ...]]] = {}
-for _name in sorted({*ATOMS} - {"tva"}, key=len, reverse=True):
+for _name in sorted(ATOMS, key=len, reverse=True):
     _BY_FIRST[_name[0]] = (*_BY_FIRST.get(_name[0], ()), _name)
 
 

@@ -2,13 +2,11 @@
 
 from dataclasses import dataclass
 
-from agent.lang.language import words
-
 from .characters import SEAM
 from .reader import Before, Reader
+from .spoken import MINUS
 from .units import CODES, SIGNS, currency_of
 
-_MINUS = words("minus negative negativa negativt")
 _DOLLARS = {"US": "USD", "A": "AUD", "AU": "AUD", "C": "CAD", "CA": "CAD", "NZ": "NZD", "HK": "HKD"}
 _OPENERS = frozenset(" \n([{\"'“”«»:=<>~≈/|" + SEAM)
 
@@ -75,7 +73,7 @@ def _word_lead(s: str, place: Digits, start: int) -> int:
     if before.word in CODES and s[before.end : start] in ("", " ") and before.end <= start:
         place.currency = currency_of(before.word) or ""
         return before.start
-    minus = not place.sign and before.word.lower() in _MINUS and before.end == start - 1
+    minus = not place.sign and before.word.lower() in MINUS and before.end == start - 1
     if minus and s[start - 1] in " \n-":
         place.sign = True
         return before.start

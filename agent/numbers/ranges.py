@@ -2,34 +2,27 @@
 
 import re
 
-from agent.lang.language import words
-
 from .amounts import canonical, digits_at, fraction_after, negate, scale
 from .number_words import classify
 from .reader import Reader
 from .runs import run_at
+from .spoken import AND, ARTICLES, OR, TO, either, pattern, united
 from .suffixes import suffix
 from .token import Amount, Found, Kind, Sort, show
 from .units import CODES, SIGNS, currency_of
 
+_ABOUT = united(lambda each: each.joints.about)
 _CONNECTOR = re.compile(
-    r"(?:(?P<dash>-)|(?P<spaced> - ?)|[ \n]"
-    r"(?P<word>to|till|until|through|thru|t\.o\.m\.|upp till|up to|or|eller|and|och)[ \n])"
-    r"(?:(?:about|around|approximately|approx\.?|roughly|circa|cirka|ca\.?|c:a|ungefär|omkring|runt|nearly|almost"
-    r"|nästan|up to|upp till)[ \n]|[~≈])?(?P<article>an?[ \n])?",
+    rf"(?:(?P<dash>-)|(?P<spaced> - ?)|[ \n](?P<word>{pattern(TO, OR, AND)})[ \n])"
+    rf"(?:(?:{pattern(_ABOUT)})[ \n]|[~≈])?(?:(?P<article>{pattern(ARTICLES)})[ \n])?",
     re.I,
 )
-_ABOUT = words(
-    "about around approximately approx roughly circa cirka ca ungefär omkring runt nearly almost nästan"
-)
-_BETWEEN = words("between mellan")
+_BETWEEN = united(lambda each: each.joints.between)
 _WORD = re.compile(r"[^\W\d_]++")
 _STARTS = frozenset("- \n")
 _ACCOUNT = 7
 """Digits from which what falls is a number of an account rather than a range."""
-_NUMBERED = re.compile(
-    r"\w*(?:nr|nummer|numret|number|no|giro|girot|konto|kontot|account|id|swish|moms|vat)", re.I
-)
+_NUMBERED = re.compile(rf"\w*(?:{either(lambda each: each.labels.accounts)})", re.I)
 _ENDS = frozenset(("cardinal", "article", "fraction"))
 
 
@@ -37,7 +30,7 @@ def digits_amount(
     r: Reader, at: int, sign: bool = False, currency: str = "", point: bool = False
 ) -> Amount | None:
     """Read digits, what was found before them (a minus, a currency, a point), and what follows them."""
-    amount = digits_at(r.s, at, r.swedish(at))
+    amount = digits_at(r.s, at, r.decimal_mark(at))
     if amount is None:
         return None
     if point:
@@ -90,9 +83,9 @@ def span(first: Amount, last: Amount, start: int) -> Found:
 
 def _joins(r: Reader, word: str, start: int) -> bool:
     """Tell whether the word between two numbers makes a range of them."""
-    if word in ("or", "eller"):
+    if word in OR:
         return r.source
-    if word in ("and", "och"):
+    if word in AND:
         before = r.before(start)
         if before.word.lower() in _ABOUT:
             before = r.before(before.start)

@@ -1,7 +1,7 @@
 """What a number is per: `299 kr per month`, `/mån`, `om året`, `GB/day`, `three times a week`, `monthly`.
 
 A rate is the set of what it names: "per user and month" is {user, month}. Time and known units go by their canonical
-name, people and things by the word that is written, in the singular and in English where both languages have it here.
+name, people and things by the word that is written, in the singular, or by the name that the languages share for it.
 Which zone a time of day is in is told the same way.
 """
 
@@ -9,11 +9,11 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from agent.lang.language import words
 from agent.text.words import FUNCTION_WORDS
 
+from .spoken import AND, PER, either, merged, pattern, united
 from .token import NO_RATE, Rate
-from .units import UNITS, unit_of
+from .units import POWERS, UNITS, unit_of
 
 SPANS: Rate = frozenset(
     (
@@ -31,63 +31,40 @@ SPANS: Rate = frozenset(
     )
 )
 """Units of time, which "a", "each" and "om" may stand before."""
-_THINGS = {
-    "användare": "user", "anställd": "employee", "medarbetare": "employee", "person": "person", "pers": "person",
-    "personer": "person", "people": "person", "konto": "account", "kund": "customer", "enhet": "device",
-    "enheter": "device", "st": "piece", "styck": "piece", "stk": "piece", "pcs": "piece", "item": "piece",
-    "barn": "child", "children": "child", "vuxen": "adult", "plats": "seat", "paket": "package", "order": "order",
-    "beställning": "order", "samtal": "call", "meddelande": "message", "elev": "student", "hushåll": "household",
-    "rum": "room", "licens": "license", "licence": "license", "gång": "time", "kvm": "m^2",
-}  # fmt: skip
-_EACH = {
-    "monthly": "month", "månatligen": "month", "månadsvis": "month", "yearly": "year", "annually": "year",
-    "annual": "year", "årligen": "year", "årsvis": "year", "weekly": "week", "veckovis": "week", "daily": "day",
-    "dagligen": "day", "hourly": "hour", "quarterly": "quarter-year", "kvartalsvis": "quarter-year",
-    "nightly": "night", "apiece": "piece", "styck": "piece", "årlig": "year", "årliga": "year",
-}  # fmt: skip
-_COMPOUND = {
-    "månads": "month", "års": "year", "dags": "day", "dygns": "day", "vecko": "week", "tim": "hour",
-    "minut": "minute", "kvartals": "quarter-year", "styck": "piece",
-}  # fmt: skip
-_CHARGE = r"(?:pris|kostnad|avgift|hyra|premie|taxa|lön|belopp|debitering|betalning|abonnemang|kort)"
+_THINGS = merged(lambda each: each.rates.things)
+_EACH = merged(lambda each: each.rates.adverbs)
+_COMPOUND = merged(lambda each: each.rates.compounds)
+_CHARGE = f"(?:{either(lambda each: each.rates.charges)})"
+_PER = pattern(PER)
+_EVERY = pattern(united(lambda each: each.rates.every))
 _ZONES = r"(?:UTC|GMT|CES?T|EES?T|WES?T|[ECMP][SD]T|BST|IST|JST|AES?T|Z)"
 
-_WORD = r"(?:(?:square|sq|kvadrat)\.?[ \n])?[^\W\d_]+(?:\^\d)?"
+_SQUARE = pattern(word for word, power in POWERS.items() if power == "2")
+_WORD = rf"(?:(?:{_SQUARE})\.?[ \n])?[^\W\d_]+(?:\^\d)?"
+_BEFORE = pattern(PER, AND, united(lambda each: each.rates.each))
 _SAID = (
-    rf"(?: ?/ ?|[ \n](?:per|och|and|per\.|à|i varje)[ \n])(?P<per>(?:\d[\d ]{{0,7}} ?)?{_WORD}|\d[\d ]{{0,7}})"
-    rf"|[ \n](?:an?|each|every|varje|var|om|i)[ \n](?P<span>{_WORD})"
-    rf"|[ \n](?P<each>{'|'.join(_EACH)})(?![^\W_])|[ \n](?P<annum>p\.a\.|per annum)"
+    rf"(?: ?/ ?|[ \n](?:{_BEFORE})[ \n])(?P<per>(?:\d[\d ]{{0,7}} ?)?{_WORD}|\d[\d ]{{0,7}})"
+    rf"|[ \n](?:{_EVERY})[ \n](?P<span>{_WORD})"
+    rf"|[ \n](?P<each>{pattern(_EACH)})(?![^\W_])|[ \n](?P<annum>p\.a\.|per annum)"
 )
-_BETWEEN = (
-    r"(?:[ \n](?!(?:in|on|at|of|for|from|within|after|before|during|to|and|or|is|are|the|i|på|av|för|från|inom|efter"
-    r"|före|under|till|och|eller|är|om|per|an?|each|every|varje|var|via|with|med|but|men|then|when|while|if)[ \n])"
-    r"(?:[^\W\d_]+|(?:exc?k?l|inc?k?l|ex|inc)\.)){0,3}?"
-)
+_STOPS = pattern(PER, united(lambda each: each.rates.every), united(lambda each: each.rates.stops))
+_ASIDES = pattern(united(lambda each: each.rates.asides))
+_BETWEEN = rf"(?:[ \n](?!(?:{_STOPS})[ \n])(?:[^\W\d_]+|(?:{_ASIDES})\.)){{0,3}}?"
 _AFTER = re.compile(rf"{_BETWEEN}(?:[ \n]?\()?(?:{_SAID})", re.I)
 _MORE = re.compile(rf",?(?:{_SAID})", re.I)
 RATE = re.compile(
-    rf"(?:/ ?|(?<![^\W_])per[ \n])(?P<per>(?:\d[\d ]{{0,7}} ?)?{_WORD}|\d[\d ]{{0,7}})"
-    rf"|(?<![^\W_])(?:an?|each|every|varje|om|i)[ \n](?P<span>{_WORD})"
-    rf"|(?<![^\W_])(?P<each>{'|'.join(_EACH)})(?![^\W_])"
-    rf"|(?<![^\W_])(?P<compound>{'|'.join(_COMPOUND)}){_CHARGE}",
+    rf"(?:/ ?|(?<![^\W_])(?:{_PER})[ \n])(?P<per>(?:\d[\d ]{{0,7}} ?)?{_WORD}|\d[\d ]{{0,7}})"
+    rf"|(?<![^\W_])(?:{_EVERY})[ \n](?P<span>{_WORD})"
+    rf"|(?<![^\W_])(?P<each>{pattern(_EACH)})(?![^\W_])"
+    rf"|(?<![^\W_])(?P<compound>{pattern(_COMPOUND)}){_CHARGE}",
     re.I,
-)
-_CHARGES = (
-    r"(?:fees?|prices?|costs?|rates?|charges?|payments?|subscriptions?|rent|salary|premium|pris|kostnad|avgift|hyra"
-    r"|premie|lön|betalning|abonnemang)(?:en|et|n|er|erna)?"
 )
 _CHARGED = re.compile(
-    rf"(?P<compound>{'|'.join(_COMPOUND)}){_CHARGE}\w*"
-    rf"|{_CHARGES}(?![^\W_])(?:[ \n]per[ \n](?P<per>{_WORD})(?![^\W_]))?",
+    rf"(?P<compound>{pattern(_COMPOUND)}){_CHARGE}\w*"
+    rf"|(?:{either(lambda each: each.rates.named)})(?![^\W_])(?:[ \n](?:{_PER})[ \n](?P<per>{_WORD})(?![^\W_]))?",
     re.I,
 )
-_NAMED = [
-    name
-    for word in words(
-        "fee pric cost rate charge pay subscr rent salar premi pris kostn avg hyr lön beta abonn"
-    )
-    for name in (word, word.capitalize())
-] + ["belopp", "taxa", "debit", "kort"]
+_NAMED = sorted(name for stem in united(lambda each: each.rates.stems) for name in (stem, stem.capitalize()))
 """What the name of a charge holds."""
 _REACH = 16
 """Letters of a word before the name of a charge that are looked at."""
@@ -96,7 +73,7 @@ _HITS = 500
 _NAMES = frozenset(_THINGS.values())
 _GRAMMAR = FUNCTION_WORDS
 _STARTS = frozenset((" ", "/", "\n", "("))
-_JOINED = re.compile(r",?[ \n](?:and|och)[ \n]", re.I)
+_JOINED = re.compile(rf",?[ \n](?:{pattern(AND)})[ \n]", re.I)
 _ZONE = re.compile(rf" ?({_ZONES})(?![\w+-])")
 
 

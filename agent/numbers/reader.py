@@ -10,10 +10,10 @@ from typing import NamedTuple
 from . import keys
 from .characters import SEAM
 from .identifiers import run_at
-from .layout import Lines, without_markers
+from .layout import DECIMAL_MARKS, Lines, without_markers
 from .plain import Plain, plain
+from .spoken import AND, OR, PARTS, pattern
 from .token import Amount, Found, Kind, Sort, amount_found
-from .vocabulary import PARTS
 
 _BETWEEN = (
     rf"(?:(?:\n(?:> ?){{1,8}}|[ \n])?(?:[.,:;'/\\|*{SEAM}]++)?|[^\w\s\\]*+\\[a-zA-Z]{{1,20}}[^\w\s]*+|[^\w\s]*+"
@@ -22,11 +22,11 @@ _BETWEEN = (
 _TOUCH = re.compile(_BETWEEN)
 _CLUSTER = re.compile(rf"\w*+(?:{_BETWEEN}\w++)*+")
 _GLUED = re.compile(r"[\w○◯⭕⚪●‱]|-[A-Z]|[@^#]\w")
-_LABEL = re.compile(rf"(?:{'|'.join(PARTS)}) \d{{1,3}}", re.I)
+_LABEL = re.compile(rf"(?:{pattern(PARTS)}) \d{{1,3}}", re.I)
 """A line's label, as in "Table 3:104 items"; what stands behind its colon is another number."""
 _LETTER = re.compile(r"[^\W\d_]")
 _HOURLY = re.compile(r"(?:[01]?\d|2[0-4])\.(?:00|15|30|45)")
-_LISTED = re.compile(r"(, )|,? (?:and|or|och|eller|&) ")
+_LISTED = re.compile(rf"(, )|,? (?:{pattern(AND, OR)}|&) ")
 _LONE = re.compile(r"\d{1,3}[.,]\d{3}(?!\d)")
 _LENT = frozenset((Sort.QUANTITY, Sort.MONEY, Sort.PERCENT))
 _NEAR = 16
@@ -163,12 +163,12 @@ class Reader:
             return s.startswith("|", line)
         return self.source and touch.group() == ":" and _LABEL.fullmatch(s, line, end) is not None
 
-    def swedish(self, at: int) -> bool | None:
-        """Return the language of the line, asked only when a lone separator may stand here."""
-        return self.in_swedish(at) if _LONE.match(self.s, at) else None
+    def decimal_mark(self, at: int) -> str:
+        """Return the mark of decimals in the line's language, asked only when a lone separator may stand here."""
+        return DECIMAL_MARKS.get(self.language(at), "") if _LONE.match(self.s, at) else ""
 
-    def in_swedish(self, at: int) -> bool | None:
-        """Return whether the line around `at` is Swedish, or None when it does not tell."""
+    def language(self, at: int) -> str:
+        """Return the language of the line around `at`, or "" when it does not tell."""
         if self._lines is None:
             self._lines = Lines(self.s)
-        return self._lines.swedish(at)
+        return self._lines.language(at)

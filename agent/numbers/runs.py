@@ -13,25 +13,31 @@ from agent.lang.language import words
 
 from .amounts import canonical, of_fraction, scaled
 from .number_words import Word, classify, value_of
+from .spoken import AND, ARTICLES, OF, THE, either, pattern, united
 from .suffix_rows import LEADING
 from .suffixes import suffix
 from .token import Amount, Sort
+from .vocabulary import ONES
 
-_JOINT = re.compile(r"(?:[ \n]|-|\ue000)(?:((?i:and|och)|&)[ \n-])?(?:((?i:an?))[ \n-])?([^\W\d_]++)")
-_OF = re.compile(r"[ \n-](?:(?:of|av)[ \n])?(?:(?:an?|en|ett|the)[ \n])?")
+_PRONOUNS = united(lambda each: each.cardinals.pronouns)
+_JOINT = re.compile(
+    rf"(?:[ \n]|-|\ue000)(?:((?i:{pattern(AND)})|&)[ \n-])?(?:((?i:{pattern(ARTICLES)}))[ \n-])?([^\W\d_]++)"
+)
+_OF = re.compile(
+    rf"[ \n-](?:(?:{pattern(OF)})[ \n])?(?:(?:{pattern(ARTICLES, THE, ONES.keys() - _PRONOUNS)})[ \n])?"
+)
 _SHARED = re.compile(
-    r"(?![ \n-][^\W\d_])|[ \n](?:of|off|less|more|the|as|to|or|and|in|is|are|was|at|on|by|for|than|from|between|per"
-    r"|[^\W\d_]{3,12}er)(?![^\W_])"
+    rf"(?![ \n-][^\W\d_])|[ \n](?:{either(lambda each: each.ordinals.before_part)})(?![^\W_])"
 )
 """What follows "a third" when it is a part: no word, one of grammar, or a comparison ("larger"); not a noun."""
-_OF_OFF = re.compile(r" (?:of|off|less|more)(?![^\W_])")
+_OF_OFF = re.compile(rf" (?:{either(lambda each: each.ordinals.before_any_part)})(?![^\W_])")
 _NUMERIC = words("cardinal article ordinal third fraction")
 _PLAIN = words("article cardinal")
 LONGEST = 40
 """Words of a run; what is longer is read in parts."""
-_EXEMPT = words("byte vardag")
+_EXEMPT = united(lambda each: each.units.idioms)
 """Units that say nothing after an article: "ett byte" is an exchange, "en vardag" a kind of day."""
-_POINTS = words("komma point")
+_POINTS = united(lambda each: each.cardinals.points)
 _POWERS = {1000: 3, 10**6: 6, 10**9: 9, 10**12: 12}
 
 
@@ -140,7 +146,7 @@ def _read(s: str, words: list[Word], ends: list[int], ands: list[bool], article:
             if article and last.atoms[0] > 3 and _OF_OFF.match(s, ends[-1]):
                 return _amount(s, of_fraction(Fraction(1, last.atoms[0])), last, ends[-1])
             return Run("ordinal", ends[-1], ordinal=last.atoms[0])
-        if len(words) == 2 and words[0].sort == "article" and words[0].value != "one":  # en andra gång
+        if len(words) == 2 and words[0].sort == "article" and words[0].value:  # en andra gång
             value = value_of(last.atoms)
             return Run("ordinal", ends[-1], ordinal=value) if value is not None else Run("unread", ends[-1])
         if len(words) == 2 and words[0].sort == "article" and last.atoms[0] > 3:  # one fifth
@@ -169,12 +175,12 @@ def _year(atoms: tuple[int, ...]) -> int | None:
 
 def _cardinal(s: str, words: list[Word], ends: list[int]) -> Run:
     last = words[-1]
-    if len(words) > 1 and words[0].sort == "article" and words[0].value != "one" and last.atoms[-1] < 100:
+    if len(words) > 1 and words[0].sort == "article" and words[0].value and last.atoms[-1] < 100:
         after = _amount(s, "1", last, ends[-1]).amount
         if after is not None and after.sort is not Sort.BARE and len(words) == 2:  # "en tio minuters paus"
             value = value_of(last.atoms)
             return _amount(s, str(value), last, ends[-1]) if value is not None else Run("unread", ends[-1])
-    if len(words) == 2 and words[0].sort == "article" and last.value == "tal":  # ett femtiotal
+    if len(words) == 2 and words[0].sort == "article" and last.value == "group":  # ett femtiotal
         words, ends = words[1:], ends[1:]
     value = value_of(tuple([a for w in words for a in w.atoms]))
     if value is None and len(words) == 2 and s[ends[0] : ends[0] + 1] == "-":  # två-tre veckor

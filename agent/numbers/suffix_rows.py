@@ -13,39 +13,49 @@ from agent.text.words import FUNCTION_WORDS
 
 from .amounts import negate, of_fraction, scale
 from .number_words import classify
+from .spoken import pattern, united
 from .token import Amount, Sort
 from .units import (
+    ABOVE_ZERO,
+    BELOW_ZERO,
+    CALENDAR,
+    FILLERS,
+    GLUED,
     LETTER_MULTIPLIERS,
     MILLE,
+    MILLE_PHRASES,
     MULTIPLIERS,
     NATIONS,
+    PER_UNITS,
     PERCENT,
+    PERCENT_PHRASES,
+    PERCENT_STEMS,
+    POINT_STEMS,
+    POINT_WORDS,
     POINTS,
+    POWERS,
     PREFIXED_MULTIPLIERS,
     SCALED,
+    SIGN_ENDS,
     SIGNS,
+    WORKING,
     currency_of,
     unit_of,
 )
+from .vocabulary import SLANG
 
 _SPACED_WORD = re.compile(r"[ \n-]([^\W\d_]++)")
 _POINTS = re.compile(r"[ -]?([^\W\d_]++)")
 _SCALE_LETTER = re.compile(r"[ ]?(C|F|K|[cC]elsius|[fF]ahrenheit)(?![^\W_])")
-_PER = re.compile(r"/(h|s|tim)(?![^\W_])")
+_PER = re.compile(rf"/({pattern(PER_UNITS)})(?![^\W_])")
 _WORD_NEXT = re.compile(r"[ \n][^\W\d_]")
-_FILLER = words(
-    "full fulla hel hela whole long långa consecutive sammanhängande extra more fler mer additional "
-    "ytterligare short korta straight raka entire calendar kalender other further kompletta complete "
-    "solid"
-)
-_WORKING = words("business working banking trading arbets")
-_SQUARE = {"square": "2", "sq": "2", "kvadrat": "2", "cubic": "3", "kubik": "3"}
-LEADING: Final = _FILLER | _WORKING | _SQUARE.keys() | NATIONS.keys()
+_PERCENT = re.compile(rf"(?:({pattern(PERCENT_PHRASES)})|{pattern(MILLE_PHRASES)})", re.I)
+LEADING: Final = FILLERS | WORKING | POWERS.keys() | NATIONS.keys()
 """Words that only say something together with a unit or a currency after them."""
 _LENGTHS = words("m cm mm dm km inch foot yard mile")
 SYMBOL: Final = re.compile(r"[bcdfghjklmnpqrstvwxz]{2,3}|[A-ZΩ][a-z]?|[a-zµμ]{1,2}[A-ZΩ][A-Za-z]?|[A-Z]{2,4}")
 """What looks like a unit's symbol: no vowel, or capitals as no word of a sentence has them."""
-_NO_SYMBOL: Final = FUNCTION_WORDS | words("st sts pcs pc stk nr th nd rd kl x xx p pp s vs")
+_NO_SYMBOL: Final = FUNCTION_WORDS | united(lambda each: each.labels.not_units) | {"x"}
 
 
 class Follower(NamedTuple):
@@ -74,7 +84,7 @@ def take_sign(s: str, amount: Amount, sign: str, hyphen: str, end: int) -> None:
         tail = _POINTS.match(s, end)
         points = tail is not None and tail[1].lower() in POINTS
         become(amount, Sort.POINTS if points else Sort.PERCENT, "", end)
-        if tail is not None and (points or tail.group().lower() in ("-ig", "-iga", "-igt")):
+        if tail is not None and (points or tail.group().lower() in SIGN_ENDS):
             amount.end = tail.end()
     elif sign in SIGNS:
         if not s[end : end + 1].isdigit():
@@ -142,21 +152,22 @@ def _currency(s: str, amount: Amount, after: Follower) -> bool | None:
 def _percent(s: str, amount: Amount, after: Follower) -> bool | None:
     """Read `percent`, `per cent`, `procentenheter`, `promille`."""
     lower, end = after.lower, after.end
-    rest = s[end : end + 6].lower() if lower == "per" else ""
-    if lower in MILLE or rest in (" mille", " mill"):
-        become(amount, Sort.MILLE, "", end + 6 * (lower == "per"))
+    phrase = _PERCENT.match(s, end - len(lower))
+    if phrase is not None:
+        end = phrase.end()
+    if lower in MILLE or (phrase is not None and not phrase[1]):
+        become(amount, Sort.MILLE, "", end)
     elif lower == "p" and s.startswith(".p.", end):
         become(amount, Sort.POINTS, "", end + 3)
-    elif lower in PERCENT or rest[:5] == " cent":
-        end = end + 5 if lower == "per" else end
+    elif lower in PERCENT or phrase is not None:
         points = _SPACED_WORD.match(s, end)
         if points is not None and points[1].lower() in POINTS:
             become(amount, Sort.POINTS, "", points.end())
         else:
             become(amount, Sort.PERCENT, "", end)
-    elif lower.startswith(("procentenhet", "procentpoäng")) or lower in ("pp", "percentpoints"):
+    elif lower in POINT_WORDS or lower.startswith(POINT_STEMS):
         become(amount, Sort.POINTS, "", end)
-    elif lower.startswith("procent"):
+    elif lower.startswith(PERCENT_STEMS):
         become(amount, Sort.PERCENT, "", end)
     else:
         return None
@@ -164,9 +175,9 @@ def _percent(s: str, amount: Amount, after: Follower) -> bool | None:
 
 
 def _below_zero(s: str, amount: Amount, after: Follower) -> bool | None:
-    if after.lower not in ("minusgrader", "plusgrader"):
+    if after.lower not in BELOW_ZERO and after.lower not in ABOVE_ZERO:
         return None
-    if after.lower[0] == "m":
+    if after.lower in BELOW_ZERO:
         negate(amount)
     become(amount, Sort.QUANTITY, "degree?", after.end)
     return False
@@ -191,14 +202,14 @@ def _unit(s: str, amount: Amount, after: Follower) -> bool | None:
     """Read a unit of one or two words."""
     lower, end, power = after.lower, after.end, after.power
     unit = unit_of(after.word)
-    if unit is None and lower == "in" and (not after.gap or s[end : end + 1] == "."):
-        unit = "inch"
-    if lower in _WORKING or lower in _SQUARE or lower in _FILLER:
+    if unit is None and lower in GLUED and (not after.gap or s[end : end + 1] == "."):
+        unit = GLUED[lower]
+    if lower in LEADING and lower not in NATIONS:
         second = _SPACED_WORD.match(s, end)
         base = unit_of(second[1]) if second is not None else None
         if second is not None and base is not None:
             unit, end = _two_words(lower, base), second.end()
-            power = None if unit == "workday" or lower not in _FILLER else power
+            power = None if unit == "workday" or lower not in FILLERS else power
     if unit is None:
         return None
     become(amount, Sort.QUANTITY, unit, end)
@@ -208,17 +219,17 @@ def _unit(s: str, amount: Amount, after: Follower) -> bool | None:
     elif power is not None and unit in _LENGTHS:
         amount.unit, amount.end = f"{unit}^{power[1]}", power.end()
     elif per is not None:
-        amount.unit, amount.end = f"{unit}/{per[1][0].replace('t', 'h')}", per.end()
+        amount.unit, amount.end = f"{unit}/{PER_UNITS[per[1]]}", per.end()
     return False
 
 
 def _two_words(first: str, base: str) -> str:
     """Return the unit of two words, the second of which is the unit `base`."""
-    if first in _WORKING:
+    if first in WORKING:
         return "workday" if base == "day" else f"{first} {base}"
-    if first in _SQUARE:
-        return f"{base}^{_SQUARE[first]}"
-    return f"calendar {base}" if first in ("calendar", "kalender") else base
+    if first in POWERS:
+        return f"{base}^{POWERS[first]}"
+    return f"calendar {base}" if first in CALENDAR else base
 
 
 def is_known(amount: Amount) -> bool:
@@ -247,10 +258,10 @@ def _unknown(s: str, amount: Amount, after: Follower) -> bool | None:
 
 def _slang(s: str, amount: Amount, after: Follower) -> bool | None:
     """Read `5 grand` where no noun follows, which it would describe."""
-    if after.lower != "grand":
+    if after.lower not in SLANG:
         return None
     if amount.sort is Sort.BARE and not _WORD_NEXT.match(s, after.end):
-        scale(amount, 3)
+        scale(amount, SLANG[after.lower])
         amount.end = after.end
     return False
 

@@ -12,25 +12,32 @@ from typing import Final
 from agent.lang.language import words
 
 from .number_words import classify, value_of
+from .spoken import AM, AND, BY, OF, OR, PER, PM, THE, TO
 from .suffix_rows import LEADING, ROWS, SYMBOL, Follower, Row, become, take_sign
 from .token import Amount, Sort
 from .units import (
+    ABOVE_ZERO,
+    BELOW_ZERO,
+    GLUED,
     LETTER_MULTIPLIERS,
     MILLE,
     MULTIPLIERS,
     PERCENT,
+    PERCENT_STEMS,
+    POINT_WORDS,
     PREFIXED_MULTIPLIERS,
     SCALED,
     SIGNS,
     currency_of,
     unit_of,
 )
+from .vocabulary import SLANG
 
 _AFTER = re.compile(rf"([ \n]?)(-?)([^\W\d_]++|[%‰°{''.join(SIGNS)}])")
 _DASH_MONEY = re.compile(r"(?: ?:|,)-(?![\d-])|\.-(?![\w-])")
 _TWICE = re.compile(r" \(([^\W\d_]++)\)(?=[ \n-])")
 _SUPER = re.compile(r"\^?([23])(?![\w^])")
-_WORDS = words("in p per pp percentpoints minusgrader plusgrader grand")
+_WORDS = words("p") | GLUED.keys() | PER | POINT_WORDS | BELOW_ZERO | ABOVE_ZERO | SLANG.keys()
 
 
 def suffix(s: str, amount: Amount) -> Amount:
@@ -89,7 +96,7 @@ def _rows_of(word: str) -> tuple[Row, ...]:
     known = (
         lower in MULTIPLIERS or word in LETTER_MULTIPLIERS or word in PREFIXED_MULTIPLIERS or lower in SCALED
         or lower in LEADING or lower in MILLE or lower in PERCENT or lower in _WORDS
-        or lower.startswith("procent") or currency_of(word) is not None or unit_of(word) is not None
+        or lower.startswith(PERCENT_STEMS) or currency_of(word) is not None or unit_of(word) is not None
         or classify(word) is not None or SYMBOL.fullmatch(word) is not None
     )  # fmt: skip
     return ROWS if known else ()
@@ -99,7 +106,7 @@ def _rows_of(word: str) -> tuple[Row, ...]:
 def simple(word: str) -> tuple[Sort, str] | None:
     """Return what a word makes of a count before it whatever follows it: (sort, unit), or None when that may depend."""
     first, _, second = word.partition(" ")
-    if first.lower() in _JOINING or first in _HALVES:
+    if first.lower() in _JOINING or _HALVES.match(f" {first}"):
         return None
     if not second and not _rows_of(word):
         return Sort.BARE, ""
@@ -113,6 +120,8 @@ def simple(word: str) -> tuple[Sort, str] | None:
     )
 
 
-_JOINING: Final = words("to till through thru until t up upp or eller and och by x in e pp p per of the")
-_HALVES: Final = words("am pm AM PM fm em a.m p.m")
+_JOINING: Final = words("x e pp p") | {
+    re.split(r"\W", phrase)[0] for phrase in (*TO, *OR, *AND, *BY, *GLUED, *PER, *OF, *THE)
+}
+_HALVES: Final = re.compile(f"(?:{AM}|{PM})", re.I)
 _FIRM: Final = frozenset((Sort.MONEY, Sort.QUANTITY))

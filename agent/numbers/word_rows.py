@@ -4,8 +4,6 @@ import re
 from collections.abc import Callable
 from typing import Final, NamedTuple, TypeAlias
 
-from agent.lang.language import words
-
 from . import keys
 from .amounts import negate
 from .date_rows import dated
@@ -14,25 +12,28 @@ from .number_words import Word
 from .ranges import ranged, same_unit, span
 from .reader import Before, Reader
 from .runs import run_at
+from .spoken import ARTICLES, COUNTINGS, MINUS, OF, PARTS, either, merged, pattern, united
 from .suffixes import suffix
 from .token import Amount, Found, Kind, Sort
 from .units import CODES, SHORT, SIGNS
-from .vocabulary import PARTS
+from .vocabulary import MAGNITUDES
 
-_MANY = re.compile(
-    r"\w+(?:[ \n]of)?[ \n](hundred|thousand|million|billion|hundra|tusen|miljoner|miljarder)s?(?!\w)", re.I
+_POWER = merged(lambda each: each.groups.scales)
+_MANY = re.compile(rf"\w+(?:[ \n](?:{pattern(OF)}))?[ \n]({pattern(_POWER)})s?(?!\w)", re.I)
+_OF_MAGNITUDE = re.compile(rf"[ \n](?:{pattern(OF)})[ \n]({pattern(MAGNITUDES)})(?!\w)", re.I)
+_WITH_MORE = united(lambda each: each.groups.with_more)
+_OF = re.compile(rf"[ \n](?:{pattern(OF)})(?=[ \n])")
+_ENDED = re.compile(
+    rf"[ \n]?(?:[^\w\s]|$)|[ \n](?:{pattern(united(lambda each: each.groups.ends_slang))})(?![^\W_])"
 )
-_POWER = {
-    "hundred": 2, "hundra": 2, "thousand": 3, "tusen": 3, "million": 6, "miljoner": 6, "billion": 9, "miljarder": 9,
-}  # fmt: skip
-_OF_MAGNITUDE = re.compile(r"[ \n](?:of|av)[ \n](hundreds|thousands|millions|billions)(?!\w)", re.I)
-_PLURAL_POWER = {"hundreds": 2, "thousands": 3, "millions": 6, "billions": 9}
-_OF = re.compile(r"[ \n](?:of|av)(?=[ \n])")
-_MINUS = words("minus negative negativa negativt")
-_ARTICLES = words("a an")
-_ENDED = re.compile(r"[ \n]?(?:[^\w\s]|$)|[ \n](?:an?|per|for|more|less|in|or|and|to)(?![^\W_])")
-_IDIOM = re.compile(r"[ -](?:check|click|tap|press)(?:s|ed|ing|ping|ped)?(?![^\W_])", re.I)
-_PRONOUN = re.compile(r" (?!(?:of|and|or|in|is|to|av|och|eller|är|om|till)\b)[a-z]")
+_IDIOM = re.compile(rf"[ -](?:{either(lambda each: each.factors.idioms)})(?![^\W_])", re.I)
+_LETTERS = united(lambda each: each.labels.letters)
+_GOES_ON = re.compile(rf" (?!(?:{pattern(united(lambda each: each.labels.but_before))})\b)[a-z]")
+_OWN = {
+    word: frozenset(code for code, each in COUNTINGS.items() if word in each.cardinals.words)
+    for word in united(lambda each: each.cardinals.own)
+}
+"""Words that are numbers only where a line is in no other language than these."""
 _NUMERIC_RUN = re.compile(r"[^\W\d_]")
 
 
@@ -99,7 +100,7 @@ def symbol(text: str, start: int, end: int) -> Found:
 
 def _letter(r: Reader, place: Place) -> tuple[Found, ...]:
     """Read what is a Roman numeral only after version, chapter and the like."""
-    pronoun = place.text == "I" and place.before.word.islower() and _PRONOUN.match(r.s, place.end)
+    pronoun = place.text in _LETTERS and place.before.word.islower() and _GOES_ON.match(r.s, place.end)
     return _roman(r, place) if place.after(PARTS, 2) and not pronoun else ()
 
 
@@ -138,10 +139,10 @@ def _magnitude(r: Reader, place: Place) -> tuple[Found, ...]:
         power, end = _POWER[many[1].lower()], many.end()
     elif word.sort == "magnitude":
         more = _OF_MAGNITUDE.match(r.s, end)
-        power = int(word.value) + (_PLURAL_POWER[more[1].lower()] if more is not None else 0)
+        power = int(word.value) + (MAGNITUDES[more[1].lower()] if more is not None else 0)
         if more is not None:
             end = more.end()
-        elif place.text.lower() == "tens":
+        elif place.text.lower() in _WITH_MORE:
             return ()
     else:
         return () if word.sort == "vague" else (_group(r, place),)
@@ -168,7 +169,7 @@ def _group(r: Reader, place: Place) -> Found:
 
 def _thousand(r: Reader, place: Place) -> tuple[Found, ...]:
     """Read `a grand` where no noun follows, which it would describe."""
-    if not place.after(_ARTICLES) or not _ENDED.match(r.s, place.end):
+    if not place.after(ARTICLES) or not _ENDED.match(r.s, place.end):
         return ()
     return (r.counted(Amount(place.end, (place.word.value,), words=True), place.start),)
 
@@ -176,9 +177,10 @@ def _thousand(r: Reader, place: Place) -> tuple[Found, ...]:
 def _run(r: Reader, place: Place) -> tuple[Found, ...]:
     """Read a run of number words."""
     start, word = place.start, place.word
-    if place.text.lower() == "sex" and r.in_swedish(start) is False:
+    own = _OWN.get(place.text.lower())
+    if own is not None and r.language(start) not in ("", *own):
         return ()
-    article = word.sort not in ("article", "cardinal") and place.after(_ARTICLES)
+    article = word.sort not in ("article", "cardinal") and place.after(ARTICLES)
     run = run_at(r.s, word, place.end, article)
     if run.what == "exempt":
         return ()
@@ -193,7 +195,7 @@ def _run(r: Reader, place: Place) -> tuple[Found, ...]:
         if same_unit(run.low, run.amount):
             return (span(run.low, run.amount, start),)
         return (r.exact(Kind.UNREAD, start, run.end),)
-    if place.after(_MINUS) and place.before.start >= r.at:
+    if place.after(MINUS) and place.before.start >= r.at:
         negate(run.amount)
         start = place.before.start
     return (ranged(r, run.amount, start) or r.counted(run.amount, start),)

@@ -13,7 +13,7 @@ import pytest
 
 import agent.lang
 from agent.errors import UsageError
-from agent.lang import DEFAULT, LANGUAGES, Lang, either, found
+from agent.lang import DEFAULT, LANGUAGES, Lang, counting, either, found, page
 from agent.lang import language as records
 from agent.lang.language import Language, table
 from agent.numbers.read import tokens
@@ -23,14 +23,16 @@ from agent.text.stems import stem
 from agent.text.words import words
 
 from ..test_house import MODULES, nodes
-from .toy import ESPERANTO
+from .toy import DRAFTS, ESPERANTO
 
-RECORDS = [each for each in vars(records).values() if is_dataclass(each) and isinstance(each, type)]
+RECORDS = [
+    each
+    for each in {**vars(records), **vars(counting), **vars(page)}.values()
+    if is_dataclass(each) and isinstance(each, type)
+]
 
 ELSEWHERE = {
     "embedding/open.py",  # what a model of others was made for
-    "numbers/number_words.py",  # "en" is a number word
-    "numbers/vocabulary.py",
 }
 """Modules that may name a language."""
 
@@ -80,7 +82,12 @@ def test_a_language_that_lacks_a_field_is_not_made() -> None:
 def test_the_type_checker_names_what_a_language_lacks(tmp_path: Path) -> None:
     """Before anything is run."""
     pytest.importorskip("mypy")
-    for name, line in (("refusals", "refusals=Refusals("), ("opener", '"Kio estas pri {}?"')):
+    for name, line in (
+        ("refusals", "refusals=Refusals("),
+        ("opener", '"Kio estas pri {}?"'),
+        ("counting", "    counting=COUNTING"),
+        ("own", "own=words("),
+    ):
         lacking = "\n".join(each for each in ESPERANTO.split("\n") if line not in each)
         assert lacking != ESPERANTO
         path = tmp_path / f"{name}.py"
@@ -151,7 +158,9 @@ def test_the_folders_hold_data_only() -> None:
         for node in ast.walk(MODULES[name]):
             assert not isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Lambda | ast.Import), name
             if isinstance(node, ast.ImportFrom):
-                assert node.level == 1 or (node.level == 2 and node.module in ("language", "page")), name
+                assert node.level == 1 or (
+                    node.level == 2 and node.module in ("counting", "language", "page")
+                ), name
 
 
 def test_nothing_else_names_a_language() -> None:
@@ -195,10 +204,16 @@ def spoken(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 def test_a_language_is_added_by_a_folder(spoken: dict[str, Any]) -> None:
     """Its pages are read as such; it is asked with its code and without, and answers, refuses and greets in it."""
     prices = "El “Prezoj › Pakaĵoj”:\nLa norma pakaĵo kostas 29 eŭrojn. La granda pakaĵo kostas 59 eŭrojn."
-    assert spoken["langs"] == ["eo", "sv"]
+    assert spoken["langs"] == ["eo", "eo", "sv"]
     assert spoken["given"] == spoken["told"] == prices
     assert spoken["refused"] == spoken["by setting"] == "Mi trovas nenion pri tio."
     assert spoken["greeted"] == "Saluton! Demandu min. Ili temas pri:\n• Prezoj"
+
+
+def test_an_added_language_counts(spoken: dict[str, Any]) -> None:
+    """A number in its words is held by the same in words or digits, and by no other, and a unit by no other unit."""
+    refused = "Mi ne povas kontroli tion."
+    assert spoken["counted"] == [*DRAFTS[:2], refused, refused, refused]
 
 
 def test_an_added_language_acts(spoken: dict[str, Any]) -> None:

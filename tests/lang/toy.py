@@ -19,12 +19,30 @@ ESPERANTO = '''
 
 from dataclasses import replace
 
+from agent.lang.counting import Cardinals
 from agent.lang.en import LANGUAGE as ENGLISH
 from agent.lang.language import (
     Acting, Asking, Courtesies, Inventing, Keywords, Language, Pleasantries, Prompting, Quoting, Refusals, Sayings,
     Searching, Stating, Telling, Writing, words,
 )
 
+COUNTING = replace(
+    ENGLISH.counting,
+    cardinals=Cardinals(
+        words={"nul": 0, "du": 2, "tri": 3, "kvar": 4, "kvin": 5, "dek": 10, "dudek": 20, "cent": 100, "mil": 1000},
+        ones={"unu": 1}, pronouns=words("unu"), whole={}, heads=words("du tri kvar"), weak_heads=frozenset(),
+        doubtful=frozenset(), tails=words("jara"), groups=frozenset(), spelt={}, plain=frozenset(),
+        own=words("du tri mil cent"),
+        articles=frozenset(), points=words("komo"), minus=words("minus"),
+    ),
+    units=replace(
+        ENGLISH.counting.units,
+        words={"day": "tago tagoj tagojn", "month": "monato monatoj monatojn", "year": "jaro jaroj jarojn"},
+    ),
+    money=replace(ENGLISH.counting.money, words={"eŭro": "EUR", "eŭroj": "EUR", "eŭrojn": "EUR"}),
+    decimal=",",
+    line_words=words("la kaj estas kostas post"),
+)
 LANGUAGE = Language(
     code="eo",
     name="Esperanto",
@@ -34,6 +52,7 @@ LANGUAGE = Language(
     stating=Stating(
         words("kostas"), words("prezo kostas"), words("lundo tago"), "versio", "paĝo", "ekzemple", "plej", "almenaŭ"
     ),
+    counting=COUNTING,
     refusals=Refusals("Mi trovas nenion pri tio.", "Mi ne povas kontroli tion.", "Mi nun ne povas respondi."),
     courtesies=Courtesies(
         Pleasantries("saluton", "dankon", "kion vi povas"),
@@ -66,7 +85,19 @@ PRICES = """# Prezoj
 La norma pakaĵo kostas 29 eŭrojn.
 
 La granda pakaĵo kostas 59 eŭrojn.
+
+## Livero
+
+La blua seĝo alvenas post dudek kvar tagoj.
 """
+DRAFTS = (
+    "La seĝo alvenas post dudek kvar tagoj.",
+    "La seĝo alvenas post 24 tagoj.",
+    "La seĝo alvenas post dudek tri tagoj.",
+    "La seĝo alvenas post dudek kvar monatoj.",
+    "La seĝo alvenas post 24 monatoj.",
+)
+"""What a model says of when the chair arrives; two of these are so."""
 SWEDISH = "# Öppettider\n\nVi har öppet till klockan 18 på vardagar.\n"
 
 
@@ -79,6 +110,20 @@ def add_folder(folder: Path) -> None:
     spec.submodule_search_locations.append(str(folder))
     module = sys.modules[spec.name] = module_from_spec(spec)
     spec.loader.exec_module(module)
+
+
+async def drafted(draft: str, knowledge: object) -> str:
+    """Ask a server whose model says a draft when the chair arrives; return what came."""
+    from agent.compose import Adapters  # noqa: PLC0415
+    from agent.llm.script import Entry, ScriptModel  # noqa: PLC0415
+    from agent.settings import Settings  # noqa: PLC0415
+    from agent.testing.network import network  # noqa: PLC0415
+
+    adapters = Adapters(knowledge=knowledge, model=ScriptModel([Entry("", text=draft)]))  # type: ignore[arg-type]
+    async with network(Settings.of(pace_ms=0), adapters) as server, server.connect() as client:
+        await client.ask("kiam alvenas la blua seĝo?", lang="eo")
+        text: str = (await client.frames_until("response"))[-1]["text"]
+    return text
 
 
 async def serve() -> dict[str, object]:
@@ -119,6 +164,7 @@ async def serve() -> dict[str, object]:
             said[name] = frames[-1]["text"]
         await client.ask("kiom", lang="da")
         said["unknown"] = (await client.next_frame())["message"]
+    said["counted"] = [await drafted(draft, knowledge) for draft in DRAFTS]
     questions = (Path(__file__).parents[1] / "retrieval" / "on_topic.jsonl").read_text(encoding="utf-8")
     asked = [json.loads(line) for line in questions.splitlines()]
     said["told otherwise"] = [row["question"] for row in asked if language(row["question"]) != row["lang"]]

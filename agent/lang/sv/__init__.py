@@ -2,6 +2,7 @@
 
 from ..language import Language
 from .actions import ACTING
+from .counting import COUNTING
 from .page import PAGE
 from .sayings import COURTESIES, INVENTING, PROMPTING, QUOTING, REFUSALS
 from .words import SEARCHING, STATING, TELLING, WRITING
@@ -13,6 +14,7 @@ LANGUAGE = Language(
     telling=TELLING,
     searching=SEARCHING,
     stating=STATING,
+    counting=COUNTING,
     refusals=REFUSALS,
     courtesies=COURTESIES,
     quoting=QUOTING,
