@@ -18,7 +18,9 @@ from collections.abc import Sequence
 from ..grounding import refusals
 from ..grounding.binding import Binding
 from ..grounding.verify import Verdict, check, verify
+from ..numbers.layout import STEPS
 from ..numbers.read import TOO_MANY, Token
+from ..numbers.spoken import pattern
 from ..ports.brain import Confidence, VerifiedText
 from ..ports.search import Hit, Lang, Snippet
 from ..text.sentences import carries_on
@@ -37,8 +39,9 @@ _BULLET_BEGUN = re.compile(r"[-+>#|*]{0,6}\Z")
 _CLOSING = "\"'”’»)]*_"
 _BULLET = re.compile(r"[-+>#|*]{1,6}[ \t]")
 _ABBREVIATION = re.compile(r"(?:^|[^\w.])(?:[^\W\d_]|(?:[^\W\d_]{1,3}\.)+[^\W\d_]{1,3})\Z")
-_LIST = re.compile(r"(?im)^[ \t>*+#_-]*\d{1,3}[.)]|\b(?:steps?|steg)[ \t]*\d")
-_STEPS = ("step ", "steg ", "steps ")
+_LIST = re.compile(rf"(?im)^[ \t>*+#_-]*\d{{1,3}}[.)]|\b(?:{pattern(STEPS)})[ \t]*\d")
+_STEPS = tuple(sorted(f"{word} " for word in STEPS))
+_STEP_MAX = max(map(len, _STEPS), default=1)
 _OPEN = re.compile(r"<[a-zA-Z/!?][^<>]*\Z|\]\([^()\n]*\Z|\[[^\[\]\n]*\Z|&#?\w*\Z")
 _REACH = 500  # characters over which markup can still close
 _LONE = re.compile(r"\d{1,3}[.,]\d{3}(?!\d)")
@@ -138,7 +141,7 @@ class Sentences:
                 return None
             opening = _OPENING.match(rest, space.end())
             first = opening.end() if opening is not None else space.end()
-            word = rest[first : first + 6].lower()
+            word = rest[first : first + _STEP_MAX].lower()
             if _begins_more(rest, first, word):
                 self._at = space.start()
                 return None  # what follows is not here yet

@@ -13,10 +13,12 @@ from typing import Any
 
 import yaml
 
+from agent.lang import LANGUAGES
+
 _LOADER: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_TITLE = ("title", "titel", "rubrik")
-_DESCRIPTION = ("description", "beskrivning", "ingress", "summary")
-_LANG = ("lang", "language", "locale", "språk")
+_TITLE = tuple(dict.fromkeys(key for each in LANGUAGES.values() for key in each.filing.title))
+_DESCRIPTION = tuple(dict.fromkeys(key for each in LANGUAGES.values() for key in each.filing.description))
+_LANG = tuple(dict.fromkeys(key for each in LANGUAGES.values() for key in each.filing.lang))
 _LINES = 500  # of a front matter; a longer one is none
 _VALUE = 4_096  # characters of one key's lines
 _TOML = 32_768

@@ -40,7 +40,6 @@ _SOFT = re.compile(
 _LEADERS = re.compile(r"(?:\. ?){5,}[\divxlc]*$")  # from an entry of a table of contents to its page
 _REPEATED = 3  # pages that begin or end with the same line, but for its digits: such a line is no text
 _DIGITS = re.compile(r"\d+|^[ivxlc]+$")
-_HYPHEN = re.compile(r"(?<=[a-zåäöéü])-$")
 _ONE_AT_A_TIME = Lock()  # PDFium keeps global state
 
 
@@ -259,7 +258,7 @@ def unbroken(texts: list[str]) -> list[str]:
     whole = list(texts)
     for index in range(len(whole) - 1):
         following = whole[index + 1]
-        if following[:1].islower() and _HYPHEN.search(whole[index]):
+        if following[:1].islower() and whole[index][-1:] == "-" and whole[index][-2:-1].islower():
             end, _, rest = following.partition(" ")
             whole[index] = whole[index][:-1] + end
             whole[index + 1] = rest

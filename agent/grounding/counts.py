@@ -9,13 +9,15 @@ import re
 from typing import Final
 
 from agent.numbers.read import Kind, Token
+from agent.numbers.spoken import AND, OR, pattern, united
 
 MOST: Final = 20
 """Items of a list that are counted."""
 _LEAD: Final = re.compile(r"[^.:!?\n]{0,120}:")
 _BULLET: Final = re.compile(r"\n?[ \t]*[-*•+][ \t]+[^\n]+")
 _INLINE: Final = re.compile(r"[ \t]+([^.!?:;\n]+)")
-_BETWEEN: Final = re.compile(r",? +(?:and|or|och|eller|samt) +|, +")
+_BESIDES: Final = united(lambda each: each.joints.besides)
+_BETWEEN: Final = re.compile(rf",? +(?:{pattern(AND, OR, _BESIDES)}) +|, +")
 
 
 def counts_its_list(said: str, token: Token) -> bool:

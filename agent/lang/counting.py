@@ -21,6 +21,7 @@ class Cardinals:
     which begin too many other words to be read together with one small number word. tails: beginnings of what may
     follow any number in one word. groups: ends that make a round group of it. spelt: beginnings of words, and as what
     they are read. plain: words that only look like one. own: words of other languages that are none in their lines.
+    lookalikes: exact, of letters that look like digits; romans: exact, that look like a Roman numeral.
     articles: that are no number. points: said for the decimal point. minus: said for the sign.
     """
 
@@ -36,6 +37,8 @@ class Cardinals:
     spelt: Mapping[str, str]
     plain: frozenset[str]
     own: frozenset[str]
+    lookalikes: frozenset[str]
+    romans: frozenset[str]
     articles: frozenset[str]
     points: frozenset[str]
     minus: frozenset[str]
@@ -194,11 +197,13 @@ class Rates:
 class Joints:
     """What stands between numbers, or before one: phrases.
 
-    both: "and". either: "or". to: makes a range. between: opens one. about: before an end of one, and of no account.
-    of: before what is counted. the: after it. by: between the sides of a dimension. within: before the unit of a label.
+    both: "and"; besides: other words for it, which only stand before the last item of a list. either: "or". to: makes a
+    range. between: opens one. about: before an end of one, and of no account. of: before what is counted. the: after
+    it. by: between the sides of a dimension. within: before the unit of a label.
     """
 
     both: frozenset[str]
+    besides: frozenset[str]
     either: frozenset[str]
     to: frozenset[str]
     between: frozenset[str]

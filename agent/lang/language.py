@@ -102,6 +102,15 @@ class Stating:
 
 
 @dataclass(frozen=True, slots=True)
+class Filing:
+    """What a page calls what it says of itself before its text (`agent.documents.front`): keys, the best first."""
+
+    title: tuple[str, ...]
+    description: tuple[str, ...]
+    lang: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Refusals:
     """What is said in place of an answer (`agent.grounding.refusals`); a number stands in none."""
 
@@ -236,6 +245,7 @@ class Language:
     searching: Searching
     stating: Stating
     counting: Counting
+    filing: Filing
     refusals: Refusals
     courtesies: Courtesies
     quoting: Quoting

@@ -15,17 +15,16 @@ from ..lang import LANGUAGES, Lang
 from ..lang.language import table
 from ..text.words import SMALL
 
-_OTHER_UNIT = {"kr": "%", "%": "kr"} | {
+_OTHER_UNIT = {
     unit: other for language in LANGUAGES.values() for unit, other in language.inventing.other_units.items()
 }
+_UNIT = "|".join(map(re.escape, _OTHER_UNIT))
 _DIGIT_RUN = re.compile(r"\d+")
 _NUMBER = re.compile(r"(?<![\w.,:/+-])(?<!\d )\d{2,4}(?![\w:/-]|[.,]\d| \d)")
 _PHRASE = re.compile(
-    rf"(?<![\w.,:/+-])(?<!\d )\d+(?:[.,]\d+)?(?: (?:kr|%|[{SMALL}]{{3,12}})\b| ?%)?(?![\w:/-]|[.,]\d| \d)"
+    rf"(?<![\w.,:/+-])(?<!\d )\d+(?:[.,]\d+)?(?: (?:{_UNIT}|%|[{SMALL}]{{3,12}})\b| ?%)?(?![\w:/-]|[.,]\d| \d)"
 )
-_QUANTITY = re.compile(
-    r"(?<![\w.,:/+-])(?<!\d )(\d+(?:[.,]\d+)?) " rf"({'|'.join(map(re.escape, _OTHER_UNIT))})(?!\w)"
-)
+_QUANTITY = re.compile(rf"(?<![\w.,:/+-])(?<!\d )(\d+(?:[.,]\d+)?) ({_UNIT})(?!\w)")
 _TRIES = 40  # draws for a number that the evidence does not hold, before another kind is taken
 _NEAR = (50, -50, 10, -10, 1, -1, 100)
 _SEPARATORS = re.compile(r"[ .,\u00a0-]")

@@ -71,8 +71,9 @@ def time_row(r: Reader, place: Digits) -> tuple[Found, ...]:
         end, low, high, hours = span
         whole = (str(low // 3600), str(high // 3600)) if low % 3600 == high % 3600 == 0 else None
         found = keys.hours(_span(low, high), (low, high), whole, True, (at, end), zone_after(s, end))
-        if whole is not None:
-            found.gives += (f"range {hours[0]} {hours[1]}",)
+        written = f"range {hours[0]} {hours[1]}"
+        if whole is not None and written not in found.gives:
+            found.gives += (written,)
         return (found,)
     clocked = hint and place.after(_CLOCKED)
     if clocked and (opened := _whole_hours(r, at)) is not None:

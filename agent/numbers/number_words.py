@@ -113,14 +113,11 @@ def _listed(lower: str, word: str) -> Word | None:
 
 
 _LOOKALIKE: Final = re.compile(r"[OolISBZQ]{2,6}|[lO]")
-_REAL: Final = words(
-    "So Bo SOS IOS OS Solo SOLO SO BOB Ill ill lol loo so is IS ISO ISBO IO SSL SQL BIOS OSS Oslo Z SIS OBS"
-)
+_REAL: Final = words("IOS OS ISO ISBO IO SSL SQL OSS Z") | united(lambda each: each.cardinals.lookalikes)
 _ROMAN: Final = re.compile(r"M{0,3}(?:CM|CD|D?C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})")
 _NOT_ROMAN: Final = words(
-    "CD MC DI MIX MD DC CC CV CL DL ML CM MM MI CI LI LV DVI DIV CLI MDI DIM XL MCI DCI MX LC MV MDC "
-    "MCC CDI XI"
-) - {"XI"}
+    "CD MC DI MD DC CC CV CL DL ML CM MM MI CI LI LV DVI DIV CLI MDI XL MCI DCI MX LC MV MDC MCC CDI"
+) | united(lambda each: each.cardinals.romans)
 
 
 def _shaped(word: str) -> Word | None:
@@ -128,7 +125,7 @@ def _shaped(word: str) -> Word | None:
     if (
         1 < len(word) <= 7
         and word[0] in "ivx"
-        and word != "vi"
+        and word not in _NOT_ROMAN
         and word.islower()
         and _ROMAN.fullmatch(word.upper())
     ):

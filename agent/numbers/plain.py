@@ -12,6 +12,7 @@ ever lost.
 import re
 from dataclasses import dataclass
 
+from agent.lang import LANGUAGES
 from agent.text.words import composed
 
 from .characters import FRACTION, SEAM, TABLE, plain_run
@@ -19,13 +20,15 @@ from .edits import REPAIRS, Edit, Edits, TooMany, back
 from .number_words import classify
 from .references import AFTER_AMPERSAND, Reference, resolved
 
-_PLAIN = re.compile(r"[\n -%'-)+-;=?-Z\]^a-{|}åäöÅÄÖéÉ°]*+")
+_LETTERS = "éÉ" + "".join(each.writing.letters + each.writing.letters.upper() for each in LANGUAGES.values())
+"""Letters beyond ASCII that need no look: those of all languages, and the é of loan words."""
+_PLAIN = re.compile(rf"[\n -%'-)+-;=?-Z\]^a-{{|}}{_LETTERS}°]*+")
 _SPACED = re.compile(r" [ \n]|\n[ \t]|\n\n\n|\t")
 _UNEVEN = ("  ", " \n", "\n ", "\n\n\n", "\t", "-\n")
 _HYPHENATED = re.compile(r"(\d)-\n(?=\d)|([^\W\d_]++)-\n([^\W\d_]++)")
 _CHARACTER = re.compile(
-    r"[^\t\n -%'-\[\]-~åäöÅÄÖéÉ°]"
-    r"(?:(?<=\\)(?=[-.,:;%$+/'!?()\n ])|(?<=&)" + AFTER_AMPERSAND + r"|(?<![&\\])[^\x00-\x7fåäöÅÄÖéÉ°]*+)"
+    rf"[^\t\n -%'-\[\]-~{_LETTERS}°]"
+    r"(?:(?<=\\)(?=[-.,:;%$+/'!?()\n ])|(?<=&)" + AFTER_AMPERSAND + rf"|(?<![&\\])[^\x00-\x7f{_LETTERS}°]*+)"
 )
 _MARKS_ABOVE = re.compile("[\u0300-\u036f]")
 _PIECE = re.compile(r"[⁰¹²³⁴-⁹⁺⁻]++|[₀-₉]++|.", re.S)

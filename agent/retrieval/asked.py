@@ -13,6 +13,7 @@ from typing import Final, Literal
 from agent.lang import LANGUAGES, Lang
 from agent.lang.language import table
 from agent.numbers.number_words import classify
+from agent.numbers.spoken import AM, PM
 from agent.numbers.units import CODES, CURRENCIES, SIGNS, UNITS
 from agent.text.words import fold
 
@@ -45,7 +46,7 @@ _TOKEN: Final = re.compile(r"[^\W\d_]+|\d+")
 _COUNTING: Final = frozenset(
     ("cardinal", "quantity", "fraction", "factor", "symbol")
 )  # sorts of number words
-_CLOCK: Final = re.compile(r"\b\d{1,2}[:.]\d{2}\b|\b\d{1,2} ?(?:am|pm)\b|\b(?:19|20)\d{2}\b")
+_CLOCK: Final = re.compile(rf"\b\d{{1,2}}[:.]\d{{2}}\b|\b\d{{1,2}}(?:{AM}|{PM})|\b(?:19|20)\d{{2}}\b")
 
 
 @dataclass(frozen=True, slots=True)

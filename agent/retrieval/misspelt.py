@@ -6,13 +6,19 @@ left alone: they are near too many others.
 """
 
 from collections.abc import Iterator
+from string import ascii_lowercase
+
+from agent.lang import LANGUAGES
 
 SPELLED, SPELLED_MAX = 5, 24
 """Letters of a word that may be misspelt."""
 PART = 4
 """Letters of a part of a compound."""
 
-_LETTERS = "abcdefghijklmnopqrstuvwxyzåäöé"
+_LETTERS = "".join(
+    dict.fromkeys((*ascii_lowercase, *"".join(each.writing.letters for each in LANGUAGES.values()), "é"))
+)
+"""Those of all languages, and the é of loan words."""
 
 
 def neighbours(word: str) -> Iterator[str]:

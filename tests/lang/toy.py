@@ -22,8 +22,8 @@ from dataclasses import replace
 from agent.lang.counting import Cardinals
 from agent.lang.en import LANGUAGE as ENGLISH
 from agent.lang.language import (
-    Acting, Asking, Courtesies, Inventing, Keywords, Language, Pleasantries, Prompting, Quoting, Refusals, Sayings,
-    Searching, Stating, Telling, Writing, words,
+    Acting, Asking, Courtesies, Filing, Inventing, Keywords, Language, Pleasantries, Prompting, Quoting, Refusals,
+    Sayings, Searching, Stating, Telling, Writing, words,
 )
 
 COUNTING = replace(
@@ -33,6 +33,7 @@ COUNTING = replace(
         ones={"unu": 1}, pronouns=words("unu"), whole={}, heads=words("du tri kvar"), weak_heads=frozenset(),
         doubtful=frozenset(), tails=words("jara"), groups=frozenset(), spelt={}, plain=frozenset(),
         own=words("du tri mil cent"),
+        lookalikes=frozenset(), romans=frozenset(),
         articles=frozenset(), points=words("komo"), minus=words("minus"),
     ),
     units=replace(
@@ -53,6 +54,7 @@ LANGUAGE = Language(
         words("kostas"), words("prezo kostas"), words("lundo tago"), "versio", "paĝo", "ekzemple", "plej", "almenaŭ"
     ),
     counting=COUNTING,
+    filing=Filing(("titolo",), ("resumo",), ("lingvo",)),
     refusals=Refusals("Mi trovas nenion pri tio.", "Mi ne povas kontroli tion.", "Mi nun ne povas respondi."),
     courtesies=Courtesies(
         Pleasantries("saluton", "dankon", "kion vi povas"),

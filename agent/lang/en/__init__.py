@@ -5,7 +5,7 @@ from .actions import ACTING
 from .counting import COUNTING
 from .page import PAGE
 from .sayings import COURTESIES, INVENTING, PROMPTING, QUOTING, REFUSALS
-from .words import SEARCHING, STATING, TELLING, WRITING
+from .words import FILING, SEARCHING, STATING, TELLING, WRITING
 
 LANGUAGE = Language(
     code="en",
@@ -15,6 +15,7 @@ LANGUAGE = Language(
     searching=SEARCHING,
     stating=STATING,
     counting=COUNTING,
+    filing=FILING,
     refusals=REFUSALS,
     courtesies=COURTESIES,
     quoting=QUOTING,

@@ -1,6 +1,6 @@
 """English's words: how it is written, what tells it from others, and what says nothing in a question."""
 
-from ..language import Asking, Searching, Stating, Telling, Writing, words
+from ..language import Asking, Filing, Searching, Stating, Telling, Writing, words
 
 _FUNCTION_WORDS = """
 a about above across after again against all along also although am among an and another any anybody anyone
@@ -98,3 +98,5 @@ STATING = Stating(
     at_most=r"less|fewer|most|max|maximum|below",
     at_least=r"more|least|min|minimum|above",
 )
+
+FILING = Filing(("title",), ("description", "summary"), ("lang", "language", "locale"))

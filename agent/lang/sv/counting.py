@@ -51,6 +51,8 @@ COUNTING = Counting(
         },
         plain=words("entre tusensköna tusenskönor fyrar fyran elvan tolvan åttan nians halvtid halvmil"),
         own=words("sex"),
+        lookalikes=words("Bo Oslo OBS SIS Solo SOLO"),
+        romans=words("vi"),
         articles=frozenset(),
         points=words("komma"),
         minus=words("minus negativa negativt"),
@@ -139,6 +141,7 @@ COUNTING = Counting(
     rates=RATES,
     joints=Joints(
         both=words("och"),
+        besides=words("samt"),
         either=words("eller"),
         to=words("till t.o.m.") | {"upp till"},
         between=words("mellan"),

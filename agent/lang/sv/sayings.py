@@ -70,6 +70,8 @@ INVENTING = Inventing(
     ),
     months=("februari", "april", "juli", "oktober"),
     other_units={
+        "kr": "%",
+        "%": "kr",
         "dagar": "månader",
         "månad": "vecka",
         "månader": "år",

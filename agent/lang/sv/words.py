@@ -1,6 +1,6 @@
 """Swedish's words: how it is written, what tells it from others, and what says nothing in a question."""
 
-from ..language import Asking, Searching, Stating, Telling, Writing, words
+from ..language import Asking, Filing, Searching, Stating, Telling, Writing, words
 
 _FUNCTION_WORDS = """
 aldrig all alla allt alltid alltså andra annan annat att av bara bli blir blev blivit bort både båda bör borde
@@ -92,3 +92,5 @@ STATING = Stating(
     at_most=r"högst|max|maximalt|mindre|färre",
     at_least=r"minst|mer|fler",
 )
+
+FILING = Filing(("titel", "rubrik"), ("beskrivning", "ingress"), ("språk",))
