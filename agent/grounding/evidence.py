@@ -5,6 +5,7 @@ A snippet's evidence is made once and kept: the cache is keyed by what its citat
 
 from functools import lru_cache
 
+from agent.numbers.columns import NOTHING, sums_in
 from agent.numbers.given import Given, given
 from agent.numbers.rates import rates_in
 from agent.numbers.read import Kind, tokens
@@ -39,11 +40,13 @@ def evidence_of(text: str, headings: tuple[str, ...] = (), said: str = "") -> Gi
 def read(text: str, headings: tuple[str, ...] = (), said: str = "") -> Given:
     """Return the evidence of a text, reading it anew.
 
-    headings: what may say what its numbers are per. said: the same lines with their headers beside them.
+    headings: what may say what its numbers are per, and what its sums are in; of that the nearest. said: the same lines
+    with their headers beside them.
     """
-    found = tokens(text, source=True)
+    heading = next((sums for each in reversed(headings) if (sums := sums_in(each)) is not NOTHING), NOTHING)
+    found = tokens(text, source=True, heading=heading)
     if said:
-        found += tokens(said, source=True)
+        found += tokens(said, source=True, heading=heading)
     rate = frozenset().union(*map(rates_in, headings))
     if rate:
         found = tuple([t._replace(rate=rate) if not t.rate and t.kind in _RATED else t for t in found])

@@ -1,7 +1,8 @@
 """Tables and labels: a header gives its unit, currency, per cent and rate to the numbers of its column.
 
 A table is lines in a row that have as many bars; the first is its header, lines that only rule are skipped. A label
-before a colon, as in `Price (kr/month): 149`, says the same of the one number behind it.
+before a colon, as in `Price (kr/month): 149`, says the same of the one number behind it. A heading that says what its
+sums are in, `Prices in kr`, says it of the lines below that hold one number, at their end and behind a mark.
 """
 
 import re
@@ -9,9 +10,10 @@ from bisect import bisect_left
 from dataclasses import dataclass
 from functools import lru_cache
 
-from .rates import RATE, SPANS, charges, rates_in
+from .identifiers import CALLS
+from .rates import SPANS, charges, rates_in, without_rates
 from .reader import Reader
-from .spoken import pattern, united
+from .spoken import PARTS, pattern, united
 from .suffix_rows import is_known
 from .suffixes import suffix
 from .token import NO_RATE, Amount, Found, Rate, Sort, amount_found
@@ -19,7 +21,10 @@ from .units import SIGNS, UNITS
 
 _RULE = re.compile(r"[ |:+=-]*")
 _BRACKETS = re.compile(r"[(\[]([^()\[\]]{1,40})[)\]]")
-_IN = re.compile(rf"(?:{pattern(united(lambda each: each.joints.within))})[ ]", re.I)
+_WITHIN = pattern(united(lambda each: each.joints.within))
+_IN = re.compile(rf"(?:{_WITHIN})[ ]", re.I)
+_SAID_IN = re.compile(rf"(?:^|[ (\[])(?:{_WITHIN})[ ]([^()\[\]]{{1,30}})[)\]]?$", re.I)
+_BRACKETED = re.compile(r"[(\[]([^()\[\]]{1,30})[)\]]$")
 _PIECE = re.compile(r"[,;/]| (?=\()")
 _LAST = re.compile(r"(?:^|[ ])([^\W\d_]+|[%‰°])$")
 _LABEL = 80
@@ -39,6 +44,9 @@ class Header:
     span: Rate = NO_RATE
 
 
+NOTHING = Header()
+
+
 @lru_cache(maxsize=4096)
 def header(text: str) -> Header:
     """Read a header's cell or a label."""
@@ -50,7 +58,7 @@ def header(text: str) -> Header:
         if amount is not None:  # Mbit/s is a unit, and no rate
             return Header(amount.sort, amount.unit, rates_in(_BRACKETS.sub("", text)), span)
     rate = rates_in(text)
-    rest = RATE.sub(" ", text)
+    rest = without_rates(text)
     pieces = [piece for said in _BRACKETS.findall(rest) for piece in _PIECE.split(said)]
     own = _BRACKETS.sub("", rest)
     candidates = [(piece, True) for piece in pieces] + (
@@ -61,6 +69,49 @@ def header(text: str) -> Header:
         if amount is not None:
             return Header(amount.sort, amount.unit, rate, span)
     return Header(rate=rate, span=span)
+
+
+@lru_cache(maxsize=4096)
+def sums_in(heading: str) -> Header:
+    """Read which currency, or that per cent, a heading says its sums are in: `Prices in kr`, `Rabatter (%)`.
+
+    No other unit: a bare number supports each of those as it is, and would support one only.
+    """
+    said = without_rates(heading).strip(" :*_")
+    found = _SAID_IN.search(said) or _BRACKETED.search(said)
+    amount = _unit(found[1].strip(), True) if found is not None else None
+    if amount is None or amount.sort not in (Sort.MONEY, Sort.PERCENT):
+        return NOTHING
+    return Header(amount.sort, amount.unit)
+
+
+def lend_heading(r: Reader, said: Header) -> None:
+    """Let a bare number be of what its heading says, too, where it is the one of its line, `- Basic: 149`."""
+    starts = [found.start for found in r.found]
+    at = 0
+    for line in r.s.split("\n"):
+        low, high = bisect_left(starts, at), bisect_left(starts, at + len(line))
+        its = r.found[low] if high - low == 1 else None
+        if its is not None and _is_sum(r, its, at, at + len(line)):
+            r.lend(its, said.sort, said.unit)
+        at += len(line) + 1
+
+
+def _is_sum(r: Reader, its: Found, begin: int, end: int) -> bool:
+    """Tell whether the one number of a line is bare, ends it and stands behind a mark rather than a word."""
+    amount = its.amount
+    if amount is None or its.low is not None or amount.sort is not Sort.BARE or amount.version:
+        return False
+    mark = _MARKED.search(r.s, begin, its.start)
+    if mark is None or _ENDS.fullmatch(r.s, its.end, end) is None:
+        return False
+    return r.before(mark.start()).word.lower() not in _NUMBERED
+
+
+_MARKED = re.compile(r"[:|-] ?\Z")
+_ENDS = re.compile(r"[ |.*_]*")
+_NUMBERED = PARTS | CALLS | united(lambda each: each.labels.versions)
+"""Labels of numbers that are no sums."""
 
 
 def _unit(text: str, whole: bool) -> Amount | None:

@@ -31,6 +31,10 @@ _ABBREVIATIONS = united(lambda each: each.labels.abbreviations)
 _VERSIONS = united(lambda each: each.labels.versions)
 _NO_END = frozenset(("", " ", "\n", ".", ",", ";", "/", ")", "%"))
 _NO_SIDE = frozenset(("", "-", ":", ";", "/"))
+_NAMING = frozenset(".-")
+_LONG = re.compile(r"\d[\d -]+")
+_COUNTRY = 2
+"""Capitals before many digits, which may be one code with them: of a VAT number or an IBAN."""
 _ROOTS = frozenset("±^√∛∜")
 _NUMBERED = frozenset("#№")
 
@@ -41,8 +45,10 @@ def read_digits(r: Reader, at: int, end: int) -> tuple[Found, ...]:
     """Read the token whose first digit run is `at` to `end`: by the first row that reads it whole."""
     place = digits_place(r, at, end)
     found = _by_rows(r, place)
-    if place.before.end == at - 1 and place.before.start >= r.at and place.char in (".", "-"):
+    if place.before.end == at - 1 and place.before.start >= r.at and place.char in _NAMING:
         _named(r, place, found)
+    elif len(place.before.word) == _COUNTRY and found:
+        _coded(r, place, found[0])
     return found
 
 
@@ -271,6 +277,16 @@ def _named(r: Reader, place: Digits, found: tuple[Found, ...]) -> None:
         its.names = tuple([s[start:each] for each in sorted(ends)])
     elif its.kind is Kind.NUMBER and place.char == "-" and place.before.word.islower():
         its.names = (s[start : its.end],) if s[place.at : its.end].isdecimal() else ()
+
+
+def _coded(r: Reader, place: Digits, its: Found) -> None:
+    """Let many digits behind two capitals, as in `SE 556677889901`, also be the code that both make."""
+    word = place.before.word
+    if not (word.isupper() and word.isascii() and place.char == " " and place.before.end == place.at - 1):
+        return
+    digits = "".join([c for c in r.s[place.at : its.end] if c.isdecimal()])
+    if len(digits) >= keys.MANY and _LONG.fullmatch(r.s, place.at, its.end):
+        its.names = (word + digits,)
 
 
 _PLAIN: Final[tuple[Row, ...]] = (_count_row, _led_row, _amount_row)

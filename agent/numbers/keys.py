@@ -14,26 +14,36 @@ from .token import Amount, End, Found, Key, Kind, Needs, Pair, Rate, Sort
 _DEGREES = {"degree?": ("degF", "degC"), "degF": ("degree?",), "degC": ("degree?",)}
 _ENDING = frozenset((Sort.QUANTITY, Sort.MONEY, Sort.PERCENT, Sort.POINTS, Sort.MILLE))
 _LONG = re.compile(r"([^\W\d_]{0,4}) ?\d[\d -]*")
-_DIGITS = 7
+MANY = 7
 """Digits from which they are compared in order, however they are grouped."""
 _VERSION = re.compile(r"(?:[vV](?=\d)|(?=\d+\.))(\d+(?:\.\d+)*)")
 _POSTCODE = re.compile(r"\d{3} \d{2}")
+_URL_PORT = re.compile(r":([1-9]\d{1,4})(?:[?#].*)?$")
 _PORT = re.compile(r"(\d+(?:\.\d+){3}):(\d{2,5})")
 
 
 def needs_of(found: Found) -> Needs:
     """Return what an answer's number needs."""
     if found.amount is None:
-        return found.needs
-    if found.names:
-        return (*_amount_needs(found.amount), *((f"id {name.casefold()}",) for name in found.names))
-    return _amount_needs(found.amount) if found.low is None else _range_needs(found.low, found.amount)
+        own = found.needs
+    else:
+        own = _amount_needs(found.amount) if found.low is None else _range_needs(found.low, found.amount)
+    return (*own, *((key,) for key in _names(found))) if found.names else own
 
 
 def gives_of(found: Found) -> tuple[Key, ...]:
     """Return what a source's number gives."""
     gives = _own_gives(found)
-    return (*gives, *(f"id {name.casefold()}" for name in found.names)) if found.names else gives
+    return (*gives, *_names(found)) if found.names else gives
+
+
+def _names(found: Found) -> tuple[str, ...]:
+    """Return what the names that a number is a part of are looked up by: of many digits, these too."""
+    names = [name.casefold() for name in found.names]
+    return (*(f"id {name}" for name in names), *(f"digits {name}" for name in names if _CODE.fullmatch(name)))
+
+
+_CODE = re.compile(rf"[a-z]{{2}}\d{{{MANY},}}")
 
 
 def _own_gives(found: Found) -> tuple[Key, ...]:
@@ -53,7 +63,7 @@ def exact(kind: Kind, start: int, end: int, value: str) -> Found:
     more: tuple[tuple[Key, ...], ...] = ()
     if long is not None:
         digits = "".join([c for c in line if c.isalnum()]).casefold()
-        if len(digits) - len(long[1]) >= _DIGITS + ("-" not in line):  # "12 34 567" may be three numbers
+        if len(digits) - len(long[1]) >= MANY + ("-" not in line):  # "12 34 567" may be three numbers
             needs.append((f"digits {digits}",))
         elif _POSTCODE.fullmatch(line) and digits[0] != "0":
             needs.append((f"postcode {digits}",))
@@ -86,9 +96,12 @@ def phone(digits: str, start: int, end: int) -> Found:
 
 
 def url(address: str, parts: list[str], start: int, end: int) -> Found:
-    """Return a URL: it supports itself, and each segment of its path supports itself."""
+    """Return a URL: it supports itself, each segment of its path supports itself, and its port a bare number."""
     gives = [f"id {address.casefold()}", *(f"id {part.casefold()}" for part in parts)]
     gives += (f"n {part}" for part in parts if part.isdecimal() and part[0] != "0")
+    port = _URL_PORT.search(address.rpartition("://")[2].partition("/")[0])
+    if port is not None:
+        gives.append(f"n {port[1]}")
     return Found(Kind.IDENTIFIER, address, start, end, ((gives[0],),), tuple(gives), tuple(parts))
 
 
@@ -157,7 +170,7 @@ def _amount_needs(amount: Amount) -> Needs:
             if values[0].isdigit():
                 if amount.counts:
                     needs.append((f"o {values[0]}",))
-                if len(values[0]) >= _DIGITS:
+                if len(values[0]) >= MANY:
                     needs.append((f"digits {values[0]}",))
                 elif len(values[0]) == 5:
                     needs.append((f"postcode {values[0]}",))
@@ -189,7 +202,7 @@ def _amount_gives(amount: Amount, low: bool = True, high: bool = True) -> tuple[
             gives.append(f"n {v}")
             if amount.counts:
                 gives.append(f"any {v}")
-            if len(v) >= _DIGITS and v.isdigit():
+            if len(v) >= MANY and v.isdigit():
                 gives.append(f"digits {v}")
             elif len(v) == 5 and v.isdigit():
                 gives.append(f"postcode {v}")

@@ -20,6 +20,8 @@ _CONNECTOR = re.compile(
 _BETWEEN = united(lambda each: each.joints.between)
 _WORD = re.compile(r"[^\W\d_]++")
 _STARTS = frozenset("- \n")
+_POINTED = frozenset(("USD", "GBP"))
+"""Currencies whose sums have a decimal point: where the line does not tell, a comma in one parts its thousands."""
 _ACCOUNT = 7
 """Digits from which what falls is a number of an account rather than a range."""
 _NUMBERED = re.compile(rf"\w*(?:{either(lambda each: each.labels.accounts)})", re.I)
@@ -43,7 +45,15 @@ def digits_amount(
         fraction_after(r.s, amount)
     if sign:
         negate(amount)
-    return suffix(r.s, amount)
+    suffix(r.s, amount)
+    if (
+        len(amount.values) > 1
+        and amount.sort is Sort.MONEY
+        and amount.unit in _POINTED
+        and "," in r.s[at : amount.end]
+    ):
+        amount.values = amount.values[:1]
+    return amount
 
 
 def ranged(r: Reader, first: Amount, start: int) -> Found | None:

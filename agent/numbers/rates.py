@@ -161,6 +161,11 @@ def rates_in(text: str) -> Rate:
     return frozenset(named)
 
 
+def without_rates(text: str) -> str:
+    """Return a header or a heading without the rates that it states: of "Pris i kr per month", "Pris i kr"."""
+    return RATE.sub(lambda found: " " if _of(found) else found.group(), text)
+
+
 def zone_after(s: str, end: int) -> Rate:
     """Return the zone of a time of day that ends at `end`; empty when it does not say."""
     found = _ZONE.match(s, end)

@@ -4,15 +4,17 @@ The text is brought to plain form (`plain`), then read once from left to right. 
 numeric symbol (`scan`) the rows of the number rule are tried, longest first (`digit_rows`, `word_rows`); a row counts
 only when what it read ends at a border (`reader`), so what touches is one token. What no row reads becomes an "unread"
 token: no digit is ever skipped. Tables lend their headers' units (`columns`), and at last each number gets the keys by
-which it is compared (`keys`). English and Swedish; linear in the text.
+which it is compared (`keys`). In every language there is; linear in the text.
 
-What the rule cannot catch: a number that a source holds but says of something else.
+What the rule cannot catch: a number that a source holds but says of something else. So a URL's port supports a bare
+count; a number alone on its line below "Prices in kr", behind a mark, supports a price, whatever it is; and a price of
+three decimals, `$3,499`, is one of thousands in a line whose words do not tell its language.
 """
 
 from typing import Final
 
 from . import keys
-from .columns import lend_charges, lend_headers, lend_labels
+from .columns import NOTHING, Header, lend_charges, lend_headers, lend_heading, lend_labels
 from .digit_rows import read_digits
 from .identifiers import segments, urls
 from .number_words import classify
@@ -28,12 +30,15 @@ TOO_MANY: Final = 10_000
 """Tokens; a text with more is read no further, and its last token is unread with the value "too many"."""
 
 
-def tokens(text: str, *, source: bool = False, rates: bool = True) -> tuple[Token, ...]:
+def tokens(
+    text: str, *, source: bool = False, rates: bool = True, heading: Header = NOTHING
+) -> tuple[Token, ...]:
     """Return the number tokens of `text` in order, none overlapping another.
 
     text: an answer, or with `source` a snippet of a source. In a source list markers are skipped, "3 or 4" and
     "between 3 and 5" are ranges and first to third count; its tokens carry `gives`, an answer's `needs`.
     rates: whether to look for what its numbers are per, which nothing is compared with when no source says it.
+    heading: what a heading above the text says its sums are in.
     More than `TOO_MANY` tokens: the rest is not read and the last token is unread.
     """
     r = Reader(text, source)
@@ -56,6 +61,8 @@ def tokens(text: str, *, source: bool = False, rates: bool = True) -> tuple[Toke
         lend_headers(r)
     if ":" in r.s:
         lend_labels(r)
+    if heading is not NOTHING:
+        lend_heading(r, heading)
     if rates:
         lend_charges(r)
     return _with_references(r, _with_hidden(r, _tokens(r, rates)))

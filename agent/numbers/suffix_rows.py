@@ -106,9 +106,9 @@ Row: TypeAlias = Callable[[str, Amount, Follower], "bool | None"]
 
 
 def _multiplier(s: str, amount: Amount, after: Follower) -> bool | None:
-    """Read `thousand`, `mn`, `k`; after a currency sign also `$1.5m`, `£2b`."""
+    """Read `thousand`, `mn`, `k`; after a currency sign also `$1.5m`, `£2b`, and `$3k/month`, `$3k-5k`, `$3k+`."""
     shift = MULTIPLIERS.get(after.lower)
-    if shift is None and after.follow not in ("/", "'", "-", "+"):
+    if shift is None and after.follow != "'" and (amount.prefixed or after.follow not in ("/", "-", "+")):
         shift = LETTER_MULTIPLIERS.get(after.word)
         if shift is None and amount.prefixed and not after.gap:
             shift = PREFIXED_MULTIPLIERS.get(after.word)

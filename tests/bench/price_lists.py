@@ -1,8 +1,9 @@
 """Prints what the number rule makes of price lists: `python -m tests.bench.price_lists`.
 
-Twenty lists in both languages (`tests/data/price_lists`), with units in their headers and without, per month and per
-year beside each other. From each fact of `facts.jsonl` come good answers, in every way to say the rate, and wrong ones,
-which say the same number at another rate. Each is checked against all snippets of its list, as the server cuts them.
+Lists in both languages (`tests/data/price_lists`), with units in their headers, in their headings and in neither, per
+month and per year beside each other. From each fact of `facts.jsonl` come good answers, in every way to say the rate,
+and wrong ones, which say the same number at another rate. Each is checked against all snippets of its list, as the
+server cuts them.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Twenty price lists in both languages: their facts may be said in every way, and at no other rate."""
+"""Price lists in both languages: their facts may be said in every way, and at no other rate."""
 
 import pytest
 
@@ -57,3 +57,46 @@ def test_a_heading_that_states_no_rate(heading: str) -> None:
     """A bar between words, and "per" before a date or in a name, are no rate."""
     snippet = Snippet("kb/a.md", "Basic: 149 kr", 3, 3, headings=("Plans", heading))
     assert check("149 kr per month", (snippet,)).passed
+
+
+@pytest.mark.parametrize(
+    ("heading", "line", "answer"),
+    [
+        ("Prices in kr", "- Basic: 149", "Basic costs 149 kr"),
+        ("Prices in kr per month", "- Basic: 149", "Basic costs 149 kr per month"),
+        ("Plans (prices in kr per month)", "- Basic: 149", "Basic costs 149 kr a month"),
+        ("Avgifter (kr)", "| Bas | 149 |", "Bas kostar 149 kr"),
+        ("Priser i kronor", "Bas – 149,50", "Bas kostar 149,50 kr"),
+        ("Rabatter i procent", "- Elever: 15", "Elever får 15 %"),
+    ],
+)
+def test_a_heading_says_what_its_sums_are_in(heading: str, line: str, answer: str) -> None:
+    """The one number of a line, at its end and behind a mark, is of what the heading says, and what it was."""
+    under, alone = (
+        Snippet("kb/a.md", line, 3, 3, headings=each) for each in (("Plans", heading), ("Plans",))
+    )
+    assert [check(answer, (each,)).passed for each in (under, alone)] == [True, False]
+    number = line.strip("| ").split()[-1]
+    assert check(f"{number} users", (under,)).passed
+
+
+@pytest.mark.parametrize(
+    ("heading", "line", "answer"),
+    [
+        ("Prices in kr", "- Basic: 149", "149 dollars"),
+        ("Prices in kr per month", "- Basic: 149", "149 kr per year"),
+        ("Prices in kr", "- Basic: 5 users", "5 kr"),
+        ("Prices in kr", "| Basic | 5 | 149 |", "5 kr"),
+        ("Prices in kr", "| Basic | 149 | 5 |", "5 kr"),
+        ("Prices in kr", "Founded in 1998.", "1998 kr"),
+        ("Prices in kr", "- Version: 5", "5 kr"),
+        ("Prices in kr", "- Telephone: 112", "112 kr"),
+        ("Prices in kr", "- Basic: 3-5", "5 kr"),
+        ("Priser i Sverige", "- Bas: 149", "149 kr"),
+        ("Kronor", "- Bas: 149", "149 kr"),
+        ("Tider i dagar", "- Bas: 14", "14 kr"),
+    ],
+)
+def test_a_heading_lends_no_more(heading: str, line: str, answer: str) -> None:
+    """Not to what has a unit, stands beside another number or in a sentence, or has a label of its own."""
+    assert not check(answer, (Snippet("kb/a.md", line, 3, 3, headings=("Plans", heading)),)).passed
