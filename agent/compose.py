@@ -137,7 +137,7 @@ async def _drafter(
             yield drafter
         return
     async with open_language_model(settings.model, observer, Threads()) as model:
-        yield ModelDrafter(model)
+        yield ModelDrafter(model, settings.model.answer_tokens)
 
 
 def log_why(lines: Sequence[str]) -> None:

@@ -76,7 +76,7 @@ GIVE_UP_TIMEOUT = 0.5  # for a reader that was given up; the server then goes wi
 # --- a turn
 CHARACTERS_PER_TOKEN = 3  # an estimate: English has about 4, Swedish about 3; the lower is safe
 DRAFT_MAX = 32 * 1024
-ANSWER_TOKENS = 800  # of a language model's draft, at most
+ANSWER_TOKENS = 800  # of a language model's draft
 EVIDENCE_CHARACTERS = (
     80_000  # of all that its statements show when cited: with a text they fit into an outbox
 )

@@ -89,6 +89,7 @@ def test_a_name_that_is_no_settings_is_refused() -> None:
         {"fallback_model": "gpt", "model": "openai:x"},
         {"first_token_timeout": 0.0},
         {"token_timeout": -1.0},
+        {"answer_tokens": 0},
         {"token": ""},
         {"token": " x"},
         {"token": "å"},

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from ..config import check, finite
+from ..config import ANSWER_TOKENS, check, finite
 from ..errors import UsageError
 
 KINDS = "openai:NAME, anthropic:NAME, claude-cli[:NAME], record:DIR:MODEL or replay:DIR"
@@ -68,6 +68,7 @@ class ModelSettings:
         base_url: Where openai:NAME or anthropic:NAME is served, such as http://127.0.0.1:11434/v1.
         fallback_model: Model that answers when the first one fails before it has said anything.
         fallback_base_url: Where that is served.
+        answer_tokens: Tokens of a model's draft, at most; one that is cut off there ends with its last whole sentence.
         first_token_timeout: Seconds until a model's answer begins.
         token_timeout: Seconds from one piece of it to the next.
     """
@@ -76,6 +77,7 @@ class ModelSettings:
     base_url: str | None = None
     fallback_model: str | None = None
     fallback_base_url: str | None = None
+    answer_tokens: int = ANSWER_TOKENS
     first_token_timeout: float = 10.0
     token_timeout: float = 10.0
 
@@ -97,6 +99,7 @@ class ModelSettings:
             raise UsageError("fallback-base-url is for a fallback-model")
         check(
             finite(self.first_token_timeout, self.token_timeout),
+            (self.answer_tokens < 1, "answer-tokens must be at least 1"),
             (self.first_token_timeout <= 0, "first-token-timeout must be positive"),
             (self.token_timeout <= 0, "token-timeout must be positive"),
         )
