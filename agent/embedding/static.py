@@ -26,6 +26,8 @@ from .weights import Files, digest, tensors
 WEIGHTS = "weights/l2_supercat_256.safetensors"
 TOKENIZER = "tokenizers/l2_supercat_tokenizer_config.json"
 _TOGETHER = 512  # words whose vectors are there at once, to be measured
+_FEW = 4_000  # words whose vectors take 4 MB
+_LAYERS = 8  # tokens of a word that are added side by side with those of others; few words have more
 _WORDS = 64  # between two looks at whether somebody still waits
 
 
@@ -84,8 +86,8 @@ class Static:
         return self.encode(words, given_up=given_up)
 
     def held(self, words: Sequence[str]) -> HeldWords:
-        """Return words to be compared: as tokens, where these are fewer numbers than there are in the table."""
-        if len(words) < len(self._table) // 2:
+        """Return words to be compared: as tokens, where their vectors would be many."""
+        if len(words) <= _FEW:
             return Rows(self.words(words))
         known, self._known = self._known, {}  # a large knowledge base has been embedded: 20 MB of words
         tokens = [(known.get(each) or self._spelled(each)) if each else b"" for each in map(readable, words)]
@@ -107,28 +109,46 @@ class Static:
 class _Spelled:
     """Words as their tokens, a twentieth of their vectors (implements `agent.ports.embed.HeldWords`).
 
-    The cosine of a word's vector with another is the sum of what its tokens' vectors give, over its length.
+    The cosine of a word's vector with another is the sum of what its tokens' vectors give, over its length. Only the
+    tokens that some word has are looked at, a third of the table, which a processor's cache may hold. The words stand
+    in the order of how many tokens they have, so that the first tokens of all are added at once, then the second ones.
     """
 
     def __init__(self, table: Vectors, words: Sequence[bytes]) -> None:
-        self._table = table
-        self._tokens = np.frombuffer(b"".join(words), np.uint32)
-        counts = np.fromiter(map(len, words), np.intp, len(words)) // self._tokens.itemsize
-        self._full = np.flatnonzero(counts)  # reduceat takes an empty one for its neighbour
-        self._starts = (np.cumsum(counts) - counts)[self._full]
-        self._per_length = np.zeros(len(words), np.float32)
-        ends = np.append(self._starts, len(self._tokens))
-        for at in range(0, len(self._full), _TOGETHER):
-            first, last = ends[at], ends[min(at + _TOGETHER, len(self._full))]
-            starts = self._starts[at : at + _TOGETHER] - first
-            rows = np.add.reduceat(table.take(self._tokens[first:last], 0), starts, 0)
+        self._words = len(words)
+        counts = np.fromiter(map(len, words), np.intp, len(words)) // np.dtype(np.uint32).itemsize
+        self._order = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)]
+        counts = counts[self._order]
+        held = b"".join([words[at] for at in self._order])
+        used, tokens = np.unique(np.frombuffer(held, np.uint32), return_inverse=True)
+        self._table = table.take(used, 0)
+        starts = np.cumsum(counts) - counts
+        self._layers = [
+            tokens[starts[: np.count_nonzero(counts > at)] + at]
+            for at in range(min(_LAYERS, counts.max(initial=0)))
+        ]
+        self._rest = tokens[np.arange(len(tokens)) - np.repeat(starts, counts) >= _LAYERS]
+        more = counts[counts > _LAYERS] - _LAYERS
+        self._rest_starts = np.cumsum(more) - more
+        self._per_length = np.zeros(len(counts), np.float32)
+        ends = np.append(starts, len(tokens))
+        for at in range(0, len(starts), _TOGETHER):
+            first, last = ends[at], ends[min(at + _TOGETHER, len(starts))]
+            rows = np.add.reduceat(
+                self._table.take(tokens[first:last], 0), starts[at : at + _TOGETHER] - first, 0
+            )
             lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
             found = np.divide(1, lengths, out=np.zeros_like(lengths), where=lengths > 0)
-            self._per_length[self._full[at : at + _TOGETHER]] = found
+            self._per_length[at : at + _TOGETHER] = found
 
     def cosines(self, row: Vectors) -> Vectors:
         """Return the cosine of each with a row."""
-        found = np.zeros_like(self._per_length)
-        if len(self._full):
-            found[self._full] = np.add.reduceat((self._table @ row).take(self._tokens), self._starts)
-        return found * self._per_length
+        given = self._table @ row
+        sums = np.zeros_like(self._per_length)
+        for tokens in self._layers:
+            sums[: len(tokens)] += given.take(tokens)
+        if len(self._rest):
+            sums[: len(self._rest_starts)] += np.add.reduceat(given.take(self._rest), self._rest_starts)
+        found = np.zeros(self._words, np.float32)
+        found[self._order] = sums * self._per_length
+        return found

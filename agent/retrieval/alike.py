@@ -182,12 +182,12 @@ class Alike:
             if len(numbers) <= _COMMON:
                 shared.update(numbers)
         found: dict[int, float] = {}
-        size = len(grams)
-        for number, count in shared.items():
-            other = self._grams[number]
+        size, sizes = len(grams), self._grams
+        # Most share one run or two; more than half of them, of the shorter one's, is what both measures ask for.
+        near = [each for each in shared.items() if 2 * each[1] > size or 2 * each[1] > sizes[each[0]]]
+        for number, count in near:
+            other = sizes[number]
             least = min(size, other)
-            if 2 * count <= least:
-                continue
             dice = 2 * count / (size + other)
             part = count / least if least >= PART_GRAMS else 0.0
             sure = dice * FORM_SURE if dice > DICE else 0.0

@@ -93,16 +93,24 @@ def test_words_are_texts_of_one_word(static: Static) -> None:
     assert static.words([]).shape == (0, 256)
 
 
+@pytest.mark.parametrize("layers", [1, 8])
 def test_many_words_are_held_as_tokens_and_compared_alike(
-    static: Static, monkeypatch: pytest.MonkeyPatch
+    static: Static, layers: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A word of several tokens, one of none, half of a character, and one that is longer than a text."""
+    """A word of several tokens, one of none, half of a character, and one that is longer than a text.
+
+    Also where words have more tokens than are added side by side.
+    """
     monkeypatch.setattr("agent.embedding.static._TOGETHER", 3)
+    monkeypatch.setattr("agent.embedding.static._LAYERS", layers)
     words = ["", "zebra", "fjällräv", "", "unbelievably", "\ud800", "x" * 100_000, "cost", ""]
     rows = static.words(words)
     few = static.held(words)
-    many = static.held(words * (len(static._table) // len(words)))
-    assert type(few) is not type(many)
+    monkeypatch.setattr("agent.embedding.static._FEW", 2 * len(words))
+    many = static.held(words * 3)
+    assert isinstance(many, module._Spelled)
+    assert not isinstance(few, module._Spelled)
+    assert len(many._table) < 50  # tokens of these words alone
     for row in (*rows, static.words(["price"])[0]):
         assert few.cosines(row) == pytest.approx(rows @ row)
         assert many.cosines(row)[: len(words)] == pytest.approx(rows @ row, abs=1e-6)
