@@ -31,7 +31,7 @@ from .place import clear
 _log = structlog.get_logger("agent.retrieval")
 
 FOLDER = "index"
-FORMAT = 2
+FORMAT = 3
 """Of the file. Another one is made anew."""
 
 BASES = 8
@@ -49,10 +49,11 @@ CREATE TABLE vectors (
     UNIQUE (key, model)
 );
 CREATE TABLE wholes (
-    id INTEGER PRIMARY KEY, key BLOB NOT NULL, sum BLOB NOT NULL, content BLOB NOT NULL, place TEXT NOT NULL,
-    told BLOB NOT NULL
+    id INTEGER PRIMARY KEY, key BLOB NOT NULL, place TEXT NOT NULL, told BLOB NOT NULL, sum BLOB NOT NULL,
+    content BLOB NOT NULL
 );
-"""
+"""  # the content of an index comes last, since SQLite writes only what is last without a copy
+_PIECE = 1 << 20  # bytes of an index that are written at once
 _READ_BY = (
     "documents",
     "retrieval",
@@ -132,10 +133,21 @@ class Cache:
             with closing(self._open_to_write()) as connection:
                 connection.execute("BEGIN IMMEDIATE")
                 connection.execute("DELETE FROM wholes")
-                connection.execute(
-                    "INSERT INTO wholes (key, sum, content, place, told) VALUES (?, ?, ?, ?, ?)",
-                    (whole.key, checksum(whole.key, whole.content), whole.content, whole.place, whole.told),
-                )
+                row = connection.execute(
+                    "INSERT INTO wholes (key, place, told, sum, content) VALUES (?, ?, ?, ?, zeroblob(?))",
+                    (
+                        whole.key,
+                        whole.place,
+                        whole.told,
+                        checksum(whole.key, whole.content),
+                        len(whole.content),
+                    ),
+                ).lastrowid
+                assert row is not None
+                content = memoryview(whole.content)
+                with connection.blobopen("wholes", "content", row) as blob:
+                    for at in range(0, len(content), _PIECE):
+                        blob.write(content[at : at + _PIECE])
                 connection.execute("COMMIT")
         except (sqlite3.Error, OSError) as error:
             self._say("what was read is not kept for the next start", str(error))

@@ -75,7 +75,7 @@ class Meaning:
     def packed(self, passages: Sequence[Passage]) -> bytes | None:
         """Return the vectors of a file's sections as bytes; None when one has none."""
         rows = [row for row in map(self._rows.get, passages) if row is not None]
-        return b"".join([row.tobytes() for row in rows]) if len(rows) == len(passages) else None
+        return b"".join([row.data for row in rows]) if len(rows) == len(passages) else None
 
     def take(self, passages: Sequence[Passage], content: bytes) -> None:
         """Take over vectors that `packed` made of these sections, read again from the same file."""
@@ -97,14 +97,13 @@ class Meaning:
         self.unfinished = self.of_sentences and most is not None and len(new) > most
         if self.unfinished:
             new = new[:most]
-        texts = [text_of(each) for each in new]
-        try:
-            found = self._encode([*texts, ""], "passage", given_up)  # "" for the sections that are gone
+        try:  # the texts are held no longer than that takes; "" for the sections that are gone
+            found = self._encode([*map(text_of, new), ""], "passage", given_up)
         except EmbeddingFailed as error:
             self.unfinished = False
             self._say(error)
             return None
-        if texts:
+        if new:
             self._told = None
         rows = dict(zip(new, found[:-1], strict=True)) | {each: rows[each] for each in living if each in rows}
         if self.unfinished:

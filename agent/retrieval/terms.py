@@ -7,6 +7,7 @@ found can be kept beside the sections (`kept`). Function words have no number an
 
 from array import array
 from collections.abc import Mapping, Sequence
+from sys import intern
 
 import msgspec
 
@@ -81,7 +82,7 @@ class _Cut:
             self._counting.add(word)
         if not is_function_word(word):
             number = len(self.words)
-            self.words.append(word)
+            self.words.append(intern(word))  # one text for all files that have it: most have the same ones
         self._known[word] = number
         return number
 

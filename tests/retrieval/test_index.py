@@ -4,8 +4,9 @@ import pytest
 
 from agent.ports.search import Lang, Passage
 from agent.retrieval import index as module
+from agent.retrieval.effort import Effort
 from agent.retrieval.index import Found, Index, grams_of
-from agent.retrieval.terms import ASKS, CODE, HOLDS, LEADS
+from agent.retrieval.terms import ASKS, CODE, HOLDS, LEADS, terms_of
 
 from . import sections
 
@@ -156,3 +157,9 @@ def test_the_letters_of_what_a_word_means_are_looked_for() -> None:
     later.alike.learn({"horse": ("cow",), "gnu": ("zebra",)}, None)
     assert index.reworded(asked) == "The zebra, a zebra; or a gnu?"
     assert later.reworded("horse gnu") == "cow gnu"
+
+
+def test_files_have_their_words_in_common() -> None:
+    """A word is held once however many files have it: those of a folder are mostly the same few."""
+    one, other = (terms_of(sections(text), Effort()).words for text in ("A zebra sleeps.", "No zebra eats."))
+    assert one[one.index("zebra")] is other[other.index("zebra")]
