@@ -107,6 +107,22 @@ SERVED_BATCH = 32  # texts in one request to a served model
 SERVED_TIMEOUT = 30.0  # for one such request and its answer
 SERVED_ANSWER_MAX = 16 * 1024 * 1024  # 32 rows of 4,096 numbers, written out, are 3 MiB
 
+# --- validated calls
+SCHEMA_BYTES = 64 * 1024  # of one tool's JSON Schema, written as JSON
+SCHEMAS_KEPT = 128  # compiled, by their digest
+DOCUMENT_DEPTH = 32  # of a document, and of a schema
+DOCUMENT_VALUES = 20_000  # in one document that operations build: `copy` may double it each time
+PATCH_OPERATIONS = 256  # in one patch
+ANSWER_CHARACTERS = 256 * 1024  # of one answer of a model, its text and its calls together ...
+ANSWER_CALLS = 64  # ... and how many calls are in it
+REPAIR_CHARACTERS = 64 * 1024  # of a text that is read as almost JSON ...
+REPAIR_TIMEOUT = 2.0  # ... in a worker thread, which usually takes milliseconds
+PROBLEMS_MAX = 64  # of one document, in the order in which they are found ...
+PROBLEMS_TOLD = 16  # ... and how many of them a model is told at once
+FOUND_CHARACTERS = 80  # of a wrong value that are told
+PARTIAL_BYTES = 16  # new ones, or ...
+PARTIAL_SECONDS = 0.02  # ... this time, before a growing document is read again
+
 # --- actions
 ACTION_TIMEOUT = 10.0
 PAYLOAD_BYTES = 16 * 1024  # of what an action is told, as JSON

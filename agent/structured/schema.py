@@ -1,0 +1,140 @@
+"""What a call may look like: tools as they are given, compiled once; pure.
+
+Strategy: a tool is a type (its JSON Schema is msgspec's, and a valid document becomes a value of it) or a mapping with
+a JSON Schema that is known at run time only. Either way the schema goes through JSON once, so that nobody changes it
+afterwards, is bounded before anything compiles it, and is compiled for these choices: formats count (the library's
+default is that they do not), patterns run in linear time (so look-around is refused), and no `$ref` is fetched (the
+default fetches http and file). Compiled schemas are kept by digest.
+"""
+
+import re
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any, NoReturn, TypeAlias
+
+import jsonschema_rs
+import msgspec
+
+from ..config import DOCUMENT_DEPTH, SCHEMA_BYTES, SCHEMAS_KEPT
+from ..errors import AgentError
+from ..ports.model import Tool
+from .pointer import Json, measure
+
+GivenTool: TypeAlias = type | Tool | Mapping[str, Any]
+
+MASK = "the value"  # what messages say in place of a document's value, which may be long
+NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")  # what the common chat services take
+_SCHEMA_KEYS = ("parameters", "inputSchema", "input_schema")  # OpenAI, MCP, Anthropic
+_NO_PARAMETERS = {"type": "object", "properties": {}}
+CHOICES: Mapping[str, Any] = {
+    "validate_formats": True,
+    "pattern_options": jsonschema_rs.RegexOptions(),
+    "mask": MASK,
+}
+_compiled: OrderedDict[bytes, jsonschema_rs.Validator] = OrderedDict()
+
+
+class BadSchema(AgentError):
+    """A tool or its schema cannot be used; the message says which and why."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shape:
+    """A tool that is ready. kind: the type that a valid document becomes; None where it stays as it is."""
+
+    tool: Tool
+    kind: Any
+    validator: jsonschema_rs.Validator
+
+    @property
+    def name(self) -> str:
+        """What calls of it are named."""
+        return self.tool.name
+
+
+def shape_of(given: GivenTool) -> Shape:
+    """Return a tool that was given, compiled.
+
+    given: a type that msgspec has a schema for (Struct, dataclass, TypedDict ...), a `Tool`, or a mapping as OpenAI
+    (`{"name", "description", "parameters"}`, also within `{"type": "function", "function": ...}`), Anthropic
+    (`input_schema`) or MCP (`inputSchema`) have it. Raises `BadSchema`.
+    """
+    if isinstance(given, Tool):
+        return _shape(given.name, given.description, given.schema)
+    if isinstance(given, type):
+        return _typed(given)
+    if not isinstance(given, Mapping):
+        raise BadSchema(f"a tool is a type, a Tool or a mapping, not {type(given).__name__}")
+    inner = given.get("function", given)
+    if not isinstance(inner, Mapping):
+        raise BadSchema("a tool's function must be a mapping")
+    schema = next((inner[key] for key in _SCHEMA_KEYS if inner.get(key) is not None), _NO_PARAMETERS)
+    return _shape(inner.get("name"), inner.get("description") or "", schema)
+
+
+def compiled(schema: Json) -> jsonschema_rs.Validator:
+    """Return the validator of a JSON Schema, 2020-12 where its `$schema` says nothing. Raises `BadSchema`."""
+    return _compile(_written(schema))[1]
+
+
+def _typed(kind: type) -> Shape:
+    try:
+        schema = msgspec.json.schema(kind)
+    except (TypeError, ValueError) as error:
+        raise BadSchema(f"{kind.__name__} has no JSON Schema: {str(error).splitlines()[-1]}") from None
+    reference = str(schema.get("$ref", ""))
+    if reference.startswith("#/$defs/"):  # services want an object at the top
+        definitions = dict(schema["$defs"])
+        name = reference.removeprefix("#/$defs/")
+        top = definitions[name]
+        if reference.encode() not in msgspec.json.encode(definitions):
+            del definitions[name]
+        schema = {**top, "$defs": definitions} if definitions else top
+    return _shape(kind.__name__, str(schema.get("description", "")), schema, kind)
+
+
+def _shape(name: object, description: object, schema: Json, kind: Any = None) -> Shape:
+    if not isinstance(name, str) or NAME.fullmatch(name) is None:
+        raise BadSchema("a tool's name must be 1 to 64 of A-Z a-z 0-9 _ . -")
+    try:
+        if not isinstance(schema, Mapping):
+            raise BadSchema("it is no object")
+        own, validator = _compile(_written(schema))
+    except BadSchema as error:
+        raise BadSchema(f"the schema of {name} cannot be used: {error}") from None
+    return Shape(Tool(name, str(description), own), kind, validator)
+
+
+def _written(schema: Json) -> bytes:
+    """Return a schema as JSON, bounded in size and depth."""
+    try:
+        text = msgspec.json.encode(schema)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise BadSchema(f"it is not JSON ({type(error).__name__})") from None
+    if len(text) > SCHEMA_BYTES:
+        raise BadSchema(f"it has {len(text)} bytes; {SCHEMA_BYTES} are the most")
+    return text
+
+
+def _compile(text: bytes) -> tuple[Json, jsonschema_rs.Validator]:
+    schema = msgspec.json.decode(text)
+    if measure(schema)[0] > DOCUMENT_DEPTH:
+        raise BadSchema(f"it is nested over {DOCUMENT_DEPTH} deep")
+    digest = sha256(text).digest()
+    if digest in _compiled:
+        _compiled.move_to_end(digest)
+        return schema, _compiled[digest]
+    try:
+        validator = jsonschema_rs.validator_for(schema, retriever=_refuse, **CHOICES)
+    except (ValueError, jsonschema_rs.ReferencingError) as error:
+        raise BadSchema(str(error).split("\n", 1)[0]) from None
+    _compiled[digest] = validator
+    if len(_compiled) > SCHEMAS_KEPT:
+        _compiled.popitem(last=False)
+    return schema, validator
+
+
+def _refuse(uri: str) -> NoReturn:
+    raise ValueError("a schema must stand by itself: nothing is fetched")
