@@ -46,7 +46,7 @@ def running(port: int) -> Iterator[str]:
         yield f"http://127.0.0.1:{port}/v1"
     finally:
         process.kill()
-        process.wait()
+        process.communicate()
 
 
 def serve(port: int) -> None:
