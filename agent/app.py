@@ -28,6 +28,7 @@ from .knowledge import Knowledge
 from .protocol import asyncapi
 from .server.addresses import Addresses
 from .server.admission import Admission
+from .server.api import Api
 from .server.http import Contents, make_app
 from .server.hypercorn_edge import HttpServer
 from .server.limits import Cap
@@ -228,6 +229,7 @@ class App:
             await Session(parts, connection, connection.outbox, connection.agent_v1).run()
 
         admission = Admission.of(self.settings.server, self.port)
+        cap = Cap.of(self.settings.server, self.settings.session.rate_limit)
         contents = Contents(
             asyncapi.document(),
             mermaid(TABLE),
@@ -244,7 +246,19 @@ class App:
             addresses=Addresses.of(self.settings.server),
             handler=handler,
             http=HttpServer(make_app(contents, self.metrics)),
-            cap=Cap.of(self.settings.server, self.settings.session.rate_limit),
+            cap=cap,
             observer=self.metrics,
             gate=self._gate,
+            api=Api(
+                parts,
+                admission,
+                cap,
+                self._unanswerable,
+                self.settings.answers.limit,
+                self.settings.server.name,
+            ),
         )
+
+    def _unanswerable(self) -> str:
+        """Return why a question that came in a plain request cannot be answered now; "" when it can."""
+        return self._gate.unready if self._gate.draining else self.unread

@@ -29,6 +29,18 @@ class BadFrame(AgentError):
         self.ref = ref
 
 
+class BadRequest(AgentError):
+    """A client asked over HTTP for what cannot be answered.
+
+    `code` is a word for programs, `message` a sentence for the client that never repeats what it sent.
+    """
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+
+
 class WireClosed(AgentError):
     """The connection is gone. `code` is the WebSocket close code (1006 when there was none)."""
 

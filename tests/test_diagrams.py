@@ -76,7 +76,7 @@ def test_layers_picture_leaves_out_what_follows(tmp_path: Path) -> None:
 def test_this_package_is_drawn_as_it_imports() -> None:
     """The diagram of this very package has its known edges."""
     text = render()["layers.md"]
-    assert "| protocol | config, errors, lang |" in text
+    assert "| protocol | config, errors, lang, ports |" in text
     assert "    config_ --> errors_\n" in text
 
 

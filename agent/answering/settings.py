@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from ..config import check, finite
+from ..config import HTTP_TIMEOUT, check, finite
 from ..lang import DEFAULT, LANGUAGES, Lang, either
 
 
@@ -57,3 +57,8 @@ class AnswerSettings:
             (self.evidence_tokens < 0, "evidence-tokens must not be negative"),
             (self.redrafts not in (0, 1), "redrafts must be 0 or 1"),
         )
+
+    @property
+    def limit(self) -> float:
+        """How many seconds a turn may think: its drafts, each within its own limit, and all that is no draft."""
+        return (1 + self.redrafts) * self.turn_timeout + HTTP_TIMEOUT

@@ -1,13 +1,13 @@
 """How many connections are served at a time, and who gives way when there are more.
 
     at the door: heads being read, requests being answered, clients being told no      Cap.door
-    in a place:  WebSockets that have shown the token                                   Cap.places
+    in a place:  WebSockets that have shown the token, questions in plain requests      Cap.places
 
 The two are apart so that nobody without the token, and nobody who has not yet said what it wants, takes a place. Both
 are rooms of the same kind: one address has at most its share, and when none is free the oldest of those that may give
 way does, of the address that has most of them. So a crowd from one address is its own worst enemy, and a newcomer gets
 in as long as somebody in there has said nothing. At the door everybody may give way; in a place, who never sent a
-message, once it has had FIRST_WORDS seconds for it.
+message, or not yet its question, once it has had FIRST_WORDS seconds for it.
 
 When there are no file descriptors for more, some of those that may give way do, as if newcomers were at the door.
 """
@@ -179,7 +179,7 @@ class PerAddress:
 class Cap:
     """The limits of one server, and everybody who is connected to it.
 
-    size: places for WebSockets.
+    size: places for WebSockets and questions.
     of_address: how many of them one address may have; 0 is no limit. None: half, and no limit for this machine, from
         where a proxy or a test may bring everybody.
     message_rate: messages per second of one address (a function of it), 0 for no limit.

@@ -17,7 +17,7 @@ COUNTERS: dict[str, tuple[str | None, str]] = {
     "messages": (None, "Accepted messages"),
     "turns": ("outcome", "Turns by how they ended; a refusal by its code"),
     "cancels": ("what", "Cancels that a client sent, by what they stopped"),
-    "errors": ("code", "Error frames by code"),
+    "errors": ("code", "Error frames, and failed questions of plain requests, by code"),
     "suggestions": ("outcome", "Suggested actions made, and closed unconfirmed"),
     "confirms": (None, "Confirmed actions"),
     "confirms_ended": ("outcome", "Confirmed actions by what their client was told"),

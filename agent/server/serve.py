@@ -1,7 +1,7 @@
 """The listening server: one guarded task per connection, and what each connection turns out to be.
 
     at the door: read the head -> Host, Origin, token -> plain HTTP: the ASGI server
-    in a place:  WebSocket: the handler
+    in a place:  WebSocket: the handler; a question in a plain request: the API
 
 Who finds no room at the door pushes the oldest out, and a place is given only to who has shown the token (limits.py).
 
@@ -18,12 +18,13 @@ from functools import partial
 import structlog
 import trio
 
-from ..config import FLUSH_TIMEOUT, TURNED_AWAY, TURNED_AWAY_BRIEFLY, WRONG_TOKENS
+from ..config import FIRST_WORDS, FLUSH_TIMEOUT, TURNED_AWAY, TURNED_AWAY_BRIEFLY, WRONG_TOKENS
 from ..errors import WireClosed
 from ..ports.observe import Observer
 from .accept import ManyAtOnce
 from .addresses import Addresses
 from .admission import NEEDS_TOKEN, Admission
+from .api import MODELS, Api
 from .guest import Guest
 from .hypercorn_edge import HttpServer
 from .limits import Cap, Place, Slots
@@ -85,7 +86,7 @@ class Edge:
 
     handler: runs the session of an accepted WebSocket; it reads and alone writes, until the session is over.
     cap: the limits, and who is connected. turned_away: those that are told to go, and have time to read it.
-    addresses: whom a connection counts for.
+    addresses: whom a connection counts for. api: answers questions that come as plain requests; None: nobody does.
     """
 
     admission: Admission
@@ -96,11 +97,22 @@ class Edge:
     gate: Gate = field(default_factory=Gate)
     turned_away: Slots = field(default_factory=lambda: Slots(TURNED_AWAY))
     addresses: Addresses = field(default_factory=Addresses)
+    api: Api | None = None
+
+    def api_for(self, head: Head) -> Api | None:
+        """Return what answers a request in place of the HTTP server, where it is for that."""
+        return self.api if self.api is not None and self.api.serves(head) else None
+
+    def render(self, refusal: Refusal, head: Head | None) -> bytes:
+        """Return a refusal as who sent this head can read it; None where no head came."""
+        if head is None:
+            return refusal.render()
+        return refusal.render(body=head.method != b"HEAD", as_error=self.api_for(head) is not None)
 
 
 @dataclass(frozen=True, slots=True)
 class _LetIn:
-    """A client with a place, and its upgrade."""
+    """A client with a place, and its upgrade or the head of its question."""
 
     head: Head
     place: Place
@@ -187,7 +199,7 @@ async def _serve(edge: Edge, stream: trio.abc.Stream, peer: str | None) -> None:
 
 
 async def _at_the_door(edge: Edge, stream: trio.abc.Stream, peer: str | None, visit: _Visit) -> _LetIn | None:
-    """Find out what a client wants; serve it, unless it is a WebSocket, which is returned with its place."""
+    """Find out what a client wants; serve it, unless that needs a place, with which it is returned."""
     head = None if _gone(stream) else await read_head(stream)
     visit.reading = False
     if head is None or _gone(stream):
@@ -203,7 +215,7 @@ async def _at_the_door(edge: Edge, stream: trio.abc.Stream, peer: str | None, vi
             return await _admit(edge, stream, head, address)
     edge.observer.count("connections", "rejected")
     edge.observer.count("rejections", str(refusal.status))
-    await hang_up(stream, refusal.render(body=not (isinstance(head, Head) and head.method == b"HEAD")))
+    await hang_up(stream, edge.render(refusal, head if isinstance(head, Head) else None))
     return None
 
 
@@ -214,21 +226,24 @@ def _refusal(edge: Edge, stream: trio.abc.Stream, head: Head, address: str | Non
     the limit saves is the work on those who try.
     """
     refusal = edge.admission.check(head, _reached(stream))
-    if refusal not in (None, NEEDS_TOKEN) or not edge.admission.shows_another(head):
-        return refusal
-    if edge.cap.wrong_tokens.take(address, trio.current_time()):
-        return refusal
-    edge.observer.count("limited", "tokens")
-    return _GUESSING
+    wrong = refusal in (None, NEEDS_TOKEN) and edge.admission.shows_another(head)
+    if wrong and not edge.cap.wrong_tokens.take(address, trio.current_time()):
+        edge.observer.count("limited", "tokens")
+        return _GUESSING
+    api = edge.api_for(head)
+    return refusal if refusal is not None or api is None else api.refusal(head, address)
 
 
 async def _admit(edge: Edge, stream: trio.abc.Stream, head: Head, address: str | None) -> _LetIn | None:
-    if not head.upgrade:
-        edge.observer.count("connections", "http")
+    api = edge.api_for(head)
+    edge.observer.count("connections", "websocket" if head.upgrade else "http")
+    if api is not None and head.path == MODELS:
+        await hang_up(stream, api.models(head))
+        return None
+    if api is None and not head.upgrade:
         await edge.http.serve(stream, head)
         return None
-    edge.observer.count("connections", "websocket")
-    if not edge.admission.authorised(head):
+    if head.upgrade and not edge.admission.authorised(head):
         await serve_websocket(stream, head, partial(_unauthorised, edge))
         return None
     greedy = edge.cap.places.full_for(address)
@@ -236,11 +251,20 @@ async def _admit(edge: Edge, stream: trio.abc.Stream, head: Head, address: str |
     if place is not None:
         return _LetIn(head, place, address)
     edge.observer.count("limited", "address" if greedy else "connections")
-    await _turn_away(edge, stream, _GREEDY if greedy else _FULL)
+    await _turn_away(edge, stream, _GREEDY if greedy else _FULL, head)
     return None
 
 
 async def _sit(edge: Edge, stream: trio.abc.Stream, let_in: _LetIn) -> None:
+    api, places = edge.api_for(let_in.head), edge.cap.places
+    if api is not None:
+        reading = trio.CancelScope()
+        places.may_give_way(let_in.place, reading.cancel, trio.current_time() + FIRST_WORDS)
+        try:
+            await api.answer(stream, let_in.head, reading, partial(places.keep, let_in.place))
+        finally:
+            places.leave(let_in.place)
+        return
     guest = Guest(edge.cap, let_in.place, let_in.address, edge.observer, edge.turned_away)
     try:
         await serve_websocket(stream, let_in.head, partial(_session, edge, guest), guest)
@@ -263,16 +287,16 @@ async def _unauthorised(edge: Edge, connection: Connection) -> None:
     await trio.lowlevel.checkpoint()
 
 
-async def _turn_away(edge: Edge, stream: trio.abc.Stream, why: Refusal) -> None:
+async def _turn_away(edge: Edge, stream: trio.abc.Stream, why: Refusal, head: Head | None = None) -> None:
     """Tell a client over a limit to come back. When many are being told, each gets less time to read it."""
     edge.observer.count("rejections", str(why.status))
     if edge.turned_away.acquire():
         try:
-            await hang_up(stream, why.render())
+            await hang_up(stream, edge.render(why, head))
         finally:
             edge.turned_away.release()
     else:
-        await hang_up(stream, why.render(), TURNED_AWAY_BRIEFLY)
+        await hang_up(stream, edge.render(why, head), TURNED_AWAY_BRIEFLY)
 
 
 async def _push_out(stream: trio.abc.Stream) -> None:

@@ -49,18 +49,18 @@ class ServerSettings:
     Args:
         host: Address to bind. One that other machines reach needs a token, or insecure.
         port: TCP port; 0 takes a free one.
-        name: What the chat page is called, in its title and its head.
+        name: What the chat page is called, in its title and its head, and the model in /v1/models.
         greeting: What it says before anything was asked.
         token: Secret that clients must bring. Better given as AGENT_TOKEN: other users see flags.
         insecure: Serve other machines without a token.
         allow_host: Further Host header that is ours, such as a proxy's name.
         allow_origin: Further Origin whose pages may connect.
-        max_connections: WebSockets at a time. When all are taken, who never sent a message gives way to a newcomer;
-            if there is none, the newcomer is told to come back later.
+        max_connections: WebSockets, and questions in plain requests, at a time. When all are taken, who never sent a
+            message gives way to a newcomer; if there is none, the newcomer is told to come back later.
         max_per_address: WebSockets of one address (IPv6: of one /64); 0 is no limit. By default half of
             max_connections, and no limit for this machine.
-        address_rate: Messages per second of one address, all its sessions together; 0 is no limit. By default ten
-            times rate_limit, and no limit for this machine.
+        address_rate: Messages per second of one address, all its sessions and requests together; 0 is no limit. By
+            default ten times rate_limit, and no limit for this machine.
         idle_timeout: Seconds that a WebSocket may stay without a first message; 0 is no limit.
         trust_proxy: Address or network of a proxy in front, whose X-Forwarded-For says who a client is; several
             with commas between.

@@ -5,7 +5,8 @@ consumers use, so that what is checked here and what is obeyed later cannot diff
 not HTTP/1.x is answered here with a few bytes and never reaches them.
 
 For the HTTP server the head is written anew: no `Upgrade`, no `HTTP2-Settings`, `Connection: close`, and nothing
-about a body, because nothing here takes one. A connection therefore carries exactly one request, the checked one.
+about a body, because nothing there takes one; what does is served without that server (api.py). A connection therefore
+carries exactly one request, the checked one.
 """
 
 from base64 import b64decode
@@ -17,11 +18,13 @@ import h11
 import trio
 
 from ..config import CLOSE_TIMEOUT, FLUSH_TIMEOUT, HEAD_MAX, HEAD_TIMEOUT
+from ..protocol.completions import error
 
 METHODS = (b"GET", b"HEAD", b"POST")
 VERSIONS = (b"1.0", b"1.1")
 SOCKET_PATHS = (b"/", b"/ws")
 _READ = 4096
+_ERRORS = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}  # OpenAI's types
 _VERSION = b"13"
 _BODY = (b"content-length", b"transfer-encoding")
 # What may not pass to the HTTP server: other protocols, a second request, a body, and headers about this hop.
@@ -32,24 +35,38 @@ _STRIPPED = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """An answer that ends the connection: an HTTP status, a sentence that says what to do, extra headers."""
+    """An answer that ends the connection: an HTTP status, a sentence that says what to do, extra headers.
+
+    code: a word for programs, where the status alone does not say it.
+    """
 
     status: int
     words: str
     headers: Mapping[str, str] = field(default_factory=dict)
+    code: str = ""
 
-    def render(self, *, body: bool = True) -> bytes:
-        """Return the whole HTTP/1.1 response as bytes; without its body when it answers a HEAD."""
-        text = f"{self.words}\n".encode()
+    def render(self, *, body: bool = True, as_error: bool = False) -> bytes:
+        """Return the whole HTTP/1.1 response as bytes; without its body when it answers a HEAD.
+
+        as_error: in the shape of OpenAI's errors, for programs, in place of plain text.
+        """
+        text = self.as_error() if as_error else f"{self.words}\n".encode()
+        kind = "application/json" if as_error else "text/plain; charset=utf-8"
         lines = [
             f"HTTP/1.1 {self.status} {HTTPStatus(self.status).phrase}",
-            "Content-Type: text/plain; charset=utf-8",
+            f"Content-Type: {kind}",
             f"Content-Length: {len(text)}",
             "X-Content-Type-Options: nosniff",
             "Connection: close",
             *(f"{name}: {value}" for name, value in self.headers.items()),
         ]
         return "\r\n".join(lines).encode("ascii") + b"\r\n\r\n" + (text if body else b"")
+
+    def as_error(self) -> bytes:
+        """Return it in the shape of OpenAI's errors, as JSON."""
+        code = self.code or HTTPStatus(self.status).phrase.lower().replace(" ", "_")
+        usual = "server_error" if self.status >= 500 else "invalid_request_error"
+        return error(self.words, _ERRORS.get(self.status, usual), code)
 
 
 @dataclass(frozen=True, slots=True)

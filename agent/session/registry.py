@@ -28,7 +28,7 @@ class Member(Protocol):
 
 
 class Registry:
-    """The sessions of one server. `draining` is set once the server is going down."""
+    """The sessions of one server, and its turns without one. `draining` is set once the server is going down."""
 
     def __init__(self) -> None:
         self.draining = False

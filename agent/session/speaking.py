@@ -145,15 +145,7 @@ class Speaking(Confirming):
         last = turn.said[-1]
         message = turn.question.id
         self._send(StreamEnd(reason="done", id=message))
-        self._send(
-            Response(
-                text=turn.text,
-                citations=citations(turn.said),
-                id=message,
-                confidence=last.confidence,
-                blocked=Blocked(last.blocked.code, last.blocked.message) if last.blocked else None,
-            )
-        )
+        self._send(response(turn.text, turn.said, message))
         self._note("turns", last.blocked.code if last.blocked else "answered", message)
         if not last.blocked:
             self._history.add(Exchange(turn.question.text, turn.text))
@@ -165,12 +157,12 @@ class Speaking(Confirming):
         turn = self._turn
         if turn is None:
             return
-        gap = " " if told.text.blocked and turn.text and not turn.text[-1].isspace() else ""
+        text = following(turn.text, told.text)
         turn.said.append(told.text)
-        turn.text += gap + told.text.text
+        turn.text += text
         turn.speaking += 1
         last = isinstance(told, Refused) or told.last
-        self._effects.append(Speak(turn.number, gap + told.text.text, last))
+        self._effects.append(Speak(turn.number, text, last))
 
     def hear_more(self, _: object) -> None:
         """Take up what the Brain said meanwhile."""
@@ -178,6 +170,23 @@ class Speaking(Confirming):
         while turn and turn is self._turn and turn.unsaid and not turn.speaking:
             if not self._hear(turn, turn.unsaid.popleft()):
                 return
+
+
+def following(said: str, text: VerifiedText) -> str:
+    """Return what a text is as it is said after others; a refusal follows what was already said after a space."""
+    return f" {text.text}" if text.blocked and said and not said[-1].isspace() else text.text
+
+
+def response(text: str, said: list[VerifiedText], message: str) -> Response:
+    """Return the response to a message: all that was said, its sources, and how sure the last of it is."""
+    last = said[-1]
+    return Response(
+        text=text,
+        citations=citations(said),
+        id=message,
+        confidence=last.confidence,
+        blocked=Blocked(last.blocked.code, last.blocked.message) if last.blocked else None,
+    )
 
 
 def citations(said: list[VerifiedText]) -> tuple[Citation, ...]:
