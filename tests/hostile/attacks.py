@@ -4,6 +4,7 @@ An attack returns what its attacker was told, in the words of `enemy.words`; the
 that is not answered (it left, or was cut off) returns nothing.
 """
 
+import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -18,6 +19,7 @@ ASK = message(id="1", text="What does the standard plan cost per month?")
 LONG = message(id="1", text="What does the standard plan cost per month? Tell it as a long story.")
 BUSY = message(id="1", text="What does the standard plan cost per month? Think about it for ever.")
 BYE = frame(CLOSE, b"\x03\xe8")
+JSON = "application/json"
 CLIENT_HELLO = bytes.fromhex("16030100c8010000c40303") + bytes(range(200))
 Run = Callable[[Enemy], Awaitable[list[str]]]
 
@@ -263,6 +265,90 @@ async def silent_sockets(enemy: Enemy, size: int = VISITORS + 100) -> list[str]:
     return sorted(told)
 
 
+# --- questions in plain requests
+
+
+def asked(
+    body: bytes = b'{"text": "What does the standard plan cost per month?"}', *headers: str, then: bytes = b""
+) -> Run:
+    """Return the attack that asks in a plain request, with headers of its own, and with something behind it."""
+
+    async def run(enemy: Enemy) -> list[str]:
+        return await enemy.converse(question(enemy, body, *headers) + then)
+
+    return run
+
+
+def question(enemy: Enemy, body: bytes, *headers: str) -> bytes:
+    """Return a question as a request; its length is announced unless a header says something of it."""
+    framed = any(each.startswith(("Content-Length", "Transfer-Encoding")) for each in headers)
+    lines = [] if framed else [f"Content-Length: {len(body)}"]
+    lines += [f"Content-Type: {JSON}", *headers]
+    return enemy.get("/ask", "".join(f"{each}\r\n" for each in lines), method="POST") + body
+
+
+def streamed(text: str) -> bytes:
+    """Return the body of a question whose answer is streamed."""
+    return json.dumps({"stream": True, "messages": [{"role": "user", "content": text}]}).encode()
+
+
+async def slow_question(enemy: Enemy) -> list[str]:
+    """Send a question a byte at a time."""
+    head = question(enemy, b"", "Content-Length: 1000")
+    return await enemy.converse(head, *(b"x" for _ in range(60)), every=0.5)
+
+
+async def endless_chunks(enemy: Enemy) -> list[str]:
+    """Send a body without an end: large chunks, then chunks of one byte, then one whose header has no end."""
+    told: list[str] = []
+    for piece in (b"1000\r\n" + b"x" * 4096 + b"\r\n", b"1\r\nx\r\n" * 1000, b"1;" + b"x" * 4094):
+        told += await enemy.converse(question(enemy, b"", "Transfer-Encoding: chunked"), *[piece] * 100)
+    return told
+
+
+async def questions_left_alone(enemy: Enemy) -> list[str]:
+    """Ask, and be gone before the answer."""
+    for leave in (enemy.reset, trio.aclose_forcefully):
+        for said in ("What does the standard plan cost?", "The standard plan? Think about it for ever."):
+            for body in (json.dumps({"text": said}).encode(), b'{"text": "half'):
+                stream = await enemy.open()
+                await stream.send_all(
+                    question(enemy, body, f"Content-Length: {len(body) + (body[-1] != 125)}")
+                )
+                await trio.sleep(0.01)
+                await leave(stream)
+    return []
+
+
+async def unread_answer(enemy: Enemy) -> list[str]:
+    """Have a long story streamed and read none of it for a while."""
+    stream = await enemy.open(512)
+    body = streamed("What does the standard plan cost per month? Tell it as a long story.")
+    await stream.send_all(question(enemy, body).replace(b"/ask", b"/v1/chat/completions"))
+    await trio.sleep(30)
+    answer = bytearray()
+    try:
+        while received := await stream.receive_some():
+            answer += received
+    except trio.BrokenResourceError:
+        pass
+    await trio.aclose_forcefully(stream)
+    return ["answered" if b"[DONE]" in answer else "cut off"]
+
+
+async def more_questions_than_places(enemy: Enemy, size: int = 40) -> list[str]:
+    """Ask what takes for ever to answer, as often as one can."""
+    body = streamed("What does the standard plan cost per month? Think about it for ever.")
+    held = [await enemy.open() for _ in range(size)]
+    told = set()
+    for stream in held:
+        await stream.send_all(question(enemy, body).replace(b"/ask", b"/v1/chat/completions"))
+        told.add((await stream.receive_some(13)).decode()[9:12])
+    for stream in held:
+        await trio.aclose_forcefully(stream)
+    return sorted(told)
+
+
 async def forged_addresses(enemy: Enemy) -> list[str]:
     """Claim to come from elsewhere, each time from somewhere else, and from nowhere."""
     told: set[str] = set()
@@ -356,6 +442,38 @@ ATTACKS: Mapping[str, Attack] = {
             bad_json("[" * 60_000, '"', ""),
             ("close 1000", "error bad_json", "error bad_message"),
         ),
+        ("a slow question", slow_question, ("408",)),
+        ("a question of a gigabyte", asked(b"{", "Content-Length: 1000000000"), ("413",)),
+        ("a question without end", endless_chunks, ("413", "413", "400")),
+        (
+            "a question that says its length twice",
+            asked(b"5\r\nhello\r\n0\r\n\r\n", "Content-Length: 5", "Transfer-Encoding: chunked"),
+            ("400",),
+        ),
+        ("two lengths", asked(b"{}", "Content-Length: 2", "Content-Length: 4"), ("400",)),
+        ("chunks that are none", asked(b"0x5\r\nhello\r\n0\r\n\r\n", "Transfer-Encoding: chunked"), ("400",)),
+        ("a coding of its own", asked(b"{}", "Transfer-Encoding: gzip, chunked"), ("400",)),
+        ("deep JSON in a question", asked(_DEEP.encode()), ("400",)),
+        (
+            "asks to be asked, and does not answer",
+            asked(b"", "Content-Length: 10", "Expect: 100-continue"),
+            ("100", "second answer"),  # the second is 408
+        ),
+        ("more than it said", asked(then=b"x" * 300_000), ("200",)),
+        (
+            "a request behind a question",
+            asked(then=b"GET /metrics HTTP/1.1\r\nHost: evil.example\r\n\r\n" * 100),
+            ("200",),
+        ),
+        ("a question from a foreign page", asked(b"{}", "Origin: http://evil.example"), ("403",)),
+        (
+            "a question as a form",
+            request(lambda e: question(e, b"{}").replace(JSON.encode(), b"text/plain")),
+            ("415",),
+        ),
+        ("questions that nobody waits for", questions_left_alone, ()),
+        ("an unread answer", unread_answer, ("cut off",)),
+        ("more questions than places", more_questions_than_places, ("200", "503")),
         ("silent sockets", silent_sockets, ("503",)),
         ("more connections than there are, silent", partial(crowd, every=FIRST_WORDS), ("101",)),
         ("more connections than there are", partial(crowd, say=ASK), ("101", "503")),

@@ -31,6 +31,8 @@ OVER_SOCKETS = (
     "invalid UTF-8",
     "ping flood",
     "guessed and foreign ids",
+    "a request behind a question",
+    "questions that nobody waits for",
 )
 
 
