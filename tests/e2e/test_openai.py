@@ -1,0 +1,116 @@
+"""The real `openai` package as a client of the real command: answers, streams, errors, and a stream that is left."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError
+from urllib.request import urlopen
+
+import pytest
+
+from .test_process import PATIENCE, serve
+
+openai: Any = pytest.importorskip("openai", reason="install the extra `proof` for the client of others")
+
+QUESTION = "What does the Standard plan cost per month?"
+TOKEN = "a-token-of-24-characters"
+
+
+@pytest.fixture(name="port", scope="module")
+def _port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+    """Run a server that has read its documents."""
+    with serve(tmp_path_factory.mktemp("openai"), "--vectors", "off", "--name", "Helper") as (_, port):
+        until = time.monotonic() + PATIENCE
+        while not ready(port) and time.monotonic() < until:
+            time.sleep(0.01)
+        yield port
+
+
+def ready(port: int) -> bool:
+    """Whether questions are answered yet."""
+    try:
+        with urlopen(f"http://127.0.0.1:{port}/readyz", timeout=PATIENCE):
+            return True
+    except HTTPError:
+        return False
+
+
+def client(port: int, key: str = "none") -> Any:
+    """Return a client as its users make one; it asks once only."""
+    return openai.OpenAI(base_url=f"http://127.0.0.1:{port}/v1", api_key=key, max_retries=0, timeout=PATIENCE)
+
+
+def figures(port: int) -> str:
+    """Return the server's figures."""
+    with urlopen(f"http://127.0.0.1:{port}/metrics", timeout=PATIENCE) as answer:
+        return str(answer.read().decode())
+
+
+def said(text: str, role: str = "user") -> dict[str, str]:
+    """Return a message."""
+    return {"role": role, "content": text}
+
+
+@pytest.mark.proof
+def test_the_openai_package_asks_and_reads_answers(port: int) -> None:
+    """Whole and streamed alike, with the sources and the reason of a refusal as extra fields."""
+    with client(port) as ours:
+        (model,) = ours.models.list().data
+        assert model.id == "Helper"
+        asked = {
+            "model": model.id,
+            "messages": [said("Be brief.", "system"), said(QUESTION)],
+            "temperature": 0,
+        }
+        whole = ours.chat.completions.create(**asked)
+        (choice,) = whole.choices
+        assert (choice.finish_reason, choice.message.role) == ("stop", "assistant")
+        assert "299 kr" in choice.message.content
+        assert choice.message.citations[0]["file"] == "kb/pricing.md"
+        assert choice.message.blocked is None
+        chunks = list(ours.chat.completions.create(**asked, stream=True))
+        assert "".join(each.choices[0].delta.content or "" for each in chunks) == choice.message.content
+        assert len(chunks) > 10
+        assert chunks[-1].choices[0].finish_reason == "stop"
+        assert chunks[-1].choices[0].delta.citations == choice.message.citations
+        refused = ours.chat.completions.create(model="x", messages=[said("How high is Mount Everest?")])
+        assert refused.choices[0].message.blocked["code"] == "no_sources"
+        before = [said(QUESTION), said(choice.message.content, "assistant"), said("And the premium one?")]
+        follow = ours.chat.completions.create(model="x", messages=before)
+        assert "599 kr" in follow.choices[0].message.content
+
+
+@pytest.mark.proof
+def test_the_openai_package_reads_errors(port: int, tmp_path: Path) -> None:
+    """As its own exceptions, with our sentence and our code."""
+    with client(port) as ours:
+        tool = {"type": "function", "function": {"name": "f", "parameters": {}}}
+        with pytest.raises(openai.BadRequestError) as unsupported:
+            ours.chat.completions.create(model="x", messages=[said(QUESTION)], tools=[tool])
+        assert unsupported.value.code == "unsupported_tools"
+        with pytest.raises(openai.APIStatusError) as large:
+            ours.chat.completions.create(model="x", messages=[said("x" * 300_000)])
+        assert (large.value.status_code, large.value.code) == (413, "too_large")
+    with serve(tmp_path, "--token", TOKEN, "--vectors", "off") as (_, other):
+        with client(other, "wrong") as stranger, pytest.raises(openai.AuthenticationError):
+            stranger.models.list()
+        with client(other, TOKEN) as known:
+            assert known.models.list().data[0].id == "agent"
+
+
+@pytest.mark.proof
+def test_a_stream_that_the_openai_package_leaves_is_cancelled(port: int) -> None:
+    """Its turn has ended within a second, though its words would have gone on for longer."""
+    with client(port) as ours:
+        stream = ours.chat.completions.create(model="x", messages=[said(QUESTION)], stream=True)
+        for _, _ in zip(range(5), stream, strict=False):
+            pass
+        assert "agent_turns_running 1.0" in figures(port)
+        stream.close()
+        until = time.monotonic() + 1
+        while "agent_turns_running 0.0" not in figures(port) and time.monotonic() < until:
+            time.sleep(0.01)
+    told = figures(port)
+    assert "agent_turns_running 0.0" in told
+    assert 'agent_turns_total{outcome="disconnected"} 1.0' in told
