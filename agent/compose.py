@@ -16,8 +16,7 @@ from .answering.brain import GroundedBrain
 from .answering.explain import Explain
 from .host import Threads, WallClock, new_id
 from .knowledge import Knowledge
-from .llm.drafter import ModelDrafter
-from .llm.open import opened_drafter
+from .llm.open import model_drafter, opened_drafter
 from .models.open import open_language_model
 from .ports.action import Executor
 from .ports.brain import Brain
@@ -137,7 +136,7 @@ async def _drafter(
             yield drafter
         return
     async with open_language_model(settings.model, observer, Threads()) as model:
-        yield ModelDrafter(model, settings.model.answer_tokens)
+        yield model_drafter(model, settings.model.answer_tokens, settings.answers.answer)
 
 
 def log_why(lines: Sequence[str]) -> None:

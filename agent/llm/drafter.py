@@ -23,6 +23,7 @@ from ..ports.search import Hit
 _LEAST = 3  # marks of a fence
 _FENCES = re.compile(r"`+")
 _END = re.compile(r"[.!?…][\"'”’»)\]*_]*[ \t\n]+|\n")  # of a sentence or a line, with the space after it
+_MARKER = re.compile(r"(?:\A|\n)[ \t]*(?:\d{1,3}|[^\W\d_])[.][ \t]+\Z")  # begins a list item
 
 
 class ModelDrafter:
@@ -67,7 +68,7 @@ def request(prompt: Prompt, evidence: Sequence[Hit], max_tokens: int) -> Request
     if prompt.again:
         told.append(prompt.again)
     messages.append(Message("user", "\n\n".join(told)))
-    form = _claims(len(evidence)) if prompt.form == "claims" else None
+    form = {"type": "array", "items": claim_schema(len(evidence))} if prompt.form == "claims" else None
     return Request(tuple(messages), form=form, max_tokens=max_tokens, stable=1)
 
 
@@ -85,9 +86,9 @@ def _shown(hit: Hit) -> str:
     return "\n".join(part for part in (above, snippet.lead, snippet.text) if part)
 
 
-def _claims(count: int) -> Mapping[str, Any]:
-    """Return the JSON Schema of claims over so many snippets."""
-    claim = {
+def claim_schema(count: int) -> Mapping[str, Any]:
+    """Return the JSON Schema of a claim over so many snippets."""
+    return {
         "type": "object",
         "properties": {
             "text": {"type": "string"},
@@ -96,12 +97,12 @@ def _claims(count: int) -> Mapping[str, Any]:
         "required": ["text", "evidence"],
         "additionalProperties": False,
     }
-    return {"type": "array", "items": claim}
 
 
 def _whole(text: str) -> int:
-    """Return where the last sentence or line that has ended ends, or 0."""
-    return max((match.end() for match in _END.finditer(text)), default=0)
+    """Return where the last sentence or line that has ended ends, or 0. The number of a list item ends none."""
+    ends = (match.end() for match in _END.finditer(text) if not _MARKER.search(text, 0, match.end()))
+    return max(ends, default=0)
 
 
 def _check(end: Finished, said: bool) -> None:

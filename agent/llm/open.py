@@ -7,12 +7,30 @@ tests/contracts/test_drafter_contract.py. A draft is never shown as it is, so it
 
 from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import asynccontextmanager
+from importlib.util import find_spec
 from pathlib import Path
 
-from ..ports.draft import Drafter
+from ..errors import UsageError
+from ..ports.draft import Drafter, Form
+from ..ports.model import LanguageModel
+from .drafter import ModelDrafter
 from .mock import MockModel
 from .script import ScriptModel
 from .settings import MockSettings
+
+
+def model_drafter(model: LanguageModel, max_tokens: int, form: Form) -> Drafter:
+    """Return what drafts with a language model, of the form that answers are asked for.
+
+    Raises `agent.errors.UsageError` when what reads claims is not installed.
+    """
+    if form == "text":
+        return ModelDrafter(model, max_tokens)
+    if any(find_spec(package) is None for package in ("jsonschema_rs", "jiter", "json_repair")):
+        raise UsageError("answer claims of a model needs more: pip install 'agent-server[structured]'")
+    from .claims import ClaimsDrafter
+
+    return ClaimsDrafter(model, max_tokens)
 
 
 @asynccontextmanager

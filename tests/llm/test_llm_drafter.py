@@ -1,8 +1,10 @@
 """A language model as a drafter: what it is asked, and what becomes of what it says."""
 
+import json
 import re
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
+from typing import Any
 
 import pytest
 import trio
@@ -10,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.errors import ModelFailed
+from agent.llm.claims import ClaimsDrafter
 from agent.llm.drafter import ModelDrafter, request
 from agent.ports.conversation import Exchange
 from agent.ports.draft import Prompt
@@ -45,6 +48,25 @@ class Says:
                 yield piece
         finally:
             self.open -= 1
+
+
+class Takes:
+    """A language model that answers each request with the next text, end or failure."""
+
+    def __init__(self, answers: Sequence[str | Finished | ModelFailed]) -> None:
+        self.answers = answers
+        self.asked: list[Request] = []
+
+    async def stream(self, request: Request) -> AsyncGenerator[Piece, None]:
+        """Answer."""
+        self.asked.append(request)
+        await trio.lowlevel.checkpoint()
+        answer = self.answers[len(self.asked) - 1]
+        if isinstance(answer, ModelFailed):
+            raise answer
+        if isinstance(answer, str):
+            yield TextDelta(answer)
+        yield answer if isinstance(answer, Finished) else Finished("stop")
 
 
 async def draft(model: Says, prompt: Prompt = PROMPT) -> list[str]:
@@ -110,6 +132,8 @@ async def test_half_a_sentence_is_no_part_of_a_draft() -> None:
     """When the tokens were spent, what stands after the last whole one may be half a number."""
     model = Says(TextDelta("It is 299 kr. Or per year 3 2"), Finished("length"))
     assert await draft(model) == ["It is 299 kr. "]
+    listed = Says(TextDelta("1. One.\n2. Two.\n3. "), Finished("length"))
+    assert await draft(listed) == ["1. One.\n2. Two.\n"]
 
 
 @pytest.mark.parametrize(
@@ -146,3 +170,42 @@ async def test_a_draft_that_is_left_closes_the_model() -> None:
         assert (await anext(pieces)).text == "One. "
         assert model.open == 1
     assert model.open == 0
+
+
+HELD = '{"text": "It is 299 kr.", "evidence": [1]}'
+
+
+@pytest.mark.parametrize(
+    ("answers", "expected"),
+    [
+        ([f"[{HELD}]"], [1]),
+        ([f"Here you are:\n```json\n[{HELD}, {HELD}]\n```"], [1, 1]),
+        ([f'[{HELD}, {{"text": "And 3", "evidence": ["1"]}}]', "I give up"], [1]),
+    ],
+)
+async def test_claims_are_read_whatever_stands_around_them(answers: list[str], expected: list[int]) -> None:
+    """Those that hold are the draft; for the others the model is asked once more."""
+    model = Takes(answers)
+    claims = Prompt("Rules.", "?", "en", form="claims")
+    async with aclosing(ClaimsDrafter(model, 100).stream(claims, [hit("It is 299 kr.")])) as pieces:
+        (text,) = [piece.text async for piece in pieces]
+    assert [each["evidence"][0] for each in json.loads(text)] == expected
+    assert len(model.asked) == len(answers)
+
+
+@pytest.mark.parametrize(
+    ("answers", "kind"),
+    [
+        (["I know nothing of JSON."] * 2, "protocol"),
+        ([ModelFailed("slow", "timeout", 3.0)], "timeout"),
+        ([Finished("refusal")], "request"),
+    ],
+)
+async def test_claims_that_cannot_be_had_are_a_failure(answers: list[Any], kind: str) -> None:
+    """After two attempts, or at once where the model fails."""
+    model = Takes(answers)
+    claims = Prompt("Rules.", "?", "en", form="claims")
+    async with aclosing(ClaimsDrafter(model, 100).stream(claims, [hit("It is 299 kr.")])) as pieces:
+        with pytest.raises(ModelFailed) as raised:
+            await anext(pieces)
+    assert (raised.value.kind, len(model.asked)) == (kind, len(answers))
