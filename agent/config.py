@@ -12,6 +12,7 @@ from .errors import UsageError
 MAX_FRAME = 64 * 1024
 MAX_FRAGMENTS = 1024  # pieces of one message
 MAX_TEXT = 8000  # characters of a message
+FILLED_CHARACTERS = 2000  # of what a confirm fills in for one field
 MAX_ID = 128  # characters of a message id
 MAX_NESTING = 32
 BAD_FRAMES = 3  # the third bad frame ...

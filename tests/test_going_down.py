@@ -74,7 +74,7 @@ async def kept_on(disk: Disk, folder: Path, **settings: Any) -> AsyncGenerator[N
         yield net
 
 
-async def suggested(client: Client, words: str = "call me") -> str:
+async def suggested(client: Client, words: str = "call me on 070-174 06 05") -> str:
     """Ask for an action; return the id of its suggestion."""
     await client.ask(words)
     return str((await client.frames_until("action_suggestion"))[-1]["suggestionId"])
@@ -255,7 +255,7 @@ async def test_a_drain_gives_an_action_its_time_to_begin_and_its_time_to_end(
     slow = 1000 * (ACTION_TIMEOUT - 0.1)
     settings = Settings.of(pace_ms=0, rate_limit=0, action_delay_ms=(slow, slow))
     async with network(settings, Adapters(ledger=ledger), KB) as net, net.connect() as client:
-        await client.ask("call me and open a ticket")
+        await client.ask("call me on 070-174 06 05 and open a ticket")
         for _ in range(2):
             suggestion = (await client.frames_until("action_suggestion"))[-1]
             await client.confirm(suggestion["suggestionId"])

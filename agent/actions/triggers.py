@@ -1,26 +1,36 @@
 """Which actions a user's words ask for: keywords from the languages' tables, never the model's judgement.
 
 The text is brought to NFC and searched for each keyword on word boundaries, without regard to case or language. A
-keyword counts unless it is negated, which is looked for in its own clause only:
+keyword counts where it is asked for (`wanted` says what that is) and not negated, which is looked for in its own
+clause only:
 
 - a negator (`not`, `never`, `inte` ...) stands before it, with at most NEGATOR_REACH words between;
 - an excluder (`no`, `without`, `ingen` ...) stands before it, with nothing but FILLERS between;
 - a late negator (`inte`, `aldrig`, `never` ...) stands after it, with nothing but FOLLOWERS between.
 
+What stands in quotation marks is somebody's words, and asks for nothing.
+
 In doubt nothing fires: a suggestion that is missing costs a user one more sentence, an unwanted one costs trust.
 Keywords and negations of all languages count in every text (`agent.lang`, the record `Acting`): add one there, and an
-action by a field of `Keywords`, which each language then must have.
+action by a field of `Keywords`, which each language then must have, and a row of REQUIRED in `fields`.
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import fields
-from itertools import islice
+from itertools import islice, pairwise
 
+from ..config import FILLED_CHARACTERS
 from ..lang import LANGUAGES
 from ..lang.language import Acting, Keywords
 from ..ports.brain import Proposal
+from ..protocol.payload import fits
 from ..text.words import composed
+from .clauses import WORDS_READ, clause_before, words_after
+from .fields import REQUIRED
+from .phones import Asked, phones, without_phones
+from .wanted import wanted
 
 _ALL = [language.acting for language in LANGUAGES.values()]
 
@@ -45,52 +55,58 @@ LATE_NEGATORS = _of_all(lambda each: each.late_negators)
 FOLLOWERS = _of_all(lambda each: each.followers)
 ASKING = _of_all(lambda each: each.asking)
 NEW_START = _of_all(lambda each: each.new_start)
-CARRIES_ON = _of_all(lambda each: each.carries_on)  # after a comma, the same clause goes on
 
-_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*|[.!?;:,()\"”“«»]|\n\s*\n")
-_CLAUSE_END = frozenset('.!?;:()"”“«»\n')
-_BEFORE_REACHES = 200  # characters read for a clause before a keyword, and after it ...
-_AFTER_REACHES = 80
-_WORDS_READ = 12  # ... and words of them
 _OCCURRENCES = 32  # of the keywords of one action that are looked at: what a message costs has a bound
-_NUMBERS = 64  # that may be the phone number
-_PHONE = re.compile(
-    r"(?<![\w+])(?<!\w-)(?<!\d[.,])"  # not the rest of a longer token
-    r"(?:\+?\(\+?\d{1,5}\)|\+?\d)"  # (08), +46, 0
-    r"(?:[ \u00a0().\-‐‑–/]{0,3}\d)*"
-    r"(?!\w|[.,:-]\d)"
-)
-_PHONE_DIGITS = range(7, 16)  # E.164 allows 15; fewer than 7 is not a subscriber's number
-_BEFORE_CLOCK = "|".join(rf"(?<={word} )" for word in sorted(_of_all(lambda each: each.clock)))
-_NOT_PHONE = re.compile(  # a date or a time may stand right beside a phone number
-    r"(?<!\d)(?:(?:19|20)\d\d[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](?:19|20)\d\d|\d{1,2}:\d{2}"
-    rf"|(?:{_BEFORE_CLOCK})\d{{1,2}}[.]\d{{2}})(?!\d)",
+_ASKED = 8  # of them that are asked for and looked at further
+_QUOTATIONS = 32  # that are looked at
+_QUOTED = re.compile(r"[\"“”„«»]([^\"“”„«»]+)[\"“”„«»]")
+_COLON = re.compile(r"[^:.!?;\n]{0,80}?:\s+(\S.*)", re.DOTALL)
+_SAYING = re.compile(
+    r"\W{0,3}(?:"
+    + ("|".join(f"(?:{each.calling.saying})" for each in _ALL if each.calling.saying) or "(?!)")
+    + r")\s+([^\s\"“”„«»][^.!?;\n\"“”„«»]{0,2000})",
     re.IGNORECASE,
 )
-_DIGIT = re.compile(r"\d")
-_QUOTED = re.compile(r"[\"“”„«»]([^\"“”„«»]+)[\"“”„«»]")
-_AFTER_COLON = re.compile(r":\s+(\S.*)", re.DOTALL)
+_REACHING = _of_all(lambda each: each.calling.reaching)
+_MENTIONED = _of_all(lambda each: each.mood.users | each.fillers)
+_CALLING = frozenset(action for action, needed in REQUIRED.items() if "phone" in needed)
 
 
-def _pattern(keywords: tuple[str, ...]) -> re.Pattern[str]:
+def _pattern(keywords: tuple[str, ...], dialling: frozenset[str]) -> re.Pattern[str]:
     longest_first = sorted(keywords, key=len, reverse=True)
-    spaced = (r"\s+".join(re.escape(word) for word in keyword.split()) for keyword in longest_first)
-    return re.compile(rf"(?<!\w)(?:{'|'.join(spaced)})(?!\w)", re.IGNORECASE)
+    spaced = [r"\s+".join(re.escape(word) for word in keyword.split()) for keyword in longest_first]
+    spaced += [rf"{re.escape(word)}(?=\s+\(?\+?\d[\d ().+-]{{5}})" for word in sorted(dialling)]
+    known = "|".join(each.mood.endings for each in _ALL if each.mood.endings) or "(?!)"
+    return re.compile(rf"(?<!\w)(?:{'|'.join(spaced)})(?!\w|(?:{known})\b)", re.IGNORECASE)
 
 
-_PATTERNS = {action: _pattern(keywords) for action, keywords in TRIGGERS.items()}
-_FIRST_WORDS = {action: {keyword.split()[0] for keyword in keywords} for action, keywords in TRIGGERS.items()}
+_DIALLING = {
+    "schedule_callback": _of_all(lambda each: each.calling.dialling)
+}  # keywords right before a number
+_PATTERNS = {
+    action: _pattern(keywords, _DIALLING.get(action, frozenset())) for action, keywords in TRIGGERS.items()
+}
+_FIRST_WORDS = {
+    action: {keyword.split()[0] for keyword in keywords} | _DIALLING.get(action, frozenset())
+    for action, keywords in TRIGGERS.items()
+}
 
 
 def proposals(text: str) -> tuple[Proposal, ...]:
     """Return the actions that a user's message asks for, in the order of TRIGGERS, each at most once.
 
     text: the message as the client sent it. Payload values are strings cut from it: `phone` as it was written
-    (schedule_callback, send_sms), `text` what follows a colon or stands in quotes (send_sms), `subject` the whole
-    message (create_ticket). A key is left out when the message does not hold it.
+    (schedule_callback, send_sms), `text` what stands in quotes, follows a colon or is said to be said (send_sms),
+    `subject` the whole message (create_ticket); of what would not fit into a payload the first FILLED_CHARACTERS. A
+    key is left out when the message does not hold it, and named in `missing` when the action needs it.
     """
     text = composed(text)
-    return tuple(Proposal(action, _payload(action, text)) for action, fire in _firing(text) if any(fire))
+    asked_for = _asked_for(text)
+    if not asked_for:
+        return ()
+    numbers = phones(text, asked_for, _CALLING)
+    actions = [action for action in TRIGGERS if any(each.action == action for each in asked_for)]
+    return tuple(_proposal(action, text, asked_for, numbers.get(action, "")) for action in actions)
 
 
 def asked(text: str) -> str:
@@ -102,99 +118,107 @@ def asked(text: str) -> str:
     text = composed(text)
     kept: list[str] = []
     at = 0
-    for start, end in sorted(match.span() for _, fire in _firing(text) for match in fire):
-        kept.append(text[at:start])
-        at = max(at, end)
-    text = " ".join([*kept, text[at:]])
-    if _DIGIT.search(text) is None:
-        return text.strip()
-    return _PHONE.sub(
-        lambda match: " " if _is_phone(match.group()) else match.group(), text, count=_NUMBERS
-    ).strip()
+    for each in _asked_for(text):
+        kept.append(text[at : each.start])
+        at = max(at, each.end)
+    return without_phones(" ".join([*kept, text[at:]])).strip()
 
 
-def _firing(text: str) -> Iterator[tuple[str, Iterator[re.Match[str]]]]:
-    """Yield each action with those of its keywords in a text that are not negated, among the first _OCCURRENCES."""
+def _asked_for(text: str) -> list[Asked]:
+    """Return the keywords in a text that are asked for, in its order.
+
+    Among the first _OCCURRENCES of those of an action, and of these the first _ASKED.
+    """
     folded = text.casefold()
+    quotations: list[tuple[int, int]] | None = None
+    found: list[Asked] = []
     for action, pattern in _PATTERNS.items():
-        if any(word in folded for word in _FIRST_WORDS[action]):
-            found = islice(pattern.finditer(text), _OCCURRENCES)
-            yield action, (match for match in found if not _negated(text, match))
+        if not any(word in folded for word in _FIRST_WORDS[action]):
+            continue
+        if quotations is None:
+            quotations = [match.span() for match in islice(_QUOTED.finditer(text), _QUOTATIONS)]
+        found += islice(_of_action(action, pattern, text, quotations), _ASKED)
+    return sorted(found, key=lambda each: each.start)
 
 
-def _payload(action: str, text: str) -> dict[str, str]:
+def _of_action(
+    action: str, pattern: re.Pattern[str], text: str, quotations: list[tuple[int, int]]
+) -> Iterator[Asked]:
+    for match in islice(pattern.finditer(text), _OCCURRENCES):
+        within = bisect_right(quotations, match.span()) - 1
+        if within >= 0 and match.end() < quotations[within][1]:
+            continue
+        keyword = match.group().casefold()
+        is_thing = (
+            len(keyword.split()) == 1 and ":" not in keyword and keyword not in _DIALLING.get(action, ())
+        )
+        if not _negated(text, match, is_thing) and wanted(text, match.start(), match.end(), is_thing):
+            yield Asked(action, match.start(), match.end())
+
+
+def _proposal(action: str, text: str, asked_for: list[Asked], phone: str) -> Proposal:
+    payload = {"phone": phone}
     if action == "create_ticket":
-        return {"subject": text.strip()}
-    payload = {"phone": _phone(text)}
+        payload = {"subject": text.strip()}
     if action == "send_sms":
-        payload["text"] = _message(text, payload["phone"])
-    return {key: value for key, value in payload.items() if value}
+        payload["text"] = _message(text, next(each for each in asked_for if each.action == action), phone)
+    payload = {key: value for key, value in payload.items() if value}
+    if not fits(payload):
+        payload = {key: value[:FILLED_CHARACTERS] for key, value in payload.items()}
+    return Proposal(action, payload, tuple(name for name in REQUIRED[action] if name not in payload))
 
 
-def _phone(text: str) -> str:
-    """Return the phone number that `text` holds, as written; one that starts with + or 0 before any other."""
-    if _DIGIT.search(text) is None:
-        return ""
-    numbers = islice(_PHONE.finditer(_NOT_PHONE.sub("|", text)), _NUMBERS)
-    found = [match.group() for match in numbers if _is_phone(match.group())]
-    return next((phone for phone in found if phone.lstrip("(")[0] in "+0"), found[0] if found else "")
+def _message(text: str, keyword: Asked, phone: str) -> str:
+    """Return what the message to send says; never just the number.
 
-
-def _is_phone(written: str) -> bool:
-    return sum(char.isdigit() for char in written) in _PHONE_DIGITS
-
-
-def _message(text: str, phone: str) -> str:
-    """Return what the message to send says: the quoted part, else what follows a colon; never just the number."""
-    match = _QUOTED.search(text) or _AFTER_COLON.search(text)
+    What stands in quotes, behind the keyword rather than before it; else what follows a colon behind the keyword, or
+    words that lead into it ("saying").
+    """
+    match = (
+        _QUOTED.search(text, keyword.end)
+        or _QUOTED.search(text)
+        or _COLON.match(text, keyword.end)
+        or _said(text, keyword, phone)
+    )
     message = match.group(1).strip() if match else ""
     return "" if message.rstrip(".!? ") == phone else message
 
 
-def _negated(text: str, keyword: re.Match[str]) -> bool:
-    before = text[max(0, keyword.start() - _BEFORE_REACHES) : keyword.start()]
-    return _negated_before(_clause_before(before)) or _negated_after(
-        text[keyword.end() : keyword.end() + _AFTER_REACHES]
+def _said(text: str, keyword: Asked, phone: str) -> re.Match[str] | None:
+    """Return what is said to be said, where nothing but the number and the user stands before that."""
+    at = text.find(phone, keyword.end) if phone else -1
+    for start in (at + len(phone) if at >= 0 else keyword.end, keyword.end):
+        match = _SAYING.match(text, start) or _SAYING.match(text, _past_mentioned(text, start))
+        if match and not (phone and phone in match.group(1)):
+            return match
+    return None
+
+
+def _past_mentioned(text: str, at: int) -> int:
+    """Return where the words for the user end that follow a place."""
+    while match := _NEXT_WORD.match(text, at):
+        if match.group(1).casefold() not in _MENTIONED:
+            break
+        at = match.end()
+    return at
+
+
+_NEXT_WORD = re.compile(r"\W{0,3}(\w+)")
+
+
+def _negated(text: str, keyword: re.Match[str], is_thing: bool) -> bool:
+    return _negated_before(clause_before(text, keyword.start()), is_thing) or _negated_after(
+        words_after(text, keyword.end())
     )
 
 
-def _words(text: str) -> Iterator[str]:
-    for match in _WORD.finditer(text.replace("’", "'")):
-        yield match.group().casefold()
-
-
-def _words_backwards(text: str) -> Iterator[str]:
-    """Yield the words of a text from its end; what is a word backwards is one."""
-    for match in _WORD.finditer(text.replace("’", "'")[::-1]):
-        yield match.group()[::-1].casefold()
-
-
-def _clause_before(text: str) -> Iterator[str]:
-    """Yield the words of the clause that `text` ends in, nearest first.
-
-    A comma ends the clause unless it belongs to a list ("call, text, or sms").
-    """
-    last, words = "", 0  # the last word since a comma, and how many there were
-    in_list = False
-    for word in _words_backwards(text):
-        if word[0] in _CLAUSE_END:
-            return
-        if word != ",":
-            last = word
-            words += 1
-            yield word
-            continue
-        in_list = words > 0 and (last in CARRIES_ON or (in_list and words == 1))
-        if not in_list:
-            return
-        words = 0
-
-
-def _negated_before(nearest_first: Iterator[str]) -> bool:
+def _negated_before(nearest_first: Iterator[str], is_thing: bool) -> bool:
     only_fillers = True
-    for distance, word in enumerate(islice(nearest_first, _WORDS_READ)):
+    for distance, word in enumerate(islice(nearest_first, WORDS_READ)):
         if word in EXCLUDERS and only_fillers:
-            return True
+            return (
+                is_thing or word not in NEW_START
+            )  # "utan" is "without" before a thing, and "but" before a verb
         if word in NEGATORS and distance <= NEGATOR_REACH:
             return next(nearest_first, "") not in ASKING
         if word in NEW_START and not (word in FILLERS and only_fillers):
@@ -205,10 +229,12 @@ def _negated_before(nearest_first: Iterator[str]) -> bool:
     return False
 
 
-def _negated_after(text: str) -> bool:
-    for word in islice(_words(text), _WORDS_READ):
+def _negated_after(words: Iterator[str]) -> bool:
+    """Return whether a late negator follows that is not of a number beside another ("not on A but on B")."""
+    near = list(islice(words, 2 * WORDS_READ))
+    for at, word in enumerate(near[:WORDS_READ]):
         if word in LATE_NEGATORS:
-            return True
+            return not any(one in NEW_START and two in _REACHING for one, two in pairwise(near[at:]))
         if word not in FOLLOWERS:
             return False
     return False

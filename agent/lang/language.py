@@ -186,6 +186,73 @@ class Keywords:
 
 
 @dataclass(frozen=True, slots=True)
+class Mood:
+    """What tells a request from a report, a statement and a question about the action (`agent.actions.wanted`).
+
+    speakers: the user as a subject. others: anybody else, as a subject or as the one who is asked. users: the user as
+    an object. anyone: of the others, those who may be called upon. modals: verbs that make a request of a sentence.
+    promising: of those, the ones that only do so before their subject. leave: those with which the user asks for
+    something ("can I"). wanting: verbs of a wish. getting: verbs that make a request of "can I". asking: question
+    words. inverting: verbs that open a question which is answered with yes or no. stating: verbs in a form that no
+    request has. past: pattern of verbs in the past. being: verbs that make the thing before them the subject of a
+    statement. articles: before a thing that is not there yet. known: before a thing that is. endings: pattern of what
+    makes a known thing of a keyword. otherwise: words that make another thing or another wish of it. linking: stand
+    between a verb and its sentence. conditions: begin what is not asked for but supposed. proposing: after a question
+    word, make a request of it.
+    """
+
+    speakers: frozenset[str]
+    others: frozenset[str]
+    users: frozenset[str]
+    anyone: frozenset[str]
+    modals: frozenset[str]
+    promising: frozenset[str]
+    leave: frozenset[str]
+    wanting: frozenset[str]
+    getting: frozenset[str]
+    asking: frozenset[str]
+    inverting: frozenset[str]
+    stating: frozenset[str]
+    past: str
+    being: frozenset[str]
+    articles: frozenset[str]
+    known: frozenset[str]
+    endings: str
+    otherwise: frozenset[str]
+    linking: frozenset[str]
+    conditions: frozenset[str]
+    proposing: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Calling:
+    """What stands around a number and says whose and what it is (`agent.actions.phones`).
+
+    dialling: keywords of a callback where a number follows at once. reaching: before a number where somebody is
+    reached. phones: words for a phone number. labels: pattern of words
+    whose number is no phone. joining: between such a word and its number. amounts: pattern of what follows an amount.
+    being: pattern of what stands between a number and what it is said to be. outdated: pattern of what stands before a
+    number that is not to be used. lapsed: pattern of what follows one. origins: before the number that somebody called
+    from. addressed: whose number is not the user's. corrections: words that take back the number before them.
+    saying: pattern of what leads into the words to send.
+    """
+
+    dialling: frozenset[str]
+    reaching: frozenset[str]
+    phones: frozenset[str]
+    labels: str
+    joining: frozenset[str]
+    amounts: str
+    being: str
+    outdated: str
+    lapsed: str
+    origins: frozenset[str]
+    addressed: frozenset[str]
+    corrections: frozenset[str]
+    saying: str
+
+
+@dataclass(frozen=True, slots=True)
 class Acting:
     """Which words ask for an action, and which of them say that it is not wanted (`agent.actions.triggers`).
 
@@ -204,6 +271,8 @@ class Acting:
     new_start: frozenset[str]
     carries_on: frozenset[str]
     clock: frozenset[str]
+    mood: Mood
+    calling: Calling
 
 
 @dataclass(frozen=True, slots=True)

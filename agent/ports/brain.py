@@ -54,10 +54,15 @@ class VerifiedText:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """An action that the user's words asked for; it becomes a suggestion when the answer has been said."""
+    """An action that the user's words asked for; it becomes a suggestion when the answer has been said.
+
+    missing: the fields that the action needs and the words did not give, in the order of asking; none stands in
+    `payload`. A confirm fills them in.
+    """
 
     action: str
     payload: Payload = field(default_factory=dict)
+    missing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

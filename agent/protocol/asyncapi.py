@@ -31,7 +31,8 @@ CLOSE_CODES = {
 
 ERROR_CODES = {
     "bad_json": "the frame is not JSON; the connection stays",
-    "bad_message": "the frame is JSON but no message of this document, or it is binary; the connection stays",
+    "bad_message": "the frame is JSON but no message of this document, or it is binary; or, with a suggestionId, the "
+    "confirm does not fill in what is missing: it stays to be confirmed; the connection stays",
     "busy": "too many messages wait for the running action; ask again when it has ended",
     "internal": "a bug; the message holds the id of a log line",
     "rate_limited": "too many messages that interrupt or queue, or too many from one address; wait, then ask again",

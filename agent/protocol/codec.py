@@ -11,6 +11,7 @@ the last one counts, as in most JSON readers; a `type` given twice with differen
 
 import re
 from collections.abc import Callable
+from typing import Any
 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
@@ -24,6 +25,7 @@ from .outbound import Outbound
 _decoder: msgspec.json.Decoder[Inbound] = msgspec.json.Decoder(Inbound, strict=True)
 _encoder = msgspec.json.Encoder()
 _string = msgspec.json.Decoder(str)
+_object = msgspec.json.Decoder(dict[str, Any])
 
 # A whole JSON string, or what is left of the text when it does not end. Possessive, hence linear.
 _STRING = r'"(?:[^"\\]|\\.)*+"?'
@@ -55,6 +57,7 @@ class _Fields(msgspec.Struct, rename="camel"):
     text: Raw | UnsetType = UNSET
     lang: Raw | UnsetType = UNSET
     suggestion_id: Raw | UnsetType = UNSET
+    payload: Raw | UnsetType = UNSET
 
 
 _fields = msgspec.json.Decoder(_Fields)
@@ -196,9 +199,19 @@ def _suggestion_id(fields: _Fields) -> str | None:
     return None
 
 
+def _confirm_payload(fields: _Fields) -> str | None:
+    if fields.payload is UNSET or _is_null(fields.payload):
+        return None
+    try:
+        _object.decode(fields.payload)
+    except msgspec.ValidationError:  # also for a number that no reader takes
+        return "Make the field payload of the confirm_action an object of strings, or leave it out."
+    return None
+
+
 _CHECKS: dict[str, tuple[Callable[[_Fields], str | None], ...]] = {
     "message": (_message_id, _message_text, _message_lang),
     "cancel": (_cancel_id,),
-    "confirm_action": (_suggestion_id,),
+    "confirm_action": (_suggestion_id, _confirm_payload),
     "reject_action": (_suggestion_id,),
 }

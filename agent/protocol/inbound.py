@@ -1,10 +1,10 @@
 """What a client may send: one Struct per row of the wire's first table."""
 
-from typing import Annotated, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import msgspec
 
-from ..config import MAX_ID, MAX_TEXT
+from ..config import FILLED_CHARACTERS, MAX_ID, MAX_TEXT
 from ..lang import Lang
 
 
@@ -22,10 +22,18 @@ class Cancel(msgspec.Struct, frozen=True, tag="cancel", tag_field="type"):
     id: str | None = None
 
 
+_FILLED = {"additionalProperties": {"type": "string", "minLength": 1, "maxLength": FILLED_CHARACTERS}}
+
+
 class ConfirmAction(msgspec.Struct, frozen=True, tag="confirm_action", tag_field="type", rename="camel"):
-    """Run the suggested action."""
+    """Run the suggested action. `payload` fills in what its suggestion says is `missing`, by the names of fields.
+
+    A client that offered the subprotocol gets the error `bad_message` for a confirm that does not; the suggestion
+    stays, and can be confirmed again.
+    """
 
     suggestion_id: str
+    payload: Annotated[dict[str, Any], msgspec.Meta(extra_json_schema=_FILLED)] | None = None
 
 
 class RejectAction(msgspec.Struct, frozen=True, tag="reject_action", tag_field="type", rename="camel"):

@@ -57,13 +57,17 @@ class Response(_Frame, frozen=True, tag="response"):
 
 
 class ActionSuggestion(_Frame, frozen=True, tag="action_suggestion"):
-    """An action that can be confirmed until `expiresAt` (Unix milliseconds)."""
+    """An action that can be confirmed until `expiresAt` (Unix milliseconds).
+
+    missing: the fields that it needs and `payload` has not; a confirm fills them in.
+    """
 
     suggestion_id: str
     action: str
     payload: Mapping[str, Any]
     id: str | None = None
     expires_at: int | None = None
+    missing: tuple[str, ...] = ()
 
 
 class ActionExecuted(_Frame, frozen=True, tag="action_executed"):

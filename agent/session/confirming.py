@@ -5,6 +5,7 @@ its rows name are here. What it accepts goes on to the session's table.
 """
 
 from collections import deque
+from collections.abc import Mapping
 from typing import Any
 
 from ..actions import suggestions as own
@@ -26,10 +27,14 @@ _FINAL = frozenset(Status) - {Status.SUGGESTED, Status.CONFIRMED, Status.CLAIMED
 
 
 class Confirming:
-    """Suggestions and actions of one session, and the effects that both halves of the core append to."""
+    """Suggestions and actions of one session, and the effects that both halves of the core append to.
+
+    held: the client knows what a suggestion may lack, and runs nothing before it has filled that in.
+    """
 
     __slots__ = (
         "_effects",
+        "_held",
         "_now",
         "_own",
         "_running",
@@ -40,8 +45,9 @@ class Confirming:
         "live",
     )
 
-    def __init__(self, own_engine: "Engine[Status, Step] | None") -> None:
+    def __init__(self, own_engine: "Engine[Status, Step] | None", held: bool) -> None:
         self.draining = False
+        self._held = held
         self.live: dict[str, Suggestion] = {}  # oldest first
         self._own = own_engine or OWN_ENGINE
         self._suggestions: dict[str, Suggestion] = {}  # every one still answered for, oldest first
@@ -74,7 +80,7 @@ class Confirming:
 
     # --- what comes in
 
-    def _about(self, suggestion_id: str, step: Step) -> None:
+    def _about(self, suggestion_id: str, step: Step, filled: Mapping[str, Any] | None = None) -> None:
         suggestion = self._suggestions.get(suggestion_id)
         if suggestion is None:
             self._send(
@@ -87,6 +93,7 @@ class Confirming:
             self._note("errors", "unknown_suggestion")
             return
         suggestion.see(self._now, self.draining)
+        suggestion.hear(filled, self._held)
         self._step(suggestion, step)
 
     def _cancel_led_by(self, message: str) -> None:
@@ -101,7 +108,12 @@ class Confirming:
 
     def _suggest(self, suggestion_id: str, proposal: Proposal, message: str) -> None:
         suggestion = Suggestion(
-            suggestion_id, proposal.action, proposal.payload, message, self._now + CONFIRM_SECONDS
+            suggestion_id,
+            proposal.action,
+            proposal.payload,
+            message,
+            self._now + CONFIRM_SECONDS,
+            proposal.missing,
         )
         if len(self.live) >= LIVE_SUGGESTIONS:
             self._give_up(next(iter(self.live.values())))
@@ -115,6 +127,7 @@ class Confirming:
                 payload=proposal.payload,
                 id=message,
                 expires_at=self._wall_ms + round(CONFIRM_SECONDS * 1000),
+                missing=proposal.missing,
             )
         )
         self._note("suggestions", "made", message, suggestion_id)
@@ -167,6 +180,7 @@ class Confirming:
     def confirmed(self, suggestion: Suggestion) -> None:
         """A confirm in time: it no longer expires, and the session's table says when it runs."""
         suggestion.was_confirmed = True
+        suggestion.complete()
         self._unlive(suggestion)
         self._react(Trigger.CONFIRM, suggestion)
 
@@ -213,6 +227,17 @@ class Confirming:
             )
         )
         self._note("errors", "shutting_down")
+
+    def ask_to_fill_in(self, suggestion: Suggestion) -> None:
+        """Refuse a confirm that does not fill in what is missing; another one may."""
+        self._send(
+            Error(
+                code="bad_message",
+                message=f"{suggestion.lacks} Nothing was run; confirm again.",
+                suggestion_id=suggestion.id,
+            )
+        )
+        self._note("errors", "bad_message", suggestion_id=suggestion.id)
 
     # --- helpers
 

@@ -47,7 +47,8 @@ class Core(Speaking):
 
     rate_limit: messages per second that may pre-empt or queue, 0 for no limit.
     history: tokens of what was said that are kept for the next question. scope: whose the session is.
-    engine, own_engine: what runs the two tables; the tests pass mutilated ones.
+    engine, own_engine: what runs the two tables; the tests pass mutilated ones. held: the client knows what a
+    suggestion may lack (it offered the subprotocol), so that no confirm of it runs with a required field missing.
     Raises nothing for anything a client or a Brain does.
     """
 
@@ -69,8 +70,9 @@ class Core(Speaking):
         scope: Scope = NO_SCOPE,
         engine: "Engine[State, Trigger] | None" = None,
         own_engine: "Engine[Status, Step] | None" = None,
+        held: bool = True,
     ) -> None:
-        super().__init__(own_engine, History(history))
+        super().__init__(own_engine, History(history), held)
         self.state = TABLE.initial
         self._engine = engine or ENGINE
         self._queue: deque[Question] = deque()
@@ -133,7 +135,7 @@ class Core(Speaking):
 
     def _confirm(self, frame: inbound.ConfirmAction) -> None:
         self._note("confirms")
-        self._about(frame.suggestion_id, Step.CONFIRM)
+        self._about(frame.suggestion_id, Step.CONFIRM, frame.payload)
 
     def _reject(self, frame: inbound.RejectAction) -> None:
         self._about(frame.suggestion_id, Step.REJECT)

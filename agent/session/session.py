@@ -71,7 +71,7 @@ class Session:
     """One client's session over one wire.
 
     outbox: what waits for this wire; the wire's library puts its own frames there too.
-    greet: send `welcome` first (the client offered the subprotocol).
+    greet: the client offered the subprotocol: send `welcome` first, and let nothing run that lacks a field.
     """
 
     __slots__ = (
@@ -101,7 +101,8 @@ class Session:
         self._wire = wire
         self._outbox = outbox
         settings = parts.settings
-        self._core = Core(settings.rate_limit, settings.history_tokens, Scope(parts.project, self.id))
+        scope = Scope(parts.project, self.id)
+        self._core = Core(settings.rate_limit, settings.history_tokens, scope, held=greet)
         self._mail: deque[Event] = deque()
         self._handling = False
         self._left = False

@@ -45,8 +45,8 @@ class Speaking(Confirming):
 
     __slots__ = ("_history", "_turn", "_turns")
 
-    def __init__(self, own_engine: "Engine[Status, Step] | None", history: History) -> None:
-        super().__init__(own_engine)
+    def __init__(self, own_engine: "Engine[Status, Step] | None", history: History, held: bool) -> None:
+        super().__init__(own_engine, held)
         self._history = history
         self._turn: _Turn | None = None
         self._turns = 0

@@ -15,6 +15,7 @@ from .lab import Lab
 from .raw import RawClient
 
 PATIENCE = 3.0  # virtual seconds a client waits for one frame
+CALL = "call me on 070-174 06 05"
 _PLOTS: list["Plot"] = []
 
 Script = Callable[[Lab, RawClient], Awaitable[None]]
@@ -66,7 +67,7 @@ async def heard(client: RawClient, kind: str, count: int = 1) -> str:
     return "never"
 
 
-async def suggested(client: RawClient, text: str = "call me", count: int = 1) -> list[str]:
+async def suggested(client: RawClient, text: str = CALL, count: int = 1) -> list[str]:
     """Ask for something that suggests actions; return their ids."""
     client.send("message", id="a", text=text)
     await heard(client, "action_suggestion", count)
@@ -108,7 +109,7 @@ async def suggestion_then_confirm(lab: Lab, client: RawClient) -> None:
 @plot(before=0.05, after=0.05)
 async def two_live_suggestions(lab: Lab, client: RawClient) -> None:
     """Both are confirmed at once and run one after the other."""
-    for sid in reversed(await suggested(client, "call me and open a ticket", 2)):
+    for sid in reversed(await suggested(client, f"{CALL} and open a ticket", 2)):
         client.send("confirm_action", suggestionId=sid)
     await heard(client, "action_executed", 2)
 
@@ -150,7 +151,7 @@ async def cancel_during_the_claim(lab: Lab, client: RawClient) -> None:
     await trio.sleep(0.3)
     client.send("cancel")
     await heard(client, "action_executed")
-    client.send("message", id="b", text="call me")
+    client.send("message", id="b", text=CALL)
     sid = await heard(client, "action_suggestion", 2)
     client.send("confirm_action", suggestionId=sid)
     await heard(client, "action_executed", 2)

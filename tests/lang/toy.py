@@ -22,8 +22,8 @@ from dataclasses import replace
 from agent.lang.counting import Cardinals
 from agent.lang.en import LANGUAGE as ENGLISH
 from agent.lang.language import (
-    Acting, Asking, Courtesies, Filing, Inventing, Keywords, Language, Pleasantries, Prompting, Quoting, Refusals,
-    Sayings, Searching, Stating, Telling, Writing, words,
+    Acting, Asking, Calling, Courtesies, Filing, Inventing, Keywords, Language, Mood, Pleasantries, Prompting, Quoting,
+    Refusals, Sayings, Searching, Stating, Telling, Writing, words,
 )
 
 COUNTING = replace(
@@ -71,6 +71,17 @@ LANGUAGE = Language(
         Keywords(("voku min",), ("mesaĝu",), ("bileto",)),
         words("ne"), words("sen"), words("plu"), words("ne"), words("min"), words("kial"), words("sed"), words("kaj"),
         words("je"),
+        Mood(
+            words("mi ni"), words("vi li ŝi ili"), words("min nin"), words("iu"), words("povas povus"), words("povus"),
+            words("povas"), words("volas deziras"), words("havi"), words("kio kiom kiam kial"), words("ĉu"),
+            words("havas kostas"),
+            r"\\w+is", words("estas kostas"), words("unu"), words("la mia via"), "n", words("aĉeti"), words("ke"),
+            words("se"), words("pri"),
+        ),
+        Calling(
+            words("voku"), words("ĉe al"), words("numero telefono"), "kliento|mendo", words("numero estas"), "eŭroj",
+            "estas", "malnova", "ne validas", words("de"), words("via"), words("pardonu"), "dirante",
+        ),
     ),
     inventing=Inventing(
         Sayings("Prezo: {}.", "Telefono: {}.", "Rabato: {} %.", "De {}.", "Tie: {}.", "Jes, {}."),
@@ -155,8 +166,9 @@ async def serve() -> dict[str, object]:
             ("told", "kiom kostas la norma pakaĵo?", None),
             ("refused", "kio estas la prezo por ĉevaloj?", None),
             ("greeted", "Saluton!", None),
-            ("acted", "voku min, kiom kostas la granda pakaĵo?", None),
+            ("acted", "kliento 12345678, voku min ĉe 23456789: kiom kostas la granda pakaĵo?", None),
             ("not acted", "ne voku min, kiom kostas la granda pakaĵo?", None),
+            ("reported", "Vi vokis min, kiom kostas la granda pakaĵo?", None),
             ("elsewhere", "klockan 18 vardagar", "eo"),
             ("swedish", "När har ni öppet på vardagar?", None),
             ("by setting", "123", None),
@@ -172,6 +184,7 @@ async def serve() -> dict[str, object]:
     said["told otherwise"] = [row["question"] for row in asked if language(row["question"]) != row["lang"]]
     said["page"] = '"eo": {"name": "Esperanto", "words": {"title": "Demandu"' in script().decode()
     said["actions"] = [frame["action"] for frame in frames if frame["type"] == "action_suggestion"]
+    said["payloads"] = [frame["payload"] for frame in frames if frame["type"] == "action_suggestion"]
     return said
 
 

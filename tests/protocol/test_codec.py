@@ -30,7 +30,14 @@ GOOD = [
     ('{"type":"cancel","id":null}', inbound.Cancel()),
     ('{"type":"c\\u0061ncel"}', inbound.Cancel()),
     ('{"type":"confirm_action","suggestionId":"s"}', inbound.ConfirmAction("s")),
+    ('{"type":"confirm_action","suggestionId":"s","payload":null}', inbound.ConfirmAction("s")),
+    (
+        '{"type":"confirm_action","suggestionId":"s","payload":{"phone":"070"}}',
+        inbound.ConfirmAction("s", {"phone": "070"}),
+    ),
+    ('{"type":"confirm_action","suggestionId":"s","payload":{"a":5}}', inbound.ConfirmAction("s", {"a": 5})),
     ('{"type":"reject_action","suggestionId":"s"}', inbound.RejectAction("s")),
+    ('{"type":"reject_action","suggestionId":"s","payload":5}', inbound.RejectAction("s")),
 ]
 
 
@@ -143,6 +150,19 @@ BAD = [
     ('{"type":"cancel","id":7}', "bad_message", "id of the cancel", None),
     ('{"type":"confirm_action"}', "bad_message", "Add the field suggestionId", None),
     ('{"type":"confirm_action","suggestionId":{}}', "bad_message", "suggestionId a string", None),
+    ('{"type":"confirm_action","suggestionId":"s","payload":[]}', "bad_message", "object of strings", None),
+    (
+        '{"type":"confirm_action","suggestionId":"s","payload":"070"}',
+        "bad_message",
+        "object of strings",
+        None,
+    ),
+    (
+        fill('{"type":"confirm_action","suggestionId":"s","payload":{"a":%s}}', "9" * 60_000),
+        "bad_message",
+        "object of strings",
+        None,
+    ),
     ('{"type":"reject_action","suggestionId":null,"id":"7"}', "bad_message", "suggestionId a string", "7"),
     (fill('{"type":"cancel","x":%s%s}', "[" * 60_000, "]" * 60_000), "bad_message", "at most 32 deep", None),
     ("[" * 60_000, "bad_message", "at most 32 deep", None),

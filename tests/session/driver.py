@@ -10,7 +10,7 @@ from agent.ports.brain import Blocked, Drafted, Proposal, Redraft, Refused, Veri
 from agent.ports.search import Snippet
 from agent.protocol import inbound, outbound
 from agent.session.core import Core
-from agent.session.effects import Close, Effect, Note, Send
+from agent.session.effects import Close, Effect, Note, RunAction, Send
 from agent.session.events import (
     Disconnected,
     Drain,
@@ -29,6 +29,7 @@ from agent.session.states import State, Trigger
 
 SNIPPET = Snippet("kb/pricing.md", "The price is 299 kr.", 3, 3)
 PROPOSAL = Proposal("create_ticket", {"subject": "help"})
+LACKING = Proposal("send_sms", {"text": "hello"}, ("phone",))
 
 
 def text(words: str = "It is 299 kr.", blocked: Blocked | None = None) -> VerifiedText:
@@ -65,8 +66,9 @@ class Driver:
         engine: Engine[State, Trigger] | None = None,
         own_engine: Engine[Status, Step] | None = None,
         rate_limit: float = 0.0,
+        held: bool = True,
     ) -> None:
-        self.core = Core(rate_limit, engine=engine, own_engine=own_engine)
+        self.core = Core(rate_limit, engine=engine, own_engine=own_engine, held=held)
         self.now = 100.0
         self.turn = 0  # the number of the last turn begun
         self.effects: list[Effect] = []  # of the last event
@@ -102,8 +104,16 @@ class Driver:
     def cancel(self, id: str | None = None) -> list[tuple[Any, ...]]:
         return self.frame(inbound.Cancel(id))
 
-    def confirm(self, suggestion_id: str) -> list[tuple[Any, ...]]:
-        return self.frame(inbound.ConfirmAction(suggestion_id))
+    def confirm(self, suggestion_id: str, payload: dict[str, Any] | None = None) -> list[tuple[Any, ...]]:
+        return self.frame(inbound.ConfirmAction(suggestion_id, payload))
+
+    def ran(self) -> list[tuple[str, dict[str, Any]]]:
+        """What the last event gave to the runner: ids and payloads."""
+        return [
+            (each.call.suggestion_id, dict(each.call.payload))
+            for each in self.effects
+            if isinstance(each, RunAction)
+        ]
 
     def reject(self, suggestion_id: str) -> list[tuple[Any, ...]]:
         return self.frame(inbound.RejectAction(suggestion_id))
@@ -157,6 +167,12 @@ class Driver:
         return self.post(Disconnected(self.now))
 
     # --- shortcuts into a state
+
+    def lacking(self, proposal: Proposal = LACKING) -> None:
+        """A suggestion waits that lacks a field, unless the proposal says otherwise."""
+        self.verifying()
+        self.told(Verified(text(), proposals=(proposal,)))
+        self.spoken()
 
     def verifying(self, id: str = "m") -> None:
         self.message(id)

@@ -73,11 +73,13 @@ class FakeExecutor:
         self.before = before
         self.after = after
         self.begun: list[str] = []
+        self.told: list[dict[str, Any]] = []
 
     async def run(self, call: Call, begin: Callable[[], None]) -> dict[str, Any]:
         await trio.sleep(self.before)
         begin()
         self.begun.append(call.suggestion_id)
+        self.told.append(dict(call.payload))
         await trio.sleep(self.after)
         return {"ran": call.action}
 

@@ -17,6 +17,9 @@ CONFIRM_SECONDS = 30
 BAD_FRAMES, BAD_WINDOW = 3, 10.0
 
 
+Offered = tuple[str, str, dict[str, str], tuple[str, ...]]  # id, action, payload, what is missing
+
+
 @dataclass(frozen=True)
 class Words:
     """A verified text as the wire shows it; `blocked` when it is a refusal."""
@@ -29,12 +32,12 @@ class Words:
 
 @dataclass(frozen=True)
 class Heard:
-    """One thing a Brain said: drafted, redraft, verified or refused. `offers` are (id, action, payload)."""
+    """One thing a Brain said: drafted, redraft, verified or refused."""
 
     kind: str
     words: Words | None = None
     last: bool = True
-    offers: tuple[tuple[str, str, dict[str, str]], ...] = ()
+    offers: tuple["Offered", ...] = ()
 
 
 @dataclass
@@ -46,7 +49,7 @@ class Turn:
     unspoken: int = 0  # texts given to be spoken that the stream has not taken yet
     held: deque[Heard] = field(default_factory=deque)  # what came while a text was being spoken
     complete: bool = False  # the last text was given
-    offers: tuple[tuple[str, str, dict[str, str]], ...] = ()
+    offers: tuple["Offered", ...] = ()
 
 
 @dataclass
@@ -55,6 +58,8 @@ class Offer:
 
     message: str
     deadline: float
+    payload: dict[str, str]
+    missing: tuple[str, ...]
     state: str = "live"
     confirmed: bool = False
 
@@ -69,7 +74,9 @@ class Did:
     spoke: list[tuple[str, bool]] = field(
         default_factory=list
     )  # texts given to be spoken, and whether the last
-    ran: list[str] = field(default_factory=list)  # suggestions given to the runner
+    ran: list[tuple[str, dict[str, str]]] = field(
+        default_factory=list
+    )  # suggestions and payloads that were run
     stopped: bool = False  # the running action was asked to stop
     let_go: bool = False  # nobody listens for the running action any more
     distrusted: bool = False  # the Brain was found to speak out of order
@@ -77,9 +84,13 @@ class Did:
 
 
 class Reference:
-    """One session. rate: messages per second that may pre-empt or queue (burst twice that), 0 for any number."""
+    """One session. rate: messages per second that may pre-empt or queue (burst twice that), 0 for any number.
 
-    def __init__(self, rate: float = 0.0) -> None:
+    greeted: its client offered the subprotocol, and so knows what a suggestion may lack.
+    """
+
+    def __init__(self, rate: float = 0.0, greeted: bool = True) -> None:
+        self.greeted = greeted
         self.state = "idle"
         self.turn: Turn | None = None
         self.offers: dict[str, Offer] = {}
@@ -149,7 +160,7 @@ class Reference:
             self._cancel_waiting()
             self._end_queue()
 
-    def confirm(self, id: str, now: float) -> None:
+    def confirm(self, id: str, now: float, filled: dict[str, str] | None = None) -> None:
         """Run a suggestion, at once or when its turn comes; say why not where it cannot be run."""
         if self.state == "closed":
             return
@@ -163,7 +174,10 @@ class Reference:
                 self._after_lapse()
             elif self.draining:
                 self._send("error", code="shutting_down", suggestionId=id)
+            elif not self._fills_in(offer, filled):
+                self._send("error", code="bad_message", suggestionId=id)
             else:
+                offer.payload = offer.payload | (filled or {})
                 offer.state, offer.confirmed = "waiting", True
                 self.waiting.append(id)
                 if self.state == "awaiting_confirmation":
@@ -172,6 +186,13 @@ class Reference:
             self._executed(id, {"ignored": True})
         else:
             self._executed(id, {"expired" if offer.state == "expired" else "cancelled": True})
+
+    def _fills_in(self, offer: Offer, filled: dict[str, str] | None) -> bool:
+        if filled is None and not self.greeted:
+            return True
+        if set(filled or {}) != set(offer.missing):
+            return False
+        return not filled or 7 <= sum(each.isdigit() for each in filled["phone"]) <= 15
 
     def reject(self, id: str) -> None:
         """Decline a suggestion, however far it has come."""
@@ -239,10 +260,10 @@ class Reference:
         self._answer(turn)
         self.turn = None
         if not self.draining:
-            for id, action, payload in turn.offers:
+            for offered in turn.offers:
                 if len(self.live) == LIVE:
                     self._lapse(self.live[0], "cancelled")
-                self._offer(id, action, payload, turn.message, now, wall_ms)
+                self._offer(offered, turn.message, now, wall_ms)
         self._settle()
 
     # --- actions, time, the server
@@ -381,10 +402,9 @@ class Reference:
         self._send("stream_end", reason="done", id=turn.message)
         self._send("response", **response)
 
-    def _offer(
-        self, id: str, action: str, payload: dict[str, str], message: str, now: float, wall_ms: int
-    ) -> None:
-        self.offers[id] = Offer(message, now + CONFIRM_SECONDS)
+    def _offer(self, offered: Offered, message: str, now: float, wall_ms: int) -> None:
+        id, action, payload, missing = offered
+        self.offers[id] = Offer(message, now + CONFIRM_SECONDS, payload, missing)
         self._send(
             "action_suggestion",
             suggestionId=id,
@@ -392,6 +412,7 @@ class Reference:
             payload=payload,
             id=message,
             expiresAt=wall_ms + CONFIRM_SECONDS * 1000,
+            **({"missing": list(missing)} if missing else {}),
         )
 
     def _settle(self) -> None:
@@ -401,7 +422,7 @@ class Reference:
             self.offers[id].state = "running"
             self.running, self._asked = id, False
             self.state = "executing"
-            self._did.ran.append(id)
+            self._did.ran.append((id, self.offers[id].payload))
         elif self.draining:
             self._shut(1012)
         elif self.queue:

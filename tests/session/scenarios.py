@@ -2,8 +2,15 @@
 
 from collections.abc import Callable
 
-from agent.config import CONFIRM_SECONDS, LIVE_SUGGESTIONS, QUEUED_MESSAGES
-from agent.ports.brain import Redraft, Verified
+from agent.config import (
+    BAD_FRAMES,
+    CONFIRM_SECONDS,
+    FILLED_CHARACTERS,
+    LIVE_SUGGESTIONS,
+    PAYLOAD_BYTES,
+    QUEUED_MESSAGES,
+)
+from agent.ports.brain import Proposal, Redraft, Verified
 from agent.session.effects import Note
 
 from .driver import REFUSAL, Driver, text
@@ -395,6 +402,109 @@ def a_finished_action_is_never_run_again(make: Make) -> None:
             ("closed", "s1", "cancelled") if status == "cancelled" else ("executed", "s1", {"ignored": True})
         )
         assert d.reject("s1") == [again]
+
+
+@scenario
+def nothing_runs_with_a_field_missing(make: Make) -> None:
+    for wrong in (
+        None,
+        {},
+        {"phone": ""},
+        {"phone": " "},
+        {"phone": 701234567},
+        {"phone": None},
+        {"phone": "soon"},
+        {"phone": "12345678901234567890"},
+        {"phone": "070-123 45 67 and more"},
+        {"phone": "070-123 45 67", "text": "bye"},
+        {"phone": "070-123 45 67", "other": "x"},
+        {"text": "bye"},
+    ):
+        d = make()
+        d.lacking()
+        assert d.confirm("s1", wrong) == [("error", "bad_message", "s1")]
+        assert (d.state, d.did()) == ("awaiting_confirmation", [])
+        assert d.confirm("s1", {"phone": " 070-123 45 67"}) == []
+        assert d.ran() == [("s1", {"text": "hello", "phone": "070-123 45 67"})]
+        assert d.confirm("s1", {"phone": "070-765 43 21"}) == [("executed", "s1", {"ignored": True})]
+        assert (d.state, d.did()) == ("executing", [])
+
+
+@scenario
+def what_was_filled_in_does_not_change(make: Make) -> None:
+    d = make()
+    d.lacking()
+    d.message("n")
+    assert d.confirm("s1", {"phone": "070-123 45 67"}) == []
+    assert d.confirm("s1", {"phone": "070-765 43 21"}) == [("executed", "s1", {"ignored": True})]
+    assert d.confirm("s1") == [("executed", "s1", {"ignored": True})]
+    assert d.reject("nothing") == [("error", "unknown_suggestion", "nothing")]
+    d.drafted()
+    d.verified()
+    d.spoken()
+    assert d.ran() == [("s1", {"text": "hello", "phone": "070-123 45 67"})]
+
+
+@scenario
+def a_suggestion_that_lacks_something_ends_like_any_other(make: Make) -> None:
+    d = make()
+    d.lacking()
+    d.now += CONFIRM_SECONDS
+    assert d.confirm("s1") == [("closed", "s1", "expired"), ("executed", "s1", {"expired": True})]
+    d = make()
+    d.lacking()
+    d.message("n")
+    d.drain()
+    assert d.confirm("s1") == [("error", "shutting_down", "s1")]
+    d = make()
+    d.lacking()
+    assert d.reject("s1") == [("closed", "s1", "rejected")]
+    assert d.confirm("s1", {"phone": "070-123 45 67"}) == [("executed", "s1", {"cancelled": True})]
+
+
+@scenario
+def many_confirms_that_lack_something_close_nothing(make: Make) -> None:
+    d = make()
+    d.lacking()
+    for _ in range(2 * BAD_FRAMES):
+        assert d.confirm("s1") == [("error", "bad_message", "s1")]
+    assert d.state == "awaiting_confirmation"
+
+
+@scenario
+def a_confirm_fills_in_only_what_is_missing(make: Make) -> None:
+    d = into(make(), "awaiting_confirmation")
+    assert d.confirm("s1", {"subject": "another"}) == [("error", "bad_message", "s1")]
+    assert d.state == "awaiting_confirmation"
+    assert d.confirm("s1", {}) == []
+    assert d.ran() == [("s1", {"subject": "help"})]
+
+
+@scenario
+def what_is_filled_in_fits_with_the_rest(make: Make) -> None:
+    d = make()
+    d.lacking(Proposal("send_sms", {"text": "x" * (PAYLOAD_BYTES - 40)}, ("phone",)))
+    assert d.confirm("s1", {"phone": "0" * 15}) == []
+    d = make()
+    d.lacking(Proposal("send_sms", {"text": "x" * (PAYLOAD_BYTES - 30)}, ("phone",)))
+    assert d.confirm("s1", {"phone": "0" * 15}) == [("error", "bad_message", "s1")]
+    d = make()
+    d.lacking(Proposal("create_ticket", {}, ("subject",)))
+    assert d.confirm("s1", {"subject": "x" * (FILLED_CHARACTERS + 1)}) == [("error", "bad_message", "s1")]
+    assert d.confirm("s1", {"subject": "x" * FILLED_CHARACTERS}) == []
+
+
+@scenario
+def a_client_that_knows_only_the_core_confirms_what_it_was_shown(make: Make) -> None:
+    d = make(held=False)
+    d.lacking()
+    assert d.confirm("s1", {"phone": "soon"}) == [("error", "bad_message", "s1")]
+    assert d.confirm("s1") == []
+    assert d.ran() == [("s1", {"text": "hello"})]
+    d = make(held=False)
+    d.lacking()
+    assert d.confirm("s1", {"phone": "070-123 45 67"}) == []
+    assert d.ran() == [("s1", {"text": "hello", "phone": "070-123 45 67"})]
 
 
 @scenario

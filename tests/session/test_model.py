@@ -78,6 +78,7 @@ RESULTS: dict[Ended, Frame] = {
     "cancelled": {"cancelled": True},
     "unknown": {"success": False, "unknown": True, "error": "?"},
 }
+FILLS = ("nothing", "an empty payload", "no phone", "too much")
 ANSWERS = ({"ignored": True}, {"expired": True}, {"cancelled": True})  # to a confirm that came too late
 
 
@@ -123,17 +124,18 @@ class SessionMachine(RuleBasedStateMachine):
         offers=st.lists(st.integers(0, 5), max_size=2),
         confirms=st.integers(0, 3),
         queued=st.integers(0, 9),
+        greeted=st.booleans(),
     )
-    def connect(self, rate: float, offers: list[int], confirms: int, queued: int) -> None:
+    def connect(self, rate: float, offers: list[int], confirms: int, queued: int, greeted: bool) -> None:
         """Begin with a session that has been used: suggestions live, one running, some waiting, messages queued."""
         self.rate = rate
-        self.core = Core(rate)
-        self.model = Reference(rate)
+        self.core = Core(rate, held=greeted)
+        self.model = Reference(rate, greeted)
         self.agreed = True
         for number in offers:
             self.answered("a", number)
         for _ in range(min(confirms, len(self.model.live))):
-            self.confirm(0)
+            self.confirm(0, "what is missing")
         for number in range(queued if self.model.running else 0):
             self.message(MESSAGES[number % 3])
 
@@ -152,11 +154,26 @@ class SessionMachine(RuleBasedStateMachine):
     def cancel(self, id: str | None) -> None:
         self.frame(inbound.Cancel(id), f"cancel {id or ''}", lambda: self.model.cancel(id))
 
-    @rule(pick=st.sampled_from((0, 0, 0, 1, 1, *range(2, 12))))
+    @rule(
+        pick=st.sampled_from((0, 0, 0, 1, 1, *range(2, 12))),
+        fill=st.sampled_from(("what is missing",) * 4 + FILLS),
+    )
     @precondition(lambda self: self.issued or len(self.lines) % 4 == 0)
-    def confirm(self, pick: int) -> None:
+    def confirm(self, pick: int, fill: str) -> None:
         id = self.suggestion(pick)
-        self.frame(inbound.ConfirmAction(id), f"confirm {id}", lambda: self.model.confirm(id, self.now))
+        lacks = id in self.model.offers and self.model.offers[id].missing
+        filled = {
+            "what is missing": {"phone": f"070-123 45 {len(self.lines) % 90 + 10}"} if lacks else None,
+            "nothing": None,
+            "an empty payload": {},
+            "no phone": {"phone": "123"},
+            "too much": {"phone": "070-123 45 67", "n": "0"},
+        }[fill]
+        self.frame(
+            inbound.ConfirmAction(id, filled),
+            f"confirm {id} {filled}",
+            lambda: self.model.confirm(id, self.now, filled),
+        )
 
     @rule(pick=st.integers(0, 11))
     @precondition(lambda self: self.issued)
@@ -327,7 +344,10 @@ class SessionMachine(RuleBasedStateMachine):
 
     def event(self, kind: str, last: bool, offers: int, cites: set[int], confidence: Confidence) -> TurnEvent:
         self.made += 1
-        proposals = tuple(Proposal("create_ticket", {"n": str(self.made)}) for _ in range(offers))
+        proposals = tuple(
+            Proposal("send_sms", {"n": str(self.made)}, ("phone",) if (self.made + each) % 3 == 0 else ())
+            for each in range(offers)
+        )
         cited = tuple(SNIPPETS[each] for each in sorted(cites))
         words = VerifiedText(f"Sentence {self.made}. ", cited, confidence)
         refused = VerifiedText(f"Not {self.made}.", cited, "low", Blocked("number_mismatch", "No."))
@@ -346,7 +366,8 @@ class SessionMachine(RuleBasedStateMachine):
         if isinstance(event, Verified | Refused):
             ids = tuple(f"s{self.made}.{n}" for n in range(len(event.proposals)))
             offers = tuple(
-                (id, each.action, dict(each.payload)) for id, each in zip(ids, event.proposals, strict=True)
+                (id, each.action, dict(each.payload), each.missing)
+                for id, each in zip(ids, event.proposals, strict=True)
             )
             heard = Heard(kind, on_wire(event.text), isinstance(event, Refused) or event.last, offers)
         label = f"{kind}{'' if heard.last else ' (more follows)'} {' '.join(ids)}"
@@ -399,7 +420,7 @@ class SessionMachine(RuleBasedStateMachine):
                 case Speak(_, text, last):
                     did.spoke.append((text, last))
                 case RunAction(call):
-                    did.ran.append(call.suggestion_id)
+                    did.ran.append((call.suggestion_id, dict(call.payload)))
                     self.asked = False
                 case StopAction():  # asking twice changes nothing
                     did.stopped = not self.asked

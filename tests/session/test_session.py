@@ -264,6 +264,58 @@ async def test_an_action_runs_once_however_often_it_is_confirmed(
         assert w.executor.begun == [sid]
 
 
+async def test_what_a_suggestion_lacks_is_filled_in_by_its_confirm(
+    autojump_clock: trio.testing.MockClock, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A client that knows the subprotocol runs nothing before; no log line holds what it fills in."""
+    lacking = Proposal("send_sms", {"text": "hello"}, ("phone",))
+
+    async def script(_: Question, emit: Emit) -> None:
+        emit(Drafted())
+        emit(Verified(text("Sure. "), proposals=(lacking,)))
+
+    async with world() as w:
+        w.brain.script = script
+        wire = await w.connect(greet=True)
+        wire.push(ask())
+        suggestion = await wire.until("action_suggestion")
+        assert (suggestion["payload"], suggestion["missing"]) == ({"text": "hello"}, ["phone"])
+        sid = suggestion["suggestionId"]
+        for wrong in (confirm(sid), confirm(sid) | {"payload": {"phone": "31337"}}):
+            wire.push(wrong)
+        error = await wire.until("error", 2)
+        assert (error["code"], error["suggestionId"]) == ("bad_message", sid)
+        assert "31337" not in error["message"]
+        assert w.executor.told == []
+        wire.push(confirm(sid) | {"payload": {"phone": "070-313 37 31"}})
+        await wire.until("action_executed")
+        assert w.executor.told == [{"text": "hello", "phone": "070-313 37 31"}]
+        assert w.counts.counted.count(("errors", "bad_message")) == 2
+    logged = capsys.readouterr()
+    assert "31337" not in logged.out + logged.err
+    assert "313 37" not in logged.out + logged.err
+
+
+async def test_a_client_of_the_core_confirms_what_it_was_shown(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """It knows a suggestion's id and no more; what is missing it is told all the same."""
+    async with world() as w:
+
+        async def script(_: Question, emit: Emit) -> None:
+            emit(Drafted())
+            emit(Verified(text("Sure. "), proposals=(Proposal("schedule_callback", {}, ("phone",)),)))
+
+        w.brain.script = script
+        wire = await w.connect()
+        wire.push(ask())
+        suggestion = await wire.until("action_suggestion")
+        assert suggestion["missing"] == ["phone"]
+        wire.push(confirm(suggestion["suggestionId"]))
+        await wire.until("action_executed")
+        assert w.executor.told == [{}]
+
+
 async def test_a_suggestion_expires_after_thirty_seconds(autojump_clock: trio.testing.MockClock) -> None:
     """It is told when its time is over, and a confirm after that runs nothing."""
     async with world() as w:

@@ -1,0 +1,193 @@
+"""Whether a keyword is asked for, or only spoken of: reported, stated, or asked about.
+
+Read is the clause that leads up to the keyword, nearest word first, until something tells:
+
+- a report of what was done ("I bought a ticket", "you promised to call me") asks for nothing: a verb in the past;
+- a statement of what there is or what somebody does ("I have a ticket", "they call me daily", "the ticket is open")
+  asks for nothing: a subject without a wish or a modal verb, a verb in a form that no request has, or a thing that is
+  known already ("my ticket", "the sms");
+- a question about the action ("do you call back?", "what does a ticket cost?", "how do I open a ticket?", "can I pay
+  by sms?") asks for nothing: its answer is the answer, and a card that offers to do it would be in its way. Yet a
+  request may look like a question: "can you call me?", "could I get a ticket?", "why don't you call me?" are asked for;
+- what is wished for or ordered is asked for ("call me", "I want a ticket", "have someone call me").
+
+A verb ("call me") that nothing before it governs is an order, whatever stands there: people leave out commas. For a
+thing ("ticket", "sms") everything in its clause counts. In doubt nothing is asked for.
+
+Words are those of the languages that the clause seems to be written in: "i" is a subject in one, and "in" in another.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from itertools import islice
+
+from ..lang import LANGUAGES
+from ..text.words import FUNCTION_WORDS
+from .clauses import WORDS_READ, clause_after, clause_before
+
+_WHOLE = 24  # words of a clause before a keyword
+_FUNCTIONS = {code: each.writing.function_words for code, each in LANGUAGES.items()}
+_FILLERS = frozenset().union(*(each.acting.fillers for each in LANGUAGES.values()))
+_NEW_START = frozenset().union(*(each.acting.new_start for each in LANGUAGES.values()))
+_NEGATORS = frozenset().union(*(each.acting.negators for each in LANGUAGES.values()))
+_ASKING = frozenset().union(*(each.acting.asking for each in LANGUAGES.values()))
+
+
+class _Words:
+    """The words of some languages together, by the names of `Mood`."""
+
+    def __init__(self, codes: frozenset[str]) -> None:
+        moods = [LANGUAGES[code].acting.mood for code in sorted(codes)]
+
+        def of(name: str) -> frozenset[str]:
+            return frozenset().union(*(getattr(mood, name) for mood in moods))
+
+        self.speakers, self.others, self.users = of("speakers"), of("others"), of("users")
+        self.subjects = self.speakers | self.others
+        self.anyone, self.modals = of("anyone"), of("modals")
+        self.promising, self.leave = of("promising"), of("leave")
+        self.wanting, self.getting, self.asking = of("wanting"), of("getting"), of("asking")
+        self.inverting, self.stating, self.being = of("inverting"), of("stating"), of("being")
+        self.articles, self.known, self.otherwise = of("articles"), of("known"), of("otherwise")
+        self.linking, self.conditions, self.proposing = of("linking"), of("conditions"), of("proposing")
+        self.past = re.compile(
+            "|".join(f"(?:{mood.past})" for mood in moods if mood.past) or "(?!)"
+        ).fullmatch
+        self.governing = (
+            self.subjects | self.users | self.modals | self.inverting | self.stating | self.linking
+        )
+
+
+@cache
+def _together(codes: frozenset[str]) -> _Words:
+    return _Words(codes)
+
+
+def wanted(text: str, start: int, end: int, is_thing: bool) -> bool:
+    """Return whether the keyword at text[start:end] is asked for where it stands.
+
+    is_thing: it names something to be had ("ticket") rather than saying what to do ("call me").
+    """
+    before = list(islice(clause_before(text, start), _WHOLE))
+    after = list(islice(clause_after(text, end), WORDS_READ))
+    words = _together(_languages(before + after))
+    opens = len(before) < _WHOLE
+    before = list(_since_new_start(before))
+    is_thing = is_thing or (bool(before) and before[0] in words.articles | _FILLERS)
+    if (after and after[0] in words.being) or (is_thing and _is_subject(before, after, words)):
+        return False
+    if opens and _is_question(before, words):
+        return False
+    keyword = text[start:end].casefold().split()
+    return _is_request(before, keyword, words, is_thing)
+
+
+def _languages(clause: list[str]) -> frozenset[str]:
+    """Return the languages that most function words of a clause belong to."""
+    counts = {code: sum(word in words for word in clause) for code, words in _FUNCTIONS.items()}
+    most = max(counts.values())
+    return frozenset(code for code, count in counts.items() if count == most)
+
+
+def _since_new_start(nearest_first: list[str]) -> Iterator[str]:
+    """Yield the words back to one that begins something else."""
+    only_fillers = True
+    for at, word in enumerate(nearest_first):
+        if word in _NEW_START and not (word in _FILLERS and only_fillers):
+            return
+        only_fillers = only_fillers and word in _FILLERS
+        yield word
+        if word in _NEGATORS and at + 1 < len(nearest_first) and nearest_first[at + 1] in _ASKING:
+            return  # "why not"
+
+
+def _is_subject(before: list[str], after: list[str], words: _Words) -> bool:
+    """Return whether a thing is known already, or is what a statement is about."""
+    if before and before[0] in words.known:
+        return True
+    if not all(word in _FILLERS or word in words.articles for word in before):
+        return False
+    for word in islice(after, 6):
+        if words.past(word) or word in words.being:
+            return True
+        if word in FUNCTION_WORDS or word in words.users:
+            return False
+    return False
+
+
+def _is_question(before: list[str], words: _Words) -> bool:
+    """Return whether the clause asks about the action: it begins with a verb, or a question word stands in it."""
+    for at, word in enumerate(before):
+        follows = before[at - 1] if at else ""
+        if word in words.asking and follows not in words.proposing and follows not in _NEGATORS:
+            return True
+    return len(before) > 1 and before[-1] in words.inverting and not _asked_of_others(before, words)
+
+
+def _asked_of_others(before: list[str], words: _Words) -> bool:
+    """Return whether "could you" stands right before the keyword."""
+    return (
+        len(before) > 1
+        and before[0] in words.modals | words.others
+        and before[1] in words.modals | words.others
+    )
+
+
+def _is_request(before: list[str], keyword: list[str], words: _Words, is_thing: bool) -> bool:
+    if not before:
+        return True
+    if not is_thing and not (before[0] in words.governing or words.past(before[0])):
+        return before[0] not in words.known
+    is_own = (
+        len(keyword) == 1 and not is_thing and words.others.isdisjoint(before)
+    )  # "I want to call 070-..."
+    for at, word in enumerate(before):
+        follows = before[at - 1] if at else ""
+        leads = before[at + 1 : at + 4]
+        if word in words.modals and follows in words.subjects:
+            gets = any(each in words.getting for each in before[:at] + keyword)
+            return follows in words.others or (word in words.leave and gets)
+        if word in words.wanting:
+            return not (
+                words.conditions.intersection(leads) or (is_own and leads and leads[0] in words.speakers)
+            )
+        if word in words.modals:
+            return _permits(word, leads, words)
+        if word in words.subjects:
+            if not _is_called_upon(word, leads, words):
+                return False
+        elif words.past(word):
+            if not (leads and leads[0] in words.articles):  # "an updated ticket"
+                return False
+        elif word in words.stating:
+            if not (leads and leads[0] in words.others and _is_called_upon(leads[0], leads[1:], words)):
+                return False
+        elif is_thing and word in words.otherwise:
+            return False
+    return True
+
+
+def _permits(modal: str, leads: list[str], words: _Words) -> bool:
+    """Return whether a subject and a modal verb ask ("you can call me"), and do not report ("said you could")."""
+    if not leads or leads[0] in words.speakers:
+        return False
+    said = next((word for word in leads[1:] if word not in words.linking), "")
+    if said and leads[1] in words.linking - words.conditions and said not in words.wanting:
+        return False  # "good that you can"
+    if modal in words.promising and not words.conditions.intersection(leads[1:2]):
+        return False
+    return not words.past(said)
+
+
+def _is_called_upon(subject: str, leads: list[str], words: _Words) -> bool:
+    """Return whether what leads up to a subject may still ask for what it does ("want you to", "have someone")."""
+    if not leads:
+        return subject in words.anyone
+    if leads[0] in words.modals:
+        return True
+    governor = next((word for word in leads if word not in words.linking), "")
+    asks = governor in words.wanting or governor in words.getting
+    return subject not in words.speakers and (
+        asks or leads[0] in _NEGATORS
+    )  # "why don't you"; others do not come here
