@@ -16,12 +16,13 @@ from ..errors import WireClosed
 from ..text.terminal import printable, printable_line
 from .client import Client, Frame
 from .opened import CannotOpen, Opener
-from .telling import CLOSED, after, closing, outcome, said
+from .telling import CLOSED, after, closing, filled, lacking, outcome, said
 
 HELP = """\
 Type a question. While it is answered: /cancel or Ctrl-C stops it, another
 question interrupts it. /source N opens a source of the last answer,
-/confirm [N] runs a suggested action, /reject [N] declines it.
+/confirm [N] runs a suggested action, /reject [N] declines it. What an action
+lacks is typed with it: /confirm 1 phone=070-123 45 67
 /quit or Ctrl-C twice leaves."""
 TWICE = 2.0  # seconds within which a second Ctrl-C leaves
 LULL = 0.5  # seconds without a frame after which no suggestion follows an answer: a server sends them right behind it
@@ -60,6 +61,7 @@ class Chat:
         self._midline = False
         self._suggested: list[str] = []  # every suggestion of this chat; N is its place, from 1
         self._live: list[str] = []
+        self._missing: dict[str, tuple[str, ...]] = {}  # what each suggestion lacks
         self._scope = trio.CancelScope()
 
     async def run(self, lines: AsyncIterator[str], interrupts: AsyncIterator[object]) -> int:
@@ -115,16 +117,36 @@ class Chat:
         elif command in ("/confirm", "/reject"):
             if not self._interactive:
                 await self._lull()
-            suggestion = self._chosen(rest)
-            if suggestion is not None:
-                self._begin(suggestion)
-                await (self._client.confirm if command == "/confirm" else self._client.reject)(suggestion)
+            await (self._confirm if command == "/confirm" else self._reject)(rest.strip())
         elif command == "/source":
             await self._open_source(rest)
         elif command.startswith("/"):
             self._line(HELP)
         else:
             self._begin(await self._client.ask(line))
+
+    async def _confirm(self, typed: str) -> None:
+        """Confirm the suggestion that a person means, with what it lacks; say what that is where it is not typed."""
+        number, _, rest = typed.partition(" ")
+        if not number.isdecimal():
+            number, rest = "", typed
+        suggestion = self._chosen(number)
+        if suggestion is None:
+            return
+        missing = self._missing[suggestion]
+        values = filled(rest, missing)
+        if values is None:
+            place = self._suggested.index(suggestion) + 1
+            self._line(f"! type it so, with what is missing: /confirm {place}{lacking(missing)}")
+            return
+        self._begin(suggestion)
+        await self._client.confirm(suggestion, values if missing else None)
+
+    async def _reject(self, number: str) -> None:
+        suggestion = self._chosen(number)
+        if suggestion is not None:
+            self._begin(suggestion)
+            await self._client.reject(suggestion)
 
     async def _open_source(self, number: str) -> None:
         """Show a citation of the last answer in its source: the N-th, or without N the first."""
@@ -184,12 +206,13 @@ class Chat:
     def _suggestion(self, frame: Frame) -> None:
         self._suggested.append(frame["suggestionId"])
         self._live.append(frame["suggestionId"])
+        missing = self._missing[frame["suggestionId"]] = tuple(frame.get("missing", ()))
         number = len(self._suggested)
         left = max(0, round(frame.get("expiresAt", 0) / 1000 - self._now()))
         countdown = f"; {left} s left" if "expiresAt" in frame else ""
         self._line(
             f"? [{number}] {printable_line(frame['action'])} ({said(frame['payload'])})",
-            f"  /confirm {number} runs it, /reject {number} declines it{countdown}",
+            f"  /confirm {number}{lacking(missing)} runs it, /reject {number} declines it{countdown}",
         )
 
     def _executed(self, frame: Frame) -> None:

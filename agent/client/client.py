@@ -67,9 +67,10 @@ class Client:
         """Cancel what is in progress, or only the message with that id."""
         await self.send({"type": "cancel"} | ({} if id is None else {"id": id}))
 
-    async def confirm(self, suggestion_id: str) -> None:
-        """Confirm a suggested action."""
-        await self.send({"type": "confirm_action", "suggestionId": suggestion_id})
+    async def confirm(self, suggestion_id: str, payload: dict[str, str] | None = None) -> None:
+        """Confirm a suggested action; `payload` fills in what it lacks."""
+        frame: Frame = {"type": "confirm_action", "suggestionId": suggestion_id}
+        await self.send(frame | ({} if payload is None else {"payload": payload}))
 
     async def reject(self, suggestion_id: str) -> None:
         """Decline a suggested action."""

@@ -4,6 +4,8 @@ Each field that the server sends is cleaned before it is shown, names too, since
 anything.
 """
 
+import re
+from collections.abc import Sequence
 from typing import Any
 
 from ..protocol.asyncapi import CLOSE_CODES
@@ -46,6 +48,23 @@ def after(response: Frame, numbered: bool = False) -> list[str]:
         lines.append(f"  {mark}{printable_line(citation['file'])}{place}{heading}")
         lines += [f"    {line}" for line in printable(citation["snippet"]).splitlines()]
     return lines
+
+
+def lacking(missing: Sequence[str]) -> str:
+    """Return how what a suggestion lacks is typed behind /confirm and its number, with a space before it; or ""."""
+    return "".join(f" {printable_line(name)}=..." for name in missing)
+
+
+def filled(typed: str, missing: Sequence[str]) -> dict[str, str] | None:
+    """Return the fields that somebody typed as name=value, of those missing; None where that is not what it is.
+
+    A value goes on up to the next name, so that it may hold spaces.
+    """
+    names = "|".join(map(re.escape, missing)) or "(?!)"
+    parts = re.split(rf"(?:^|\s+)({names})=", f" {typed.strip()}")
+    values = {name: value.strip() for name, value in zip(parts[1::2], parts[2::2], strict=True)}
+    good = not parts[0].strip() and all(values.values()) and len(parts) == 2 * len(values) + 1
+    return values if good and set(values) == set(missing) else None
 
 
 def outcome(result: Frame) -> str:

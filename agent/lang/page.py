@@ -159,6 +159,7 @@ class Page:
     decline: str
     left: str
     waiting: str
+    unfilled: str
     locked: str
     token: str
     unlock: str

@@ -59,9 +59,11 @@ class Wire:
         """Note a cancel."""
         self.sent.append(("cancel",))
 
-    async def confirm(self, suggestion_id: str) -> None:
+    async def confirm(self, suggestion_id: str, payload: dict[str, str] | None = None) -> None:
         """Note a confirm."""
-        self.sent.append(("confirm", suggestion_id))
+        self.sent.append(
+            ("confirm", suggestion_id) if payload is None else ("confirm", suggestion_id, payload)
+        )
 
     async def reject(self, suggestion_id: str) -> None:
         """Note a reject."""
@@ -168,6 +170,47 @@ async def test_commands_become_frames(nursery: trio.Nursery) -> None:
         ("reject", "s2"),
     ]
     assert terminal.screen.endswith(f"There is no such suggestion.\n{HELP}\n")
+
+
+LACKING = SUGGESTED | {"payload": {}, "missing": ["phone", "text"]}
+USAGE = "! type it so, with what is missing: /confirm 1 phone=... text=...\n"
+
+
+async def test_what_an_action_lacks_is_typed_with_its_confirm(nursery: trio.Nursery) -> None:
+    """It is asked for, in whatever order; a value may hold spaces; what does not fit sends nothing."""
+    terminal = Terminal(nursery)
+    shown = await terminal.sees(LACKING)
+    assert "  /confirm 1 phone=... text=... runs it, /reject 1 declines it; 30 s left\n" in shown
+    for typed in (
+        "",
+        "1",
+        "1 phone=070",
+        "1 text=a phone=",
+        "1 please phone=1 text=b",
+        "1 phone=1 phone=2 text=c",
+    ):
+        before = len(terminal.screen)
+        await terminal.types(f"/confirm {typed}")
+        assert terminal.screen[before:] == USAGE
+    assert terminal.wire.sent == []
+    await terminal.types("/confirm 1 text=I am late, a=b  phone=070-123 45 67", "/confirm phone=1 text=x")
+    assert terminal.wire.sent == [
+        ("confirm", "s1", {"text": "I am late, a=b", "phone": "070-123 45 67"}),
+        ("confirm", "s1", {"phone": "1", "text": "x"}),
+    ]
+    refused = {"type": "error", "code": "bad_message", "message": "Write phone so.", "suggestionId": "s1"}
+    assert await terminal.sees(refused) == "! Write phone so. (bad_message)\n"
+    await terminal.types("/confirm phone=2 text=x", "/reject 1")
+    assert terminal.wire.sent[2:] == [("confirm", "s1", {"phone": "2", "text": "x"}), ("reject", "s1")]
+
+
+async def test_nothing_is_filled_in_where_nothing_is_missing(nursery: trio.Nursery) -> None:
+    """What is typed behind such a confirm is not sent, and is not thrown away in silence either."""
+    terminal = Terminal(nursery)
+    await terminal.sees(SUGGESTED)
+    await terminal.types("/confirm 1 phone=070")
+    assert terminal.screen.endswith("! type it so, with what is missing: /confirm 1\n")
+    assert terminal.wire.sent == []
 
 
 async def test_a_settled_suggestion_is_no_longer_the_newest(nursery: trio.Nursery) -> None:

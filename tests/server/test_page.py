@@ -11,7 +11,11 @@ import quickjs
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agent.actions.fields import REQUIRED
 from agent.actions.triggers import proposals
+from agent.config import FILLED_CHARACTERS
+from agent.protocol.codec import decode
+from agent.protocol.inbound import ConfirmAction
 from agent.server.http import _ASSETS, MADE
 from agent.server.languages import script
 
@@ -211,6 +215,35 @@ def test_every_field_of_a_suggestion_has_its_name() -> None:
         assert fields <= set(json.loads(page().eval(f"JSON.stringify(Object.keys(WORDS.{name}.field))")))
 
 
+def test_a_card_asks_for_what_its_suggestion_lacks() -> None:
+    """Each missing field is an input with its name as its label, as the server takes it; the confirm carries them."""
+    page().eval('var lacks = inputs(["phone", "text"], WORDS.sv);')
+    assert json.loads(page().eval("JSON.stringify(lacks.box.tree)"))[3:] == [
+        ["LABEL", "", "", ["SPAN", "", "Telefon"], ["INPUT", "", ""]],
+        ["LABEL", "", "", ["SPAN", "", "Text"], ["TEXTAREA", "", ""]],
+    ]
+    page().eval("var [lacksPhone, lacksText] = lacks.box.children.map((each) => each.children[1]);")
+    made = json.loads(
+        page().eval(
+            "JSON.stringify([lacksPhone.type, lacksPhone.required, lacksPhone.maxLength, lacksText.required])"
+        )
+    )
+    assert made == ["tel", True, FILLED_CHARACTERS, True]
+    page().eval('lacksPhone.value = " 070-123 45 67"; lacksText.value = "hej";')
+    frame = {"suggestionId": "s", "missing": ["phone", "text"]}
+    call = f"JSON.stringify(confirmation({json.dumps(frame)}, lacks.values()))"
+    assert decode(page().eval(call)) == ConfirmAction("s", {"phone": "070-123 45 67", "text": "hej"})
+    call = 'JSON.stringify(confirmation({suggestionId: "s"}, inputs([], WORDS.en).values()))'
+    assert decode(page().eval(call)) == ConfirmAction("s")
+
+
+def test_every_field_that_can_be_missing_has_its_name() -> None:
+    """In every language, so that no card asks for something by the name that programs have for it."""
+    names = {name for needed in REQUIRED.values() for name in needed}
+    for language in ("en", "sv"):
+        assert names <= set(json.loads(page().eval(f"JSON.stringify(Object.keys(WORDS.{language}.field))")))
+
+
 PART = {
     "heading": "Prices › Plans",
     "lines": [
@@ -294,7 +327,7 @@ def test_a_reloaded_page_shows_what_was_kept() -> None:
         {"kind": "answer", "text": "5 kr.", "ended": True, "confidence": "high", "citations": [citation]},
         {"kind": "answer", "text": "It"},
         {"kind": "card", "action": "send_sms", "payload": {"phone": "070"}},
-        {"kind": "card", "action": "send_sms", "payload": {}, "confirmed": True},
+        {"kind": "card", "action": "send_sms", "payload": {}, "filled": {"phone": "071"}, "confirmed": True},
         {
             "kind": "card",
             "action": "a",
@@ -318,7 +351,7 @@ def test_a_reloaded_page_shows_what_was_kept() -> None:
         assert part in items[1]
     assert "lost before this was answered" in items[2]
     assert "Send an SMS DL DT Phone DD 070 P Cancelled; nothing was done." in items[3]
-    assert "whether this was carried out is not known" in items[4]
+    assert "DT Phone DD 071 P The connection was lost; whether this was carried out is not known" in items[4]
     assert "P Done. DL DT N DD 1" in items[5]
     assert items[6].endswith("The server is restarting.")
     assert len(items) == page().eval("again.entries.length") == 7

@@ -54,6 +54,7 @@ PAGE = Page(
     decline="Decline",
     left="{seconds} s left",
     waiting="Confirmed; waiting for the result…",
+    unfilled="Nothing was done yet: fill in every field. A phone number has 7 to 15 digits.",
     locked="This server asks for a token",
     token="Token",
     unlock="Connect",

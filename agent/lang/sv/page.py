@@ -54,6 +54,7 @@ PAGE = Page(
     decline="Avböj",
     left="{seconds} s kvar",
     waiting="Bekräftat; väntar på resultatet…",
+    unfilled="Inget är gjort än: fyll i alla fält. Ett telefonnummer har 7 till 15 siffror.",
     locked="Servern frågar efter en nyckel",
     token="Nyckel",
     unlock="Anslut",

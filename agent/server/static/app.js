@@ -2,6 +2,7 @@
 // pass, never asked for. Whatever comes over the wire is put into the page as text.
 
 import { element } from "/static/answer.js";
+import { confirmation, inputs, pairs } from "/static/details.js";
 import { Kept } from "/static/kept.js";
 import { code, language, words } from "/static/language.js";
 import { clear, finish, follow, followAgain, restore, settle, show } from "/static/list.js";
@@ -168,7 +169,8 @@ const frames = {
     const known = words().error[frame.code];
     const text = frame.code === "internal" || !known ? `${known || ""} ${frame.message}`.trim() : known;
     const card = cards.get(frame.suggestionId);
-    if (card) endCard(card, text, "bad");
+    if (card?.status === "confirmed" && frame.code === "bad_message") card.again(words().unfilled);
+    else if (card) endCard(card, text, "bad");
     else if (turns.has(frame.id) && frame.code !== "internal") endTurn(frame.id, text); // a broken turn still answers
     else note(text);
   },
@@ -179,26 +181,42 @@ const frames = {
 function makeCard(frame) {
   const entry = kept.add({ kind: "card", action: frame.action, payload: frame.payload });
   const item = show.card(entry);
+  const form = element("form");
+  const { box, values } = inputs(frame.missing || [], words());
+  const problem = element("p", "remark");
   const buttons = element("div", "buttons");
   const confirm = element("button", "confirm", words().confirm);
   const decline = element("button", "", words().decline);
   const left = element("span", "left");
-  for (const each of [confirm, decline]) each.type = "button";
+  decline.type = "button"; // the other one submits
+  problem.setAttribute("role", "alert");
   buttons.append(confirm, decline, left);
-  item.append(buttons);
+  const asked = frame.missing?.length ? [box, problem, buttons] : [buttons];
+  form.append(...asked);
+  item.append(form);
   // The two clocks may disagree; what is left can never be more than the whole time, nor already over on arrival.
   const remaining = frame.expiresAt === undefined ? NaN : frame.expiresAt - Date.now();
   const believable = remaining > 0 && remaining <= confirmSeconds * 1000;
   const expiresAt = Date.now() + (believable ? remaining : confirmSeconds * 1000);
-  const card = { item, entry, buttons, left, expiresAt, status: "live" };
-  confirm.addEventListener("click", () => {
+  const card = { item, entry, form, left, expiresAt, status: "live" };
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const filled = frame.missing?.length ? values() : {};
     card.status = "confirmed";
-    entry.confirmed = true;
+    Object.assign(entry, { confirmed: true, filled });
     kept.save();
-    buttons.replaceChildren(element("span", "left", words().waiting));
-    send({ type: "confirm_action", suggestionId: frame.suggestionId });
+    form.replaceChildren(pairs(filled, words()), element("span", "left", words().waiting));
+    send(confirmation(frame, filled));
     question.focus();
   });
+  card.again = (why) => {
+    card.status = "live"; // nothing was run, and the suggestion can still be confirmed
+    Object.assign(entry, { confirmed: false, filled: undefined });
+    kept.save();
+    form.replaceChildren(...asked);
+    problem.textContent = why;
+    form.querySelector("input, textarea")?.focus();
+  };
   decline.addEventListener("click", () => {
     send({ type: "reject_action", suggestionId: frame.suggestionId });
     question.focus();
@@ -211,12 +229,13 @@ function makeCard(frame) {
 function tick(card) {
   const seconds = Math.max(0, Math.ceil((card.expiresAt - Date.now()) / 1000));
   card.left.textContent = words().left(seconds);
-  if (seconds === 0) for (const each of card.buttons.querySelectorAll("button")) each.disabled = true;
+  if (seconds === 0) for (const each of card.form.elements) each.disabled = true;
 }
 
 function endCard(card, text, look, { error, data } = {}) {
   card.status = "ended";
-  card.buttons.remove();
+  if (card.entry.filled) card.form.replaceWith(pairs(card.entry.filled, words()));
+  else card.form.remove();
   card.entry.outcome = { text, look, error, data };
   settle(card.item, card.entry.outcome);
   kept.save();

@@ -4,6 +4,7 @@ import { element } from "/static/answer.js";
 import { openSource } from "/static/source.js";
 
 const DEEPEST = 4; // levels of a result that are shown
+const MOST_FILLED = 2000; // characters of a field, as the server takes them
 const COPIED = 2000; // ms that a button says so
 
 export function sources(citations, words) {
@@ -50,6 +51,28 @@ export function pairs(data, words) {
     list.append(element("dt", "", label(name, words)), element("dd", "", said(value, words)));
   }
   return list;
+}
+
+// A labelled input for each field that a suggestion lacks; values() is what they hold, by the names of fields.
+export function inputs(missing, words) {
+  const box = element("div", "missing");
+  const made = missing.map((name) => {
+    const input = element(name === "phone" ? "input" : "textarea");
+    if (name === "phone") Object.assign(input, { type: "tel", autocomplete: "tel" });
+    else input.rows = 2;
+    Object.assign(input, { name, required: true, maxLength: MOST_FILLED });
+    const row = element("label");
+    row.append(element("span", "", label(name, words)), input);
+    box.append(row);
+    return input;
+  });
+  return { box, values: () => Object.fromEntries(made.map((input) => [input.name, input.value.trim()])) };
+}
+
+// The frame that confirms a suggestion, with what was filled in where it lacks something.
+export function confirmation({ suggestionId, missing = [] }, values) {
+  const frame = { type: "confirm_action", suggestionId };
+  return missing.length ? { ...frame, payload: values } : frame;
 }
 
 // What an action returned. One that was only recorded returns its own payload, which the card shows already.

@@ -1,7 +1,7 @@
 // The list of messages: how each entry looks, when it is made and when an earlier page has kept it.
 //
 // An entry is {kind: "mine" | "note", text}, {kind: "answer", text, ended, blocked, confidence, citations, remark} or
-// {kind: "card", action, payload, confirmed, outcome: {text, look, error, data}}.
+// {kind: "card", action, payload, filled, confirmed, outcome: {text, look, error, data}}.
 
 import { Drawing, element } from "/static/answer.js";
 import { copyButton, outcome, pairs, sources } from "/static/details.js";
@@ -52,7 +52,7 @@ export const show = {
 
   card(entry) {
     const item = element("li", "card");
-    item.append(element("h2", "", words().action[entry.action] || entry.action), pairs(entry.payload, words()));
+    item.append(element("h2", "", words().action[entry.action] || entry.action), pairs({ ...entry.payload, ...entry.filled }, words()));
     return add(item);
   },
 };
