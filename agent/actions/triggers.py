@@ -69,6 +69,10 @@ _SAYING = re.compile(
 )
 _REACHING = _of_all(lambda each: each.calling.reaching)
 _MENTIONED = _of_all(lambda each: each.mood.users | each.fillers)
+_NUMBERED = re.compile(
+    rf"\s{{1,3}}(?:(?:{'|'.join(sorted(_of_all(lambda each: each.calling.phones)))})\s{{1,3}})?#?\d",
+    re.IGNORECASE,
+)
 _CALLING = frozenset(action for action, needed in REQUIRED.items() if "phone" in needed)
 
 
@@ -152,6 +156,8 @@ def _of_action(
         is_thing = (
             len(keyword.split()) == 1 and ":" not in keyword and keyword not in _DIALLING.get(action, ())
         )
+        if is_thing and action not in _CALLING and _NUMBERED.match(text, match.end()):
+            continue  # "ticket 4711" is there already
         if not _negated(text, match, is_thing) and wanted(text, match.start(), match.end(), is_thing):
             yield Asked(action, match.start(), match.end())
 

@@ -43,7 +43,8 @@ class _Words:
         def of(name: str) -> frozenset[str]:
             return frozenset().union(*(getattr(mood, name) for mood in moods))
 
-        self.speakers, self.others, self.users = of("speakers"), of("others"), of("users")
+        self.speakers, self.others = of("speakers"), of("others")
+        self.users, self.objects, self.counting = of("users"), of("objects"), of("counting")
         self.subjects = self.speakers | self.others
         self.anyone, self.modals = of("anyone"), of("modals")
         self.promising, self.leave = of("promising"), of("leave")
@@ -55,7 +56,13 @@ class _Words:
             "|".join(f"(?:{mood.past})" for mood in moods if mood.past) or "(?!)"
         ).fullmatch
         self.governing = (
-            self.subjects | self.users | self.modals | self.inverting | self.stating | self.linking
+            self.subjects
+            | self.users
+            | self.objects
+            | self.modals
+            | self.inverting
+            | self.stating
+            | self.linking
         )
 
 
@@ -73,7 +80,7 @@ def wanted(text: str, start: int, end: int, is_thing: bool) -> bool:
     after = list(islice(clause_after(text, end), WORDS_READ))
     words = _together(_languages(before + after))
     opens = len(before) < _WHOLE
-    before = list(_since_new_start(before))
+    before = list(_since_new_start(before, words))
     is_thing = is_thing or (bool(before) and before[0] in words.articles | _FILLERS)
     if (after and after[0] in words.being) or (is_thing and _is_subject(before, after, words)):
         return False
@@ -90,11 +97,12 @@ def _languages(clause: list[str]) -> frozenset[str]:
     return frozenset(code for code, count in counts.items() if count == most)
 
 
-def _since_new_start(nearest_first: list[str]) -> Iterator[str]:
+def _since_new_start(nearest_first: list[str], words: _Words) -> Iterator[str]:
     """Yield the words back to one that begins something else."""
     only_fillers = True
     for at, word in enumerate(nearest_first):
-        if word in _NEW_START and not (word in _FILLERS and only_fillers):
+        follows = nearest_first[at - 1] if at else ""
+        if word in _NEW_START and not (word in _FILLERS and only_fillers) and follows not in words.counting:
             return
         only_fillers = only_fillers and word in _FILLERS
         yield word
@@ -120,6 +128,8 @@ def _is_question(before: list[str], words: _Words) -> bool:
     """Return whether the clause asks about the action: it begins with a verb, or a question word stands in it."""
     for at, word in enumerate(before):
         follows = before[at - 1] if at else ""
+        if word in words.conditions and follows in words.subjects:
+            continue  # "when you have time"
         if word in words.asking and follows not in words.proposing and follows not in _NEGATORS:
             return True
     return len(before) > 1 and before[-1] in words.inverting and not _asked_of_others(before, words)
@@ -138,10 +148,10 @@ def _is_request(before: list[str], keyword: list[str], words: _Words, is_thing: 
     if not before:
         return True
     if not is_thing and not (before[0] in words.governing or words.past(before[0])):
-        return before[0] not in words.known
-    is_own = (
-        len(keyword) == 1 and not is_thing and words.others.isdisjoint(before)
-    )  # "I want to call 070-..."
+        is_theirs = before[0] in words.known or (len(before) == 2 and before[1] in words.known)
+        return not is_theirs  # "my friends call me"
+    # "I want to call 070-...": nobody else is to do it
+    is_own = not is_thing and len(keyword) == 1 and words.others.isdisjoint(before)
     for at, word in enumerate(before):
         follows = before[at - 1] if at else ""
         leads = before[at + 1 : at + 4]

@@ -190,20 +190,21 @@ class Mood:
     """What tells a request from a report, a statement and a question about the action (`agent.actions.wanted`).
 
     speakers: the user as a subject. others: anybody else, as a subject or as the one who is asked. users: the user as
-    an object. anyone: of the others, those who may be called upon. modals: verbs that make a request of a sentence.
-    promising: of those, the ones that only do so before their subject. leave: those with which the user asks for
-    something ("can I"). wanting: verbs of a wish. getting: verbs that make a request of "can I". asking: question
-    words. inverting: verbs that open a question which is answered with yes or no. stating: verbs in a form that no
-    request has. past: pattern of verbs in the past. being: verbs that make the thing before them the subject of a
-    statement. articles: before a thing that is not there yet. known: before a thing that is. endings: pattern of what
-    makes a known thing of a keyword. otherwise: words that make another thing or another wish of it. linking: stand
-    between a verb and its sentence. conditions: begin what is not asked for but supposed. proposing: after a question
-    word, make a request of it.
+    an object. objects: anybody else as one. anyone: of the others, those who may be called upon. modals: verbs that
+    make a request of a sentence. promising: of those, the ones that only do so before their subject. leave: those with
+    which the user asks for something ("can I"). wanting: verbs of a wish. getting: verbs that make a request of "can
+    I". asking: question words. inverting: verbs that open a question which is answered with yes or no. stating: verbs
+    in a form that no request has. past: pattern of verbs in the past. being: verbs that make the thing before them the
+    subject of a statement. articles: before a thing that is not there yet. known: before a thing that is. endings:
+    pattern of what makes a known thing of a keyword. otherwise: words that make another thing or another wish of it.
+    linking: stand between a verb and its sentence. conditions: begin what is not asked for but supposed. proposing:
+    after a question word, make a request of it. counting: after a word that begins something else, say how much.
     """
 
     speakers: frozenset[str]
     others: frozenset[str]
     users: frozenset[str]
+    objects: frozenset[str]
     anyone: frozenset[str]
     modals: frozenset[str]
     promising: frozenset[str]
@@ -222,6 +223,7 @@ class Mood:
     linking: frozenset[str]
     conditions: frozenset[str]
     proposing: frozenset[str]
+    counting: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)

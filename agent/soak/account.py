@@ -48,6 +48,7 @@ class Suggested:
     closed: int = 0  # action_closed frames
     ends: int = 0
     live: bool = True
+    missing: tuple[str, ...] = ()  # what its confirm fills in
 
 
 Note: TypeAlias = Callable[[str, str], None]
@@ -243,7 +244,7 @@ class Account:
             self._broken("I1", f"a suggestion before the response to {frame['id']}")
         if id in self.suggestions:
             self._broken("I5", f"{id} was suggested twice")
-        self.suggestions[id] = Suggested()
+        self.suggestions[id] = Suggested(missing=tuple(frame.get("missing", ())))
 
     def _action_closed(self, frame: Frame, at: float) -> None:
         each = self._suggestion(frame)

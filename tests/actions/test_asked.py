@@ -30,7 +30,7 @@ def labelled(name: str) -> Iterator[tuple[str, Fires]]:
             yield text, fires
 
 
-ASKED = [*labelled("asked.txt"), *labelled("held_out.txt")]
+ASKED = [*labelled("asked.txt"), *labelled("held_out.txt"), *labelled("held_out_again.txt")]
 
 
 def found(text: str) -> Fires:
@@ -45,7 +45,7 @@ def found(text: str) -> Fires:
 
 def test_the_sentences_are_many_and_of_every_kind() -> None:
     """So that a rule that fits a few of them shows."""
-    assert len(ASKED) == len(dict(ASKED)) == 140
+    assert len(ASKED) == len(dict(ASKED)) == 170
     assert sum(not fires for _, fires in ASKED) > 50
     assert {action for _, fires in ASKED for action in fires} == set(TRIGGERS) == set(REQUIRED)
 

@@ -72,11 +72,10 @@ LANGUAGE = Language(
         words("ne"), words("sen"), words("plu"), words("ne"), words("min"), words("kial"), words("sed"), words("kaj"),
         words("je"),
         Mood(
-            words("mi ni"), words("vi li ŝi ili"), words("min nin"), words("iu"), words("povas povus"), words("povus"),
-            words("povas"), words("volas deziras"), words("havi"), words("kio kiom kiam kial"), words("ĉu"),
-            words("havas kostas"),
-            r"\\w+is", words("estas kostas"), words("unu"), words("la mia via"), "n", words("aĉeti"), words("ke"),
-            words("se"), words("pri"),
+            words("mi ni"), words("vi li ŝi ili"), words("min nin"), words("lin"), words("iu"), words("povas povus"),
+            words("povus"), words("povas"), words("volas deziras"), words("havi"), words("kio kiom kiam kial"),
+            words("ĉu"), words("havas kostas"), r"\\w+is", words("estas kostas"), words("unu"), words("la mia via"),
+            "n", words("aĉeti"), words("ke"), words("se"), words("pri"), words("multaj"),
         ),
         Calling(
             words("voku"), words("ĉe al"), words("numero telefono"), "kliento|mendo", words("numero estas"), "eŭroj",

@@ -22,16 +22,18 @@ ACTING = Acting(
     mood=Mood(
         speakers=words("i we i'm i'll i've i'd we're we'll we've we'd"),
         others=words(
-            "you he she it they one someone somebody anyone anybody everyone everybody nobody people them him her "
+            "you he she it they one someone somebody anyone anybody everyone everybody nobody people "
             "you'll you're you've you'd he's she's it's they'll they're they've who that's there"
         ),
         users=words("me us"),
+        objects=words("them him her"),
         anyone=words("someone somebody anyone anybody"),
         modals=words("can could would will may might should must shall"),
         promising=words("will would shall might"),
         leave=words("can could may might"),
         wanting=words(
-            "want need like love wish prefer request require hoping wondering appreciate grateful must ask asking hope"
+            "want need like love wish prefer request require hoping rather wondering appreciate grateful must ask "
+            "asking hope"
         ),
         getting=words(
             "get have let tell receive ask request open create file raise submit make log start report order"
@@ -62,6 +64,7 @@ ACTING = Acting(
         linking=words("to that if for it whether"),
         conditions=words("if when whenever whether unless until in"),
         proposing=words("about"),
+        counting=words("many much few long far often"),
     ),
     calling=Calling(
         dialling=words("call"),

@@ -19,10 +19,11 @@ ACTING = Acting(
     clock=words("kl klockan"),
     mood=Mood(
         speakers=words("jag vi man"),
-        others=words("du ni han hon det den de dom någon ingen folk er dig dem honom henne som"),
+        others=words("du ni han hon det den de dom någon ingen folk som"),
         users=words("mig oss"),
+        objects=words("er dig dem honom henne"),
         anyone=words("någon"),
-        modals=words("kan kunde skulle ska skall bör borde vill må"),
+        modals=words("kan kunde får skulle ska skall bör borde vill må"),
         promising=words("ska skall skulle"),
         leave=words("kan kunde"),
         wanting=words(
@@ -34,7 +35,7 @@ ACTING = Acting(
             "är har hade får fick går gick finns måste behöver skickar brukar blir blev kommer gör var"
         ),
         stating=words(
-            "får skickar skapar öppnar köper kostar är har ger gör kommer brukar säger ringer bokar betalar"
+            "skickar skapar öppnar köper kostar är har ger gör kommer brukar säger ringer bokar betalar"
         ),
         past=(
             r"\w{2,}[^\Wbg]ade|\w{2,}(?:kte|pte|gde|llde|lde|mde|tte|sste|örde|orde)|var|hade|blev|fick|gick|kom|tog|"
@@ -53,6 +54,7 @@ ACTING = Acting(
         linking=words("att om för till det åt"),
         conditions=words("om ifall när såvida tills"),
         proposing=words("sägs vore"),
+        counting=words("många mycket få lite länge ofta"),
     ),
     calling=Calling(
         dialling=words("ring"),
@@ -74,6 +76,6 @@ ACTING = Acting(
         origins=words("från"),
         addressed=words("ert er ditt din deras hans hennes"),
         corrections=words("förlåt nej menar rättare vänta ursäkta oj"),
-        saying=r"där det står|att|med texten|med meddelandet|och säg(?: att)?|som säger(?: att)?",
+        saying=r"där det står|att|med texten|med meddelandet|och säga?(?: att)?|som säger(?: att)?",
     ),
 )
