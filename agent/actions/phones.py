@@ -42,7 +42,7 @@ _NEAR = 80  # characters read on either side of a number
 _WORDS = 8  # and words of them
 _DENIED_WITHIN = 5  # words between a negation and the number that it denies
 _PHONE = re.compile(
-    r"(?<![\w+])(?<!\w-)(?<!\d[.,])"  # not the rest of a longer token
+    r"(?=\+?\(?\+?\d)(?<![\w+])(?<!\w-)(?<!\d[.,])"  # not the rest of a longer token
     r"(?:\+?\(\+?\d{1,5}\)|\+?\d)"  # (08), +46, 0
     r"(?:[ \u00a0().\-‐‑–/]{0,3}\d)*"
     r"(?!\w|[.,:-]\d)"
@@ -50,7 +50,7 @@ _PHONE = re.compile(
 _DIGITS = range(7, 16)  # E.164 allows 15; fewer than 7 is not a subscriber's number
 _BEFORE_CLOCK = "|".join(rf"(?<={word} )" for word in sorted(_of_all(lambda each: each.clock)))
 _NO_PHONE = re.compile(  # a date or a time may stand right beside a phone number
-    r"(?<!\d)(?:(?:19|20)\d\d[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](?:19|20)\d\d|\d{1,2}:\d{2}"
+    r"(?=\d)(?<!\d)(?:(?:19|20)\d\d[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](?:19|20)\d\d|\d{1,2}:\d{2}"
     rf"|(?:{_BEFORE_CLOCK})\d{{1,2}}[.]\d{{2}}"
     r"|(?:(?:19|20)\d\d)(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?:[-+]?\d{4})?"  # 20251231, and a person's number
     r"|(?!0[1-9])\d{6}[-+]\d{4}"  # the number of a person or a company
@@ -59,7 +59,7 @@ _NO_PHONE = re.compile(  # a date or a time may stand right beside a phone numbe
 )
 _GROUPED = re.compile(r"\d{3}[ .-]\d{3}[ .-]\d{4}")
 _DIGIT = re.compile(r"\d")
-_BREAK = re.compile(r"[.!?;\n]+(?=\s)|,|:(?=\s)")
+_BREAK = re.compile(r"[.!?;\n](?=\s)|,|:(?=\s)")
 _SENTENCE = re.compile(r"[.!?;\n]")
 _LABEL = re.compile(_any(lambda each: each.calling.labels)).fullmatch
 _SAID_TO_BE = re.compile(

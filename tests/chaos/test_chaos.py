@@ -93,7 +93,7 @@ async def answered(client: Plain, question: str = "what does the standard plan c
 async def confirmed(client: Plain) -> str:
     """Ask for an action and confirm it; return its suggestion's id."""
     with trio.fail_after(SOON):
-        await client.ask("please call me about the standard plan", id="action")
+        await client.ask("please call me on 070-174 06 05 about the standard plan", id="action")
         suggestion = (await client.until("action_suggestion"))[-1]["suggestionId"]
     await client.send(type="confirm_action", suggestionId=suggestion)
     return str(suggestion)
