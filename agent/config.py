@@ -87,12 +87,15 @@ EVIDENCE_CHARACTERS = (
 
 READ_AT_ONCE = 3_000  # characters of evidence whose numbers are read in one step: up to some 30 ms of CPU
 
+# --- other servers that are asked
+HTTP_LEAVE_TIMEOUT = 1.0  # for letting go of an answer, and of its connection
+
 # --- models
 MODEL_EVENT_MAX = 1024 * 1024  # of one event, or line, of an answer: a whole answer may come as one
 MODEL_ANSWER_MAX = 8 * 1024 * 1024  # of an answer as it is sent; a token takes some 300
 MODEL_CALLS = 128  # calls of tools in one answer
 MODEL_PROCESSES = 16  # of the claude command at once; more wait, within the time of their first piece
-MODEL_LEAVE_TIMEOUT = 1.0  # for letting go of a connection or a process
+MODEL_LEAVE_TIMEOUT = 1.0  # for letting go of a process
 MODEL_TERMINATE = 0.05  # until a process that was asked to end is killed
 MODEL_RETRIES = 2  # after the first try
 MODEL_RETRY_PAUSE = 0.5  # before the first of them, about; twice as long before the next

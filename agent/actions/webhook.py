@@ -1,22 +1,17 @@
 """Carries out an action by one POST to the operator's URL.
 
 `begin()` is called when the connection stands (TLS included) and before the first byte of the request leaves, which
-httpx's trace extension tells. So everything up to there is without an effect: not connected is `ActionFailed`, and a
+`agent.http_client` tells. So everything up to there is without an effect: not connected is `ActionFailed`, and a
 cancel there is a plain cancel. From there on only the answer's status can tell: a 2xx says that it was done, a 4xx that
 nothing was, and anything else (3xx, 5xx, silence, a reset, an answer too long) leaves it unknown. So do four of the
 4xx, which servers and what stands before them also give while the request, or another with its key, is being done.
 
-One client and one connection per action, none kept: a kept connection may be dead, and whether a request on it arrived
-could not be told; and a request that is cancelled once its connection stands, before its first byte, leaves that
-connection in httpcore's pool for good, counted among the pool's most. A client that is left closes what it has.
-Nothing is retried, no redirect is followed, no proxy or credential is taken from the environment, no cookie is kept.
-Messages and logs hold neither the URL nor the payload; httpx's own loggers, which would, are raised to WARNING.
+One client and one connection per action, none kept (see `agent.http_client`): a kept connection may be dead, and
+whether a request on it arrived could not be told. Nothing is retried. Messages and logs hold neither the URL nor the
+payload.
 """
 
-import logging
 from collections.abc import Callable, Mapping
-from functools import partial
-from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any
 
 import httpx
@@ -25,11 +20,10 @@ import trio
 
 from ..config import MAX_NESTING, WEBHOOK_ANSWER_MAX, WEBHOOK_TIMEOUT
 from ..errors import ActionFailed, ActionUnknown
+from ..http_client import Answer, HttpClient
 from ..ports.action import Call
 from ..protocol.payload import deeper_than
-from ..reply import body_within
 
-_SENDING = "http11.send_request_headers.started"
 _UNDECIDED = frozenset(
     {
         408,  # somebody was tired of waiting, perhaps for a server that had begun
@@ -49,15 +43,7 @@ class WebhookExecutor:
     """
 
     def __init__(self, url: str, transport: Callable[[], httpx.AsyncBaseTransport] | None = None) -> None:
-        for name in ("httpx", "httpcore"):
-            logging.getLogger(name).setLevel(logging.WARNING)
-        self._url = url
-        self._transport = transport or partial(
-            httpx.AsyncHTTPTransport,
-            verify=httpx.create_ssl_context(trust_env=False),  # 30 ms, once
-            trust_env=False,
-            limits=httpx.Limits(max_keepalive_connections=0),
-        )
+        self._client = HttpClient(url, {"Accept": "application/json"}, transport)
         self._connections = trio.CapacityLimiter(_CONNECTIONS)
 
     async def run(self, call: Call, begin: Callable[[], None]) -> Mapping[str, Any]:
@@ -69,41 +55,23 @@ class WebhookExecutor:
         """
         begun = False
 
-        async def trace(event: str, info: Mapping[str, Any]) -> None:
+        def sending() -> None:
             nonlocal begun
-            if event == _SENDING:
-                begin()
-                begun = True
+            begin()
+            begun = True
 
         body = {"suggestionId": call.suggestion_id, "action": call.action, "payload": dict(call.payload)}
+        headers = {"Idempotency-Key": call.suggestion_id}
         with trio.move_on_after(WEBHOOK_TIMEOUT):
             try:
                 async with (
                     self._connections,
-                    self._client() as client,
-                    client.stream(
-                        "POST",
-                        self._url,
-                        content=msgspec.json.encode(body),
-                        headers={"Content-Type": "application/json", "Idempotency-Key": call.suggestion_id},
-                        extensions={"trace": trace},
-                    ) as response,
+                    self._client.post(msgspec.json.encode(body), headers, sending) as answer,
                 ):
-                    return await _outcome(response)
+                    return await _outcome(answer)
             except httpx.HTTPError as error:
                 raise _cut_short(begun, type(error).__name__) from None
         raise _cut_short(begun, f"no answer in {WEBHOOK_TIMEOUT:g} s")
-
-    def _client(self) -> httpx.AsyncClient:
-        """Return a client for one request."""
-        return httpx.AsyncClient(
-            transport=self._transport(),
-            timeout=None,  # one deadline for the whole exchange, in `run`
-            trust_env=False,
-            follow_redirects=False,
-            headers={"Accept": "application/json", "Accept-Encoding": "identity"},
-            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
-        )
 
 
 def _cut_short(begun: bool, why: str) -> ActionFailed | ActionUnknown:
@@ -113,19 +81,18 @@ def _cut_short(begun: bool, why: str) -> ActionFailed | ActionUnknown:
     return ActionFailed(f"The webhook could not be reached ({why}).")
 
 
-async def _outcome(response: httpx.Response) -> Mapping[str, Any]:
-    if response.is_client_error and response.status_code not in _UNDECIDED:
-        raise ActionFailed(f"The webhook refused the action (status {response.status_code}).")
-    if not response.is_success:
-        raise ActionUnknown(
-            f"The webhook was called but its outcome is not known (status {response.status_code})."
-        )
-    answer = await body_within(response, WEBHOOK_ANSWER_MAX)
-    if answer is None:
+async def _outcome(answer: Answer) -> Mapping[str, Any]:
+    status = answer.head.status_code
+    if answer.head.is_client_error and status not in _UNDECIDED:
+        raise ActionFailed(f"The webhook refused the action (status {status}).")
+    if not answer.head.is_success:
+        raise ActionUnknown(f"The webhook was called but its outcome is not known (status {status}).")
+    body = await answer.within(WEBHOOK_ANSWER_MAX)
+    if body is None:
         raise ActionUnknown(
             f"The webhook was called but its outcome is not known (answer over {WEBHOOK_ANSWER_MAX} bytes)."
         )
-    return _data(answer)
+    return _data(body)
 
 
 def _data(answer: bytes) -> Mapping[str, Any]:

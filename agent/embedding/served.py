@@ -1,16 +1,13 @@
 """Vectors from another server, by the one call that all of them know: OpenAI's `POST /v1/embeddings`.
 
-Strategy: SERVED_BATCH texts a request, one request after the other, each with its own connection and deadline. None is
-kept: a kept one may have been closed by the other side, which shows only at the next request. Nothing is retried here,
-since only the caller knows whether it can wait; asking again is safe. No redirect is followed, no proxy or credential
-is taken from the environment, no cookie is kept. Neither the key nor the address nor a text stands in an error, a
-`repr` or a log; httpx's own loggers, which would tell, are raised to WARNING. On cancel the connection is closed.
+Strategy: SERVED_BATCH texts a request, one request after the other, each with its own connection (see
+`agent.http_client`) and deadline. Nothing is retried here, since only the caller knows whether it can wait; asking
+again is safe. Neither the key nor the address nor a text stands in an error, a `repr` or a log. On cancel the
+connection is closed.
 """
 
-import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from hashlib import sha256
-from http.cookiejar import CookieJar, DefaultCookiePolicy
 from urllib.parse import quote
 
 import httpx
@@ -20,9 +17,9 @@ import trio
 
 from ..config import SERVED_ANSWER_MAX, SERVED_BATCH, SERVED_TIMEOUT
 from ..errors import EmbeddingFailed
+from ..http_client import Answer, HttpClient
 from ..ports.embed import Role, Vectors
 from ..ports.search import Lang
-from ..reply import body_within
 from .rows import readable, unit
 
 _CONNECTIONS = 16  # at once; one more waits, within its deadline
@@ -41,30 +38,25 @@ class ServedEmbedder:
     """Asks an OpenAI-compatible server (an `Embedder`).
 
     url: http or https, up to `/v1` or to `/v1/embeddings`. model: its name there. key: sent as a bearer token.
-    transport: what carries the requests; None is the network.
+    transport: makes what carries one request; None is the network.
     """
 
     langs: frozenset[Lang] | None = None
 
     def __init__(
-        self, url: str, model: str, key: str | None = None, transport: httpx.AsyncBaseTransport | None = None
+        self,
+        url: str,
+        model: str,
+        key: str | None = None,
+        transport: Callable[[], httpx.AsyncBaseTransport] | None = None,
     ) -> None:
-        for name in ("httpx", "httpcore"):
-            logging.getLogger(name).setLevel(logging.WARNING)
-        self._url = url if url.rstrip("/").endswith("/embeddings") else url.rstrip("/") + "/embeddings"
+        url = url if url.rstrip("/").endswith("/embeddings") else url.rstrip("/") + "/embeddings"
         self._model = model
-        self.name = f"openai:{quote(model)}:{sha256(self._url.encode()).hexdigest()[:16]}"
+        self.name = f"openai:{quote(model)}:{sha256(url.encode()).hexdigest()[:16]}"
         self.dimension = 0
-        self._client = httpx.AsyncClient(
-            transport=transport,
-            timeout=None,  # one deadline for the whole exchange, below
-            trust_env=False,
-            follow_redirects=False,
-            headers={"Accept": "application/json", "Accept-Encoding": "identity"}
-            | ({"Authorization": f"Bearer {key}"} if key else {}),
-            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
-            limits=httpx.Limits(max_connections=_CONNECTIONS, max_keepalive_connections=0),
-        )
+        bearer = {"Authorization": f"Bearer {key}"} if key else {}
+        self._client = HttpClient(url, {"Accept": "application/json", **bearer}, transport)
+        self._connections = trio.CapacityLimiter(_CONNECTIONS)
 
     async def embed(self, texts: Sequence[str], role: Role = "passage") -> Vectors:
         """Return one row a text; those without text are not sent. The role is not: this call knows none.
@@ -87,13 +79,8 @@ class ServedEmbedder:
         body = {"model": self._model, "input": texts, "encoding_format": "float"}
         with trio.move_on_after(SERVED_TIMEOUT):
             try:
-                async with self._client.stream(
-                    "POST",
-                    self._url,
-                    content=msgspec.json.encode(body),
-                    headers={"Content-Type": "application/json"},
-                ) as response:
-                    return self._vectors(await _body(response), len(texts))
+                async with self._connections, self._client.post(msgspec.json.encode(body)) as answer:
+                    return self._vectors(await _body(answer), len(texts))
             except httpx.HTTPError as error:
                 why = type(error).__name__
                 message = f"the server for vectors is not reached ({why})"
@@ -124,17 +111,17 @@ class ServedEmbedder:
         return rows.astype(np.float32)
 
 
-async def _body(response: httpx.Response) -> bytes:
+async def _body(answer: Answer) -> bytes:
     """Return the body of a good answer. Raises EmbeddingFailed for another status and when it is too long."""
-    status = response.status_code
+    status = answer.head.status_code
     if status == 429 or status >= 500:
         raise EmbeddingFailed("busy", f"the server for vectors cannot answer now (status {status})")
-    if not response.is_success:
+    if not answer.head.is_success:
         raise EmbeddingFailed(
             "refused",
             f"the server for vectors refused (status {status}): see vectors, vectors-url and AGENT_VECTORS_KEY",
         )
-    body = await body_within(response, SERVED_ANSWER_MAX)
+    body = await answer.within(SERVED_ANSWER_MAX)
     if body is None:
         raise EmbeddingFailed("bad_answer", f"the server for vectors answered over {SERVED_ANSWER_MAX} bytes")
     return body

@@ -1,39 +1,25 @@
 """Asks a service over HTTP, whatever its protocol is, and reads its answer as server-sent events.
 
-One client and one connection a request, and none is kept: a kept one may have been closed by the other side, which
-shows only at the next request (measured against a server of llama.cpp: 3 of 10), and a request that is cancelled at
-the wrong moment stays in httpcore's pool for good. No redirect is followed, no proxy or credential is taken from the
-environment, no cookie is kept. Nothing waits by a clock here and nothing is tried again: that is for whoever holds this
-model. What a server says of its failure is not read, since it may repeat what it was sent.
-
-An answer that is left early is closed first and then read until that fails: httpx nests generators, and closing the
-outermost alone would leave the others to the garbage collector. A request that is cancelled while it is sent would
-leave the one that gives httpx the body, so ours is no generator. One that is cancelled in its TLS handshake would leave
-its connection, so connections are noted as they are made (httpcore's trace extension) and closed here.
+Strategy: one request is one POST of `agent.http_client`, on a connection of its own. Nothing waits by a clock here and
+nothing is tried again: that is for whoever holds this model. What a server says of its failure is not read, since it
+may repeat what it was sent.
 """
 
-import logging
-import ssl
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
-from contextlib import aclosing, suppress
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
 from email.utils import parsedate_to_datetime
-from http.cookiejar import CookieJar, DefaultCookiePolicy
 from math import isfinite
-from typing import Any
 
 import httpx
-import trio
 
-from ..config import MODEL_ANSWER_MAX, MODEL_EVENT_MAX, MODEL_LEAVE_TIMEOUT
+from ..config import MODEL_ANSWER_MAX, MODEL_EVENT_MAX
 from ..errors import ModelFailed
+from ..http_client import FAILURES, HttpClient
 from ..ports.model import Finished, Piece, Request
 from .encoding import encoded
 from .shape import Shape, fault_of
 from .sse import Event, EventReader
-
-_CONNECTED = "connection.connect_tcp.complete"
-_FOREIGN = (httpx.HTTPError, httpx.StreamError, httpx.InvalidURL, OSError, UnicodeError)
 
 
 class HttpModel:
@@ -43,10 +29,9 @@ class HttpModel:
     """
 
     def __init__(self, shape: Shape, transport: Callable[[], httpx.AsyncBaseTransport] | None = None) -> None:
-        for name in ("httpx", "httpcore"):
-            logging.getLogger(name).setLevel(logging.WARNING)
         self._shape = shape
-        self._transport = transport or _network(shape.place.url)
+        place = shape.place
+        self._client = HttpClient(place.url, {"Accept": "text/event-stream", **place.headers}, transport)
 
     async def stream(self, request: Request) -> AsyncGenerator[Piece, None]:
         """Yield the answer. The connection is closed when it returns, is closed or cancelled."""
@@ -69,97 +54,20 @@ class HttpModel:
     async def _events(self, body: bytes) -> AsyncGenerator[Event, None]:
         """Yield the events of one answer; every failure of httpx is ours, and holds none of its: they hold the key."""
         reader, read, begun, failure = EventReader(MODEL_EVENT_MAX), 0, False, None
-        place = self._shape.place
-        connections: list[Any] = []
-
-        async def trace(event: str, info: Mapping[str, Any]) -> None:
-            if event == _CONNECTED:
-                connections.append(info["return_value"])
-
         try:
-            async with self._client() as client:
-                headers = {**place.headers, "Content-Length": str(len(body))}
-                request = client.build_request(
-                    "POST", place.url, headers=headers, extensions={"trace": trace}
-                )
-                request.stream = _Body(body)
-                response = await client.send(request, stream=True)
-                pieces = response.aiter_raw()
-                try:
-                    begun = True
-                    _accept(response, place.key)
-                    async for piece in pieces:
-                        read += len(piece)
-                        if read > MODEL_ANSWER_MAX:
-                            raise ModelFailed(f"the model answered over {MODEL_ANSWER_MAX} bytes", "protocol")
-                        for event in reader.feed(piece):
-                            yield event
-                finally:
-                    await _leave(response, pieces)
-        except _FOREIGN as error:
+            async with self._client.post(body) as answer:
+                begun = True
+                _accept(answer.head, self._shape.place.key)
+                async for piece in answer.body:
+                    read += len(piece)
+                    if read > MODEL_ANSWER_MAX:
+                        raise ModelFailed(f"the model answered over {MODEL_ANSWER_MAX} bytes", "protocol")
+                    for event in reader.feed(piece):
+                        yield event
+        except FAILURES as error:
             failure = _failed(begun, error)
-        finally:
-            with trio.move_on_after(MODEL_LEAVE_TIMEOUT, shield=True):
-                for connection in connections:
-                    await connection.aclose()
         if failure is not None:
             raise failure
-
-    def _client(self) -> httpx.AsyncClient:
-        """Return a client for one request."""
-        return httpx.AsyncClient(
-            transport=self._transport(),
-            timeout=None,
-            trust_env=False,
-            follow_redirects=False,
-            headers={
-                "Accept": "text/event-stream",
-                "Accept-Encoding": "identity",
-                "Content-Type": "application/json",
-            },
-            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
-        )
-
-
-class _Body(httpx.AsyncByteStream):
-    """Gives a body in one piece, each time that it is asked for."""
-
-    def __init__(self, body: bytes) -> None:
-        self._body = body
-
-    def __aiter__(self) -> AsyncIterator[bytes]:
-        return _Once(self._body)
-
-
-class _Once:
-    def __init__(self, body: bytes) -> None:
-        self._left = [body]
-
-    def __aiter__(self) -> AsyncIterator[bytes]:
-        return self
-
-    async def __anext__(self) -> bytes:
-        if not self._left:
-            raise StopAsyncIteration
-        return self._left.pop()
-
-
-def _network(url: str) -> Callable[[], httpx.AsyncBaseTransport]:
-    """Return what makes connections to `url`. Authorities are read once, 30 ms, and only where there is TLS."""
-    if url.startswith("https:"):
-        trusted = httpx.create_ssl_context(trust_env=False)
-    else:
-        trusted = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # trusts nobody: it is never asked
-    limits = httpx.Limits(max_connections=1, max_keepalive_connections=0)
-    return lambda: httpx.AsyncHTTPTransport(verify=trusted, trust_env=False, limits=limits)
-
-
-async def _leave(response: httpx.Response, pieces: AsyncIterator[bytes]) -> None:
-    with trio.move_on_after(MODEL_LEAVE_TIMEOUT, shield=True):
-        await response.aclose()
-        with suppress(*_FOREIGN):
-            async for _ in pieces:
-                pass
 
 
 def _failed(begun: bool, error: Exception) -> ModelFailed:

@@ -317,8 +317,6 @@ async def test_a_cancel_while_connecting_leaves_nothing(
     assert network.connections == []
 
 
-@pytest.mark.filterwarnings("ignore:.*ByteStream:ResourceWarning")  # httpx's own, of a body that was not read
-@pytest.mark.filterwarnings("ignore:.*ByteStream:pytest.PytestUnraisableExceptionWarning")
 async def test_whenever_it_is_cut_no_connection_stays(nursery: trio.Nursery) -> None:
     """At each of its steps: what was connected is closed, and the next action finds as many free as the first."""
     ended: list[bytes] = []

@@ -49,7 +49,7 @@ def _served(folder: Path) -> Embedder:
         data = [{"index": at, "embedding": (3 * row).tolist()} for at, row in enumerate(rows)]
         return httpx.Response(200, stream=httpx.ByteStream(json.dumps({"data": data}).encode()))
 
-    return ServedEmbedder("http://vectors.test/v1", "m", transport=httpx.MockTransport(answer))
+    return ServedEmbedder("http://vectors.test/v1", "m", transport=lambda: httpx.MockTransport(answer))
 
 
 def _fake(folder: Path) -> Embedder:

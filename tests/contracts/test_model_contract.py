@@ -38,6 +38,7 @@ from agent.ports.model import (
 from agent.testing.models import FakeModel
 from agent.testing.spoken import SHAPES, printed
 from agent.testing.upstream import Reply, after, reply, upstream
+from tests.strike import Strike
 
 T = TypeVar("T")
 Ending: TypeAlias = Literal["whole", "cut", "hang"]
@@ -272,21 +273,6 @@ async def test_cancelled_before_it_begins(rig: Callable[..., AbstractAsyncContex
             await all_of(made.model)
         assert scope.cancelled_caught
         await let_go(made)
-
-
-class Strike(trio.abc.Instrument):
-    """Cancels a scope after so many steps of the task that makes it."""
-
-    def __init__(self, steps: int, scope: trio.CancelScope) -> None:
-        self.left = steps
-        self._task = trio.lowlevel.current_task()
-        self._scope = scope
-
-    def after_task_step(self, task: trio.lowlevel.Task) -> None:
-        if task is self._task:
-            self.left -= 1
-            if self.left == 0:
-                self._scope.cancel()
 
 
 @pytest.mark.parametrize("close", [False, pytest.param(True, marks=pytest.mark.proof)])

@@ -45,7 +45,7 @@ class Server:
 
 
 def embedder(server: Server, url: str = URL) -> ServedEmbedder:
-    return ServedEmbedder(url, "some model", KEY, httpx.MockTransport(server))
+    return ServedEmbedder(url, "some model", KEY, lambda: httpx.MockTransport(server))
 
 
 async def failure(reply: Callable[[list[str]], httpx.Response]) -> EmbeddingFailed:
@@ -175,9 +175,8 @@ async def test_an_answer_without_end_is_cut_off() -> None:
         async def aclose(self) -> None:
             self.closed = True
 
-    made = ServedEmbedder(
-        URL, "m", KEY, httpx.MockTransport(lambda request: httpx.Response(200, stream=Endless()))
-    )
+    transport = httpx.MockTransport(lambda request: httpx.Response(200, stream=Endless()))
+    made = ServedEmbedder(URL, "m", KEY, lambda: transport)
     with pytest.raises(EmbeddingFailed) as failed:
         await made.embed(["x"])
     assert failed.value.kind == "bad_answer"
@@ -239,7 +238,7 @@ async def test_a_silent_server_is_given_a_time(autojump_clock: MockClock) -> Non
     """Then the request is closed and the text has no vector."""
     transport = Waiting(SERVED_TIMEOUT + 1)
     with pytest.raises(EmbeddingFailed) as failed:
-        await ServedEmbedder(URL, "m", KEY, transport).embed(["x"])
+        await ServedEmbedder(URL, "m", KEY, lambda: transport).embed(["x"])
     assert failed.value.kind == "timeout"
     assert trio.current_time() == pytest.approx(SERVED_TIMEOUT)
     assert transport.open == 0
@@ -249,7 +248,7 @@ async def test_a_cancel_ends_the_request_at_once(autojump_clock: MockClock) -> N
     """Nothing waits for the server any more."""
     transport = Waiting(5.0)
     with trio.move_on_after(1.0) as scope:
-        await ServedEmbedder(URL, "m", KEY, transport).embed(["x"])
+        await ServedEmbedder(URL, "m", KEY, lambda: transport).embed(["x"])
     assert scope.cancelled_caught
     assert trio.current_time() == pytest.approx(1.0)
     assert transport.open == 0
