@@ -93,7 +93,7 @@ async def composed(
             explain = log_why if settings.log.log_level == "debug" else None
             knowledge = documents(settings, chosen)
             brain = await stack.enter_async_context(
-                answering(settings, knowledge, observer, explain, chosen.model)
+                answering(settings, knowledge, observer, chosen.run_sync or Threads(), explain, chosen.model)
             )
         yield Composed(settings, ledger, executor, knowledge, brain, clock, chosen.new_id)
 
@@ -112,30 +112,31 @@ async def answering(
     settings: Settings,
     knowledge: Knowledge,
     observer: Observer,
+    run_sync: RunSync,
     explain: Explain | None = None,
     drafter: Drafter | None = None,
 ) -> AsyncGenerator[Brain, None]:
     """Open the brain over some documents for the time of a block.
 
-    observer: keeps the figures of a language model. explain: is told why each answer is what it is. drafter: in place
-    of the one that the settings name.
+    observer: keeps the figures of a language model. run_sync: does its blocking work. explain: is told why each answer
+    is what it is. drafter: in place of the one that the settings name.
     Raises UsageError when that cannot be used.
     """
     async with AsyncExitStack() as stack:
         if drafter is None:
-            drafter = await stack.enter_async_context(_drafter(settings, knowledge, observer))
+            drafter = await stack.enter_async_context(_drafter(settings, knowledge, observer, run_sync))
         yield GroundedBrain(knowledge, drafter, settings.answers, explain)
 
 
 @asynccontextmanager
 async def _drafter(
-    settings: Settings, knowledge: Knowledge, observer: Observer
+    settings: Settings, knowledge: Knowledge, observer: Observer, run_sync: RunSync
 ) -> AsyncGenerator[Drafter, None]:
     if settings.model.drafts_alone:
         async with opened_drafter(settings.model.model, settings.mock, knowledge.texts) as drafter:
             yield drafter
         return
-    async with open_language_model(settings.model, observer, Threads()) as model:
+    async with open_language_model(settings.model, observer, run_sync) as model:
         yield model_drafter(model, settings.model.answer_tokens, settings.answers.answer)
 
 

@@ -95,7 +95,7 @@ async def whole(
     if told is not None:
         told(Judged(draft, verdict))
     if verdict.text is not None:
-        return verdict.text
+        return _said(verdict.text)
     return Failed(
         verdict.refused,
         verdict.said,
@@ -138,8 +138,7 @@ async def by_sentences(
         )
     if last is None:
         return _failed(sentences.failed, bool(sentences.said))
-    if not sentences.said.strip():
-        raise ModelFailed("the draft is empty")
+    _check_said(sentences.said)
     return last
 
 
@@ -174,9 +173,22 @@ async def by_claims(
     if rendered.text is None:
         said = "\n".join(rendered.dropped)
         return Failed(rendered.refused, said, tokens(said))
+    _check_said(rendered.text.text)
     if binding == "off" or verdict is None:
         return rendered.text
     return verdict.text or Failed(verdict.refused, verdict.said, verdict.refused)
+
+
+def _said(text: VerifiedText) -> VerifiedText:
+    """Return a text that says something; what holds marks only, such as those of footnotes, is no answer."""
+    _check_said(text.text)
+    return text
+
+
+def _check_said(text: str) -> None:
+    """Raise `ModelFailed` when nothing is left of a draft but marks."""
+    if not any(map(str.isalnum, text)):
+        raise ModelFailed("the draft is empty")
 
 
 def _failed(verdict: Verdict | None, partly_said: bool) -> Failed:

@@ -19,6 +19,7 @@ from ..client.client import DEFAULT_URL, CannotConnect, connect
 from ..client.telling import after, closing
 from ..compose import Adapters, answering, documents
 from ..errors import UsageError, WireClosed
+from ..host import Threads
 from ..ports.brain import Question, Refused, TurnEvent, Verified
 from ..ports.search import Lang
 from ..server.metrics import Metrics
@@ -84,7 +85,7 @@ async def _explained(text: str, lang: Lang | None, kb: Path | None) -> int:
         if isinstance(event, Verified | Refused):
             said.append(event)
 
-    async with answering(settings, knowledge, Metrics(), _tell) as brain:
+    async with answering(settings, knowledge, Metrics(), Threads(), _tell) as brain:
         await knowledge.read()
         await brain.answer(Question("1", text, lang, trio.current_time()), hear)
     texts = [event.text for event in said]

@@ -78,6 +78,7 @@ SCENES: dict[str, tuple[str, Sequence[str | Exception], str | None]] = {
     "true, then false": ("What does it cost?", (f"{TRUE} {FALSE}",) * 2, "number_mismatch"),
     "the model fails": ("What does it cost?", (ModelFailed("it failed"),), "model_failed"),
     "an empty draft": ("What does it cost?", (" ",), "model_failed"),
+    "a draft of marks": ("What does it cost?", ("[1]\n[2]",), "model_failed"),
     "nothing is found": ("nothing", (TRUE,), "no_sources"),
     "no question": ("Hello!", (TRUE,), None),
 }

@@ -1,0 +1,31 @@
+"""What a real model said, played again: no lie of it reaches a client, in any way of answering."""
+
+from collections import Counter
+from typing import Any
+
+import pytest
+import trio.testing
+
+from tests.real.recorded import DATA, QUESTIONS, asked, settings
+
+from .independent import shown, unsupported
+
+MODES: dict[str, dict[str, Any]] = {
+    "whole": {},
+    # Whatever is judged otherwise is told the model otherwise, and only the first draft was recorded.
+    "sentences": {"verify": "sentence", "redrafts": 0},
+    "strict": {"binding": "strict", "redrafts": 0},
+    "kept": {"keep_standing": True, "redrafts": 0},
+}
+
+
+@pytest.mark.parametrize("mode", sorted(MODES))
+async def test_no_lie_of_a_real_model_is_told(mode: str, autojump_clock: trio.testing.MockClock) -> None:
+    """It answers some questions, and is refused for what it makes up; no number is told that no citation holds."""
+    responses = await asked(settings(f"replay:{DATA}", **MODES[mode]), QUESTIONS)
+    ended = Counter(response.get("blocked", {}).get("code", "answered") for response in responses)
+    assert ended["model_failed"] <= 1, "what it is asked has changed: python -m tests.real.recorded"
+    assert ended["answered"] >= 5
+    assert ended["number_mismatch"] >= (0 if mode == "kept" else 3)
+    for response in responses:
+        assert unsupported(response["text"], shown(response["citations"])) == []
