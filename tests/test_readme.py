@@ -1,10 +1,16 @@
 """What the README shows is what the code has."""
 
 import re
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from agent.llm.drafter import ModelDrafter
+from agent.ports import model
+from agent.ports.draft import Prompt
 from agent.protocol import inbound, outbound
 from agent.session.states import TABLE
 
@@ -50,3 +56,13 @@ def test_the_two_commands_stand_word_for_word(command: str) -> None:
     assert command in TEXT
     if "pytest" in command:
         assert command in (README.parent / ".ci" / "run").read_text(encoding="utf-8")
+
+
+async def test_a_model_is_written_as_the_readme_shows() -> None:
+    """Its example drafts: with the names of the port, and nothing else, it is a language model."""
+    (example,) = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
+    names: dict[str, Any] = {"AsyncGenerator": AsyncGenerator, **vars(model)}
+    exec(example, names)
+    drafter = ModelDrafter(names["Parrot"]())
+    async with aclosing(drafter.stream(Prompt("Rules.", "What does it cost?", "en"), ())) as pieces:
+        assert "".join([piece.text async for piece in pieces]).endswith("What does it cost?")
