@@ -30,12 +30,17 @@ _JOINING: Final = {
 
 
 def follows(question: str, lang: Lang) -> bool:
-    """Return whether a question says too little to be looked for without the one before it."""
+    """Return whether a question says too little to be looked for without the one before it.
+
+    What asks nothing at all, such as what is left of "please call me", goes on from nothing.
+    """
     text = question[:_READ]
     own = own_words(text, lang)
     if len(own) > MOST:
         return False
-    if not own or _JOINING[lang].match(fold(text)):
+    if _JOINING[lang].match(fold(text)):
+        return True
+    if not own and ("?" in text or _ASKING[lang].search(fold(text))):
         return True
     return not LANGUAGES[lang].searching.referring.isdisjoint(words(text))
 

@@ -49,6 +49,8 @@ def kb() -> KnowledgeBase:
         ("och vad kostar det?", "sv", True),
         ("Hur är det med Premium?", "sv", True),
         ("och premium?", "sv", True),
+        ("please", "en", False),
+        ("", "en", False),
         ("What does the Premium plan cost?", "en", False),
         ("Where do visitors park?", "en", False),
         ("Hur säger jag upp mitt abonnemang?", "sv", False),
