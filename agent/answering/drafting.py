@@ -37,7 +37,7 @@ class Drafting:
             async with _closed(self._model.stream(prompt, hits)) as deltas:
                 yield _Bounded(deltas)
         if deadline.cancelled_caught:
-            raise ModelFailed("the draft took too long")
+            raise ModelFailed("the draft took too long", "timeout")
 
 
 class _Bounded:
