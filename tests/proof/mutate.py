@@ -123,14 +123,20 @@ def examine(copy: Path, module: str, *arguments: str) -> tuple[int | None, str]:
 
 
 def judge(mutant: Mutant, clean: Path, room: Path) -> Verdict:
-    """Apply a mutant to a copy of `clean` in `room`, examine it, and remove the copy."""
+    """Apply a mutant to a copy of `clean` in `room`, examine it, and remove the copy.
+
+    The copy's files are hard links, which take a tenth of the time: nothing that is examined writes into one that is
+    there (compiled modules are replaced, not overwritten), and the mutated module is a file of its own.
+    """
     began = time.perf_counter()
     copy = room / mutant.name
-    shutil.copytree(clean, copy)
+    shutil.copytree(clean, copy, copy_function=os.link)
     try:
         module = copy / "agent" / mutant.file
         try:
-            module.write_text(mutant.applied(module.read_text(encoding="utf-8")), encoding="utf-8")
+            text = mutant.applied(module.read_text(encoding="utf-8"))
+            module.unlink()
+            module.write_text(text, encoding="utf-8")
         except (ValueError, OSError) as error:
             return Verdict(mutant, "broken", str(error), 0.0)
         for compiled in module.parent.glob(f"__pycache__/{module.stem}.*"):
