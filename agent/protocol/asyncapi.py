@@ -6,6 +6,7 @@ error code means. Everything is sorted, so the same types give the same bytes.
 """
 
 import json
+from functools import cache
 from typing import Any, get_args
 
 import msgspec
@@ -41,8 +42,9 @@ ERROR_CODES = {
 }
 
 
+@cache
 def document() -> bytes:
-    """Return the document as indented UTF-8 JSON with sorted keys and a final line break."""
+    """Return the document as indented UTF-8 JSON with sorted keys and a final line break; made once in a process."""
     text = json.dumps(_document(), indent=2, sort_keys=True, ensure_ascii=False)
     return (text + "\n").encode()
 
