@@ -2,6 +2,7 @@
 
 import gc
 import os
+import sys
 import tempfile
 from collections.abc import Iterator
 
@@ -23,6 +24,10 @@ __all__ = ["pytest_addoption", "pytest_runtest_call", "pytest_runtest_setup", "p
 # Tests import numpy when they like. It computes in the calling thread, as it does where the program imports it.
 os.environ.update(dict.fromkeys(THREADS, "1"))
 
+# What is compiled is kept, also by the processes that tests start: else each of these compiles the package anew.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 # Other examples each time, but where changes are judged; no deadline, since shared machines stall.
 settings.register_profile("suite", max_examples=50, derandomize="CI" in os.environ, deadline=None)
 settings.load_profile("suite")
@@ -34,7 +39,8 @@ gc.disable()  # while modules are loaded: nothing of them is garbage, and to loo
 
 
 def pytest_collection_finish() -> None:
-    """Collect garbage again."""
+    """Collect garbage again, but none of what is there: to look at all of it once takes half a second."""
+    gc.freeze()
     gc.enable()
 
 

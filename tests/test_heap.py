@@ -2,13 +2,11 @@
 
 import ctypes
 import gc
-import itertools
 import os
 import platform
 import subprocess
 import sys
 import time
-import weakref
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,8 +15,10 @@ import pytest
 from agent import heap
 
 
-class Kept:
-    """Something that can be seen to be gone."""
+def alone(program: str) -> None:
+    """Run a program in a process of its own: here a look at everything is one at a million objects."""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.fixture
@@ -44,25 +44,33 @@ def test_what_is_set_aside_is_not_visited() -> None:
     assert gc.get_threshold()[2] == heap.FULL_EVERY
 
 
-@pytest.mark.usefixtures("_frozen")
-def test_a_full_collection_looks_only_at_what_has_come_since_the_last(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+AGES = """
+import gc, itertools, weakref
+from agent import heap
+
+class Kept:
+    pass
+
+heap._full = itertools.count(1)
+heap.set_aside()
+ring = []
+ring.append(ring)
+lost = weakref.ref(kept := Kept())
+ring.append(kept)
+gc.collect()
+assert id(ring) not in {id(each) for each in gc.get_objects()}
+del ring, kept
+for _ in range(heap.WHOLE_EVERY - 2):
+    gc.collect()
+assert lost() is not None
+gc.collect()
+assert lost() is None
+"""
+
+
+def test_a_full_collection_looks_only_at_what_has_come_since_the_last() -> None:
     """What it leaves is set aside; a later one, every so often, looks at that too and finds what has become garbage."""
-    monkeypatch.setattr(heap, "_full", itertools.count(1))
-    heap.set_aside()
-    ring: list[object] = []
-    ring.append(ring)
-    lost = weakref.ref(kept := Kept())
-    ring.append(kept)
-    gc.collect()
-    assert id(ring) not in {id(each) for each in gc.get_objects()}
-    del ring, kept
-    for _ in range(heap.WHOLE_EVERY - 2):
-        gc.collect()
-    assert lost() is not None
-    gc.collect()
-    assert lost() is None
+    alone(AGES)
 
 
 @pytest.mark.usefixtures("_frozen")
@@ -79,18 +87,25 @@ def test_when_much_has_come_it_is_looked_at_and_set_aside_at_once() -> None:
     assert gc.get_threshold()[2] == heap.FULL_EVERY
 
 
-@pytest.mark.usefixtures("_frozen")
+SEES = """
+import gc
+from agent import heap
+
+there = [object()]
+heap.set_aside()
+with heap.all_in_view():
+    gc.collect()
+    assert id(there) in {id(each) for each in gc.get_objects()}
+assert id(there) not in {id(each) for each in gc.get_objects()}
+later = [object()]
+gc.collect()
+assert id(later) not in {id(each) for each in gc.get_objects()}
+"""
+
+
 def test_who_counts_sees_everything() -> None:
     """For the time of a block, and what is there then is set aside after it."""
-    heap.set_aside()
-    there = [object()]
-    with heap.all_in_view():
-        gc.collect()
-        assert id(there) in {id(each) for each in gc.get_objects()}
-    assert id(there) not in {id(each) for each in gc.get_objects()}
-    later = [object()]
-    gc.collect()
-    assert id(later) not in {id(each) for each in gc.get_objects()}
+    alone(SEES)
 
 
 def test_the_operator_has_the_last_word(monkeypatch: pytest.MonkeyPatch) -> None:

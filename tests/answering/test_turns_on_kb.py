@@ -80,7 +80,8 @@ async def test_the_share_of_answers_follows_the_rate(
     """Asked by its own headings: nearly all are answered at 0, three in four at 0.5 (one redraft), none at 1."""
     brain = GroundedBrain(knowledge, MockModel(0, rate, elsewhere=lambda: texts), AnswerSettings())
     ended: Counter[str] = Counter()
-    for passage in knowledge.passages:
+    asked_about = knowledge.passages[::2]
+    for passage in asked_about:
         events: list[TurnEvent] = []
         await brain.answer(Question("m", passage.headings[-1], passage.lang, 0.0), events.append)
         last = events[-1]
@@ -88,7 +89,7 @@ async def test_the_share_of_answers_follows_the_rate(
         ended[blocked.code if blocked else "answered"] += 1
     assert ended["model_failed"] == 0
     asked = ended["answered"] + ended["number_mismatch"]
-    assert asked > 0.9 * len(knowledge.passages)
+    assert asked > 0.9 * len(asked_about)
     assert least <= ended["answered"] / asked <= most
 
 

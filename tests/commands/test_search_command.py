@@ -23,10 +23,12 @@ def _folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "kb" / "sv" / "priser.md").write_text("# Priser\n\nEn hubb kostar 99 kr.\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("AGENT_KB", raising=False)
+    monkeypatch.setenv("AGENT_VECTORS", "off")  # to open them takes longer than to search
 
 
-def test_hits_are_shown_with_their_place(capsys: Out) -> None:
-    """Score, file and lines, and the snippet as it stands there."""
+def test_hits_are_shown_with_their_place(capsys: Out, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Score, file and lines, and the snippet as it stands there; with the vectors that are used where none are set."""
+    monkeypatch.delenv("AGENT_VECTORS")
     assert cli.main(["search", "what does a camera cost"]) == 0
     assert capsys.readouterr().out.splitlines()[0].endswith("  kb/prices.md:4-5")
     assert cli.main(["search", "vad kostar en hubb", "-k", "1", "--lang", "sv"]) == 0

@@ -30,6 +30,7 @@ Out = pytest.CaptureFixture[str]
 def _folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Run beside a knowledge base that nobody should trust."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("AGENT_VECTORS", "off")  # to open them takes longer than to search
     kb = tmp_path / "kb"
     kb.mkdir()
     (kb / "terms.md").write_text(f"# Terms\n\nThe notice period is 14 days {BAD} really.\n")

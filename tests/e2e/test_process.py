@@ -1,4 +1,4 @@
-"""The real command in a real process with a real socket: starting, asking, refusing to start, going down."""
+"""The real command in a real process with a real socket: starting, asking, a port that is taken, going down."""
 
 import os
 import re
@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 import trio
+
+from agent import cli
 
 from .independent import unsupported
 from .plain import plain
@@ -82,72 +84,54 @@ def end(process: "subprocess.Popen[str]") -> int:
     return process.wait(PATIENCE)
 
 
-async def test_server_answers_over_a_socket_and_drains_on_sigterm(tmp_path: Path) -> None:
-    """It says where it is, serves page and socket there, and on SIGTERM closes with 1012 and exits 0."""
-    with serve(tmp_path) as (process, port):
-        host = f"127.0.0.1:{port}"
-        with trio.fail_after(PATIENCE):
-            page = await trio.open_tcp_stream("127.0.0.1", port)
-            await page.send_all(f"GET / HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
-            assert (await page.receive_some()).startswith(b"HTTP/1.1 200")
-            await page.aclose()
-            stream = await trio.open_tcp_stream("127.0.0.1", port)
-            async with plain(stream, host=host) as client:
-                await client.ask("What does the Standard plan cost per month?")
-                frames = await client.until("response")
-                deltas = [frame["delta"] for frame in frames if frame["type"] == "stream"]
-                response = frames[-1]
-                assert "".join(deltas) == response["text"]
-                assert "299" in response["text"]
-                assert (
-                    unsupported(response["text"], [each["snippet"] for each in response["citations"]]) == []
-                )
-                process.send_signal(signal.SIGTERM)
-                assert await client.until_closed() == 1012
+def test_a_server_from_its_start_to_its_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It says where it is, answers `agent ask` and a socket, keeps its port, and on SIGTERM it drains and exits 0.
+
+    One server for all of this, and few other processes, since each of them costs its imports.
+    """
+    start = time.monotonic()
+    with serve(tmp_path, "--pace-ms", "0") as (process, port):
+        assert time.monotonic() - start < 10, "2 s are promised; a loaded machine gets more here"
+        url = f"ws://127.0.0.1:{port}/ws"
+        answered = run(tmp_path, "ask", "What does the Standard plan cost per month?", "--url", url)
+        assert (answered.returncode, answered.stderr) == (0, "")
+        assert "299" in answered.stdout
+        assert "Sources:\n  kb/pricing.md:" in answered.stdout
+        assert cli.main(["ask", "what is the capital of Mongolia", "--url", url]) == 3
+        assert "I couldn't find any references to this in the knowledge base" in capsys.readouterr().out
+        busy = run(tmp_path, "serve", "--port", str(port), "--kb", str(KB), "--vectors", "off")
+        assert (busy.returncode, busy.stdout) == (2, "")
+        assert_one_line(busy.stderr, "cannot listen on 127.0.0.1")
+        trio.run(_ask_and_see_it_drain, process, port)
         assert process.wait(PATIENCE) == 0
     log = (tmp_path / "log").read_text(encoding="utf-8")
     assert "Traceback" not in log
     assert "Standard plan" not in log
+    assert cli.main(["ask", "anybody there?", "--url", url]) == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert_one_line(err, "cannot connect")
 
 
-def test_ask_says_by_its_exit_status_how_it_went(tmp_path: Path) -> None:
-    """0 for an answer, with its sources; 3 for a refusal; 1 when there is no server."""
-    with serve(tmp_path, "--pace-ms", "0", "--vectors", "off") as (process, port):
-        url = f"ws://127.0.0.1:{port}/ws"
-        answered = run(tmp_path, "ask", "What does the Standard plan cost per month?", "--url", url)
-        refused = run(tmp_path, "ask", "what is the capital of Mongolia", "--url", url)
-        assert end(process) == 0
-    assert (answered.returncode, answered.stderr) == (0, "")
-    assert "299" in answered.stdout
-    assert "kb/pricing.md" in answered.stdout
-    assert refused.returncode == 3
-    assert "I couldn't find any references to this in the knowledge base" in refused.stdout
-    alone = run(tmp_path, "ask", "anybody there?", "--url", url)
-    assert (alone.returncode, alone.stdout) == (1, "")
-    assert_one_line(alone.stderr, "cannot connect")
-
-
-def test_folder_without_a_knowledge_base(tmp_path: Path) -> None:
-    """Without `kb/` the server does not start: one line says how to point to one, exit 2."""
-    ended = run(tmp_path, "serve")
-    assert (ended.returncode, ended.stdout) == (2, "")
-    assert_one_line(ended.stderr, "--kb")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "variables", "named"),
-    [
-        ((), {"AGENT_PORT": "70000"}, "port"),
-        (("--host", "0.0.0.0"), {}, "token"),
-    ],
-)
-def test_wrong_setting(
-    arguments: tuple[str, ...], variables: dict[str, str], named: str, tmp_path: Path
-) -> None:
-    """A setting that cannot work ends as one line that names it, exit 2, whatever it came from."""
-    ended = run(tmp_path, "serve", "--kb", str(KB), *arguments, **variables)
-    assert (ended.returncode, ended.stdout) == (2, "")
-    assert_one_line(ended.stderr, named)
+async def _ask_and_see_it_drain(process: "subprocess.Popen[str]", port: int) -> None:
+    """Get the page and an answer; SIGTERM then closes the socket with 1012."""
+    host = f"127.0.0.1:{port}"
+    with trio.fail_after(PATIENCE):
+        page = await trio.open_tcp_stream("127.0.0.1", port)
+        await page.send_all(f"GET / HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+        assert (await page.receive_some()).startswith(b"HTTP/1.1 200")
+        await page.aclose()
+        stream = await trio.open_tcp_stream("127.0.0.1", port)
+        async with plain(stream, host=host) as client:
+            await client.ask("What does the Standard plan cost per month?")
+            frames = await client.until("response")
+            deltas = [frame["delta"] for frame in frames if frame["type"] == "stream"]
+            response = frames[-1]
+            assert "".join(deltas) == response["text"]
+            assert "299" in response["text"]
+            assert unsupported(response["text"], [each["snippet"] for each in response["citations"]]) == []
+            process.send_signal(signal.SIGTERM)
+            assert await client.until_closed() == 1012
 
 
 def assert_one_line(text: str, holds: str) -> None:

@@ -2,13 +2,13 @@
 
 import ast
 from collections.abc import Iterable
-from pathlib import Path
 
 import pytest
 
-import agent
 from agent.ports.observe import Observer
 from agent.server.metrics import COUNTERS, GAUGES, HISTOGRAMS, Metrics
+
+from ..test_house import called, nodes
 
 
 def lines(metrics: Metrics) -> list[str]:
@@ -68,12 +68,11 @@ def test_every_metric_that_the_package_names_is_in_the_tables() -> None:
         "Note": COUNTERS,
     }
     named: list[tuple[str, str]] = []
-    for path in Path(agent.__file__).parent.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
-                owner, first = ast.unparse(node.func.value), node.args[0]
-                observed = owner.endswith("observer") or node.func.attr == "_note"
-                if observed and isinstance(first, ast.Constant):
-                    named.append((node.func.attr, str(first.value)))
+    for _, node in nodes(ast.Call):
+        assert isinstance(node, ast.Call)
+        if isinstance(node.func, ast.Attribute) and node.args:
+            observed = called(node.func.value).endswith("observer") or node.func.attr == "_note"
+            if observed and isinstance(node.args[0], ast.Constant):
+                named.append((node.func.attr, str(node.args[0].value)))
     assert named
     assert [(method, name) for method, name in named if name not in set(tables[method])] == []
