@@ -175,7 +175,7 @@ async def test_a_number_cut_over_sentences_is_never_half_said(autojump_clock: tr
         assert heard.text in (GOOD + MISMATCH, MISMATCH), tail
 
 
-@pytest.mark.parametrize("rate", [0.0, 1.0])
+@pytest.mark.parametrize("rate", [pytest.param(0.0, marks=pytest.mark.proof), 1.0])
 @pytest.mark.parametrize(
     "way",
     [{"verify": "sentence"}, {"answer": "claims"}, {"keep_standing": True}, {"redrafts": 0, "mock_ask": 0.3}],
