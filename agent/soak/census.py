@@ -49,6 +49,16 @@ class Census:
         set_aside()
         return cls(resident(), tasks(), objects)
 
+    @classmethod
+    async def take_at_rest(cls, whole: bool = False) -> "Census":
+        """Do so in a step of its own.
+
+        The loop holds what ended the last wait of a task until the task's next step; of a sleep that is the
+        `trio.Cancelled` of its deadline, which would be counted in the step after a sleep and in no other.
+        """
+        await trio.lowlevel.checkpoint()
+        return cls.take(whole)
+
     def left(self, since: "Census") -> dict[str, int]:
         """Return the types with more objects than before, and how many more."""
         more = self.objects - since.objects

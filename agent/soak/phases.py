@@ -65,7 +65,7 @@ async def _first(run: Run, crowd: RemoteCrowd, server: Inside) -> None:
     await crowd.do("first", port=server.app.port)
     await crowd.do("quiet")
     await server.idle()
-    run.censuses["start"] = Census.take(whole=True)
+    run.censuses["start"] = await Census.take_at_rest(whole=True)
 
 
 async def _crowded(run: Run, crowd: RemoteCrowd, server: Inside) -> None:
@@ -93,7 +93,7 @@ async def _all_left(run: Run, crowd: RemoteCrowd, server: Inside) -> None:
     if not await server.idle():
         run.tally.violation("I6", "something of the clients that have left is still there")
     for _ in range(LOOKS):
-        run.censuses["end"] = Census.take(whole=True)
+        run.censuses["end"] = await Census.take_at_rest(whole=True)
         if not run.censuses["end"].left(run.censuses["start"]):
             return
         await trio.sleep(LOOK_AGAIN)
