@@ -4,7 +4,8 @@ Strategy: a claim is a value like any other, so `agent.structured` gets them: wh
 and whatever it gets wrong in it, is its affair. What comes out of it is a draft as any other, to be verified.
 """
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
@@ -13,7 +14,7 @@ from ..ports.draft import Delta, Prompt
 from ..ports.model import LanguageModel, Tool
 from ..ports.search import Hit
 from ..structured.extract import Extractor
-from .drafter import claim_schema, request
+from .drafter import request
 
 ATTEMPTS = 2  # of one draft: the claims, and once more what of them does not hold
 
@@ -31,7 +32,7 @@ class ClaimsDrafter:
         Raises `ModelFailed` when the model fails, declines, or gives none that hold in ATTEMPTS. Closed or cancelled,
         the model's stream is closed before it returns.
         """
-        tool = Tool("claim", "One full sentence of the answer.", claim_schema(len(evidence)))
+        tool = Tool("claim", "One full sentence of the answer.", _schema(len(evidence)))
         extractor = Extractor(
             self._model, [tool], max_attempts=ATTEMPTS, max_tokens=self._max_tokens, native=False
         )
@@ -46,3 +47,16 @@ class ClaimsDrafter:
         if not held:
             raise ModelFailed("the model made no claims that could be read")
         yield Delta(msgspec.json.encode(held).decode())
+
+
+def _schema(count: int) -> Mapping[str, Any]:
+    """Return the JSON Schema of a claim over so many snippets."""
+    return {
+        "type": "object",
+        "properties": {
+            "text": {"type": "string"},
+            "evidence": {"type": "array", "items": {"type": "integer", "minimum": 1, "maximum": count}},
+        },
+        "required": ["text", "evidence"],
+        "additionalProperties": False,
+    }

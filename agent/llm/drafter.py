@@ -10,9 +10,8 @@ stands after that may be half a number.
 """
 
 import re
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
-from typing import Any
 
 from ..config import ANSWER_TOKENS
 from ..errors import ModelFailed
@@ -27,7 +26,7 @@ _MARKER = re.compile(r"(?:\A|\n)[ \t]*(?:\d{1,3}|[^\W\d_])[.][ \t]+\Z")  # begin
 
 
 class ModelDrafter:
-    """Drafts with a language model: implements `agent.ports.draft.Drafter`. max_tokens: of a draft."""
+    """Drafts texts with a language model (implements `agent.ports.draft.Drafter`). max_tokens: of a draft."""
 
     def __init__(self, model: LanguageModel, max_tokens: int = ANSWER_TOKENS) -> None:
         self._model = model
@@ -37,7 +36,7 @@ class ModelDrafter:
         """Yield the draft in pieces that end with a sentence or a line, but for the last.
 
         Raises `ModelFailed` as the model does; when it declines, calls a tool instead, or spends its tokens before the
-        first sentence (of claims: at all). Closed or cancelled, the model's stream is closed before it returns.
+        first sentence. Closed or cancelled, the model's stream is closed before it returns.
         """
         held = ""
         said = False
@@ -45,7 +44,7 @@ class ModelDrafter:
             async for piece in pieces:
                 if isinstance(piece, TextDelta):
                     held += piece.text
-                    whole = _whole(held) if prompt.form == "text" else 0
+                    whole = _whole(held)
                     if whole:
                         said = True
                         yield Delta(held[:whole])
@@ -68,8 +67,7 @@ def request(prompt: Prompt, evidence: Sequence[Hit], max_tokens: int) -> Request
     if prompt.again:
         told.append(prompt.again)
     messages.append(Message("user", "\n\n".join(told)))
-    form = {"type": "array", "items": claim_schema(len(evidence))} if prompt.form == "claims" else None
-    return Request(tuple(messages), form=form, max_tokens=max_tokens, stable=1)
+    return Request(tuple(messages), max_tokens=max_tokens, stable=1)
 
 
 def _evidence(hits: Sequence[Hit]) -> str:
@@ -84,19 +82,6 @@ def _shown(hit: Hit) -> str:
     snippet = hit.snippet
     above = " › ".join((snippet.file, *snippet.headings))
     return "\n".join(part for part in (above, snippet.lead, snippet.text) if part)
-
-
-def claim_schema(count: int) -> Mapping[str, Any]:
-    """Return the JSON Schema of a claim over so many snippets."""
-    return {
-        "type": "object",
-        "properties": {
-            "text": {"type": "string"},
-            "evidence": {"type": "array", "items": {"type": "integer", "minimum": 1, "maximum": count}},
-        },
-        "required": ["text", "evidence"],
-        "additionalProperties": False,
-    }
 
 
 def _whole(text: str) -> int:

@@ -62,7 +62,7 @@ class ObedientModel:
         text = _SAYINGS["claim"] if _SAYINGS["claim"] in said else " ".join([FILLING, *said])
         if said[:1] == [_SAYINGS["ask"]]:
             text = " ".join(said)
-        if request.form is not None and not orders:
+        if not orders and any("JSON" in each.text for each in request.messages):
             text = json.dumps([{"text": FILLING, "evidence": [1]}])
         for start in range(0, len(text), 7):
             await trio.lowlevel.checkpoint()

@@ -7,7 +7,9 @@ import trio
 import trio.testing
 
 from agent.compose import Adapters
+from agent.config import ANSWER_TOKENS
 from agent.llm.drafter import ModelDrafter
+from agent.llm.open import model_drafter
 from agent.retrieval.load import Source
 from agent.retrieval.search import KnowledgeBase
 from agent.settings import Settings
@@ -70,9 +72,11 @@ async def test_no_order_breaks_a_promise(
         order = f"ORDER {verb}"
         model = ObedientModel(1 if place == "the conversation" else 0)
         knowledge = KnowledgeBase.build(documents(place, order))
-        chosen = Adapters(model=ModelDrafter(model), knowledge=knowledge)
+        settings = Settings.of(pace_ms=0, **MODES[mode])
+        drafter = model_drafter(model, ANSWER_TOKENS, settings.answers.answer)
+        chosen = Adapters(model=drafter, knowledge=knowledge)
         async with (
-            network(Settings.of(pace_ms=0, **MODES[mode]), chosen) as server,
+            network(settings, chosen) as server,
             server.connect() as client,
         ):
             frames: list[dict[str, Any]] = []

@@ -97,13 +97,6 @@ def test_what_stays_the_same_comes_first() -> None:
     assert (asked.max_tokens, asked.stable, asked.tools, asked.form) == (100, 1, (), None)
 
 
-def test_claims_are_asked_for_by_their_schema() -> None:
-    """With as many snippets as there are."""
-    asked = request(Prompt("Rules.", "?", "en", form="claims"), [hit("a"), hit("b")], 100)
-    assert asked.form is not None
-    assert asked.form["items"]["properties"]["evidence"]["items"]["maximum"] == 2
-
-
 @given(
     st.lists(st.text(st.sampled_from("`a\n [1]"), max_size=30), min_size=1, max_size=4),
     st.text("`#a", max_size=9),
@@ -152,15 +145,6 @@ async def test_what_is_no_draft_is_a_failure(pieces: Sequence[Piece | Exception]
     with pytest.raises(ModelFailed) as raised:
         await draft(model)
     assert (raised.value.kind, model.open) == (kind, 0)
-
-
-async def test_claims_are_whole_or_none() -> None:
-    """JSON is not cut at its sentences."""
-    claims = Prompt("Rules.", "?", "en", form="claims")
-    whole = Says(TextDelta('[{"text": "A. B'), TextDelta('. "}]'), Finished("stop"))
-    assert await draft(whole, claims) == ['[{"text": "A. B. "}]']
-    with pytest.raises(ModelFailed, match="spent"):
-        await draft(Says(TextDelta('[{"text": "A. B'), Finished("length")), claims)
 
 
 async def test_a_draft_that_is_left_closes_the_model() -> None:
