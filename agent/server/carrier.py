@@ -9,7 +9,7 @@ from typing import Protocol
 
 import trio
 
-from .frames import POLICY, TOO_BIG, FrameMeter
+from ..wire.meter import POLICY, TOO_BIG, FrameMeter
 
 CLOSE = 0x88  # first byte of a close frame
 _EXCESS = {POLICY: "too many frames per second", TOO_BIG: "message in too many pieces"}

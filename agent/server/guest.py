@@ -15,7 +15,7 @@ from ..ports.observe import Observer
 from ..protocol.codec import decode, encode
 from ..protocol.inbound import Message
 from ..protocol.outbound import Error
-from ..session.bucket import Bucket
+from ..wire.bucket import Bucket
 from .limits import Cap, Place, Slots
 from .websocket import Connection
 

@@ -32,7 +32,7 @@ from ..config import (
     VISITORS_PER_ADDRESS,
     WRONG_TOKENS,
 )
-from ..session.bucket import Bucket
+from ..wire.bucket import Bucket
 from .addresses import THIS_MACHINE
 from .settings import ServerSettings
 

@@ -31,10 +31,10 @@ from wsproto.connection import Connection as OpenConnection
 
 from ..config import CLOSE_TIMEOUT, FLUSH_TIMEOUT, MAX_FRAME
 from ..errors import WireClosed
-from ..session.outbox import Outbox
+from ..wire.meter import POLICY, TOO_BIG
+from ..wire.outbox import Outbox
 from .admission import SUBPROTOCOL
 from .carrier import CLOSE, Carrier
-from .frames import POLICY, TOO_BIG
 from .sniff import Head, hang_up
 
 _log = structlog.get_logger("agent.server")

@@ -21,7 +21,7 @@ from ..ports.brain import Question
 from ..ports.conversation import NO_SCOPE, Scope
 from ..protocol import inbound
 from ..protocol.outbound import Error, StreamEnd
-from .bucket import Bucket
+from ..wire.bucket import Bucket
 from .effects import Close, Effect, EndTurn, Leave
 from .events import (
     Disconnected,

@@ -32,6 +32,8 @@ from ..ports.observe import Observer
 from ..ports.wire import Wire
 from ..protocol.codec import decode, encode
 from ..protocol.outbound import Error, Limits, Outbound, StreamEnd, Welcome
+from ..wire.outbox import Outbox
+from ..wire.writer import write_all
 from .core import Core
 from .effects import (
     ArmExpiry,
@@ -50,10 +52,8 @@ from .effects import (
     StopAction,
 )
 from .events import Disconnected, Drain, Event, Kill, Malformed, Received, Reported
-from .outbox import Outbox
 from .settings import SessionSettings
 from .turn import Parts, Turn, where
-from .writer import write_all
 
 _log = structlog.get_logger("agent.session")
 _SAID = {

@@ -24,9 +24,9 @@ from ..protocol.outbound import Stream
 from ..protocol.payload import fits
 from ..text.language import language
 from ..text.words import deltas
+from ..wire.outbox import Outbox
 from .effects import Speak
 from .events import Dropped, Event, Faulted, Spoken, Told
-from .outbox import Outbox
 from .registry import Registry
 from .settings import SessionSettings
 

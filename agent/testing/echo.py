@@ -23,7 +23,7 @@ from ..server.metrics import Metrics
 from ..server.serve import Edge, serve
 from ..server.settings import ServerSettings
 from ..server.websocket import Connection
-from ..session.writer import write_all
+from ..wire.writer import write_all
 
 CONNECTIONS = 100
 

@@ -7,7 +7,7 @@ from typing import Any
 import trio
 
 from ..errors import WireClosed
-from ..session.outbox import Outbox
+from ..wire.outbox import Outbox
 
 PATIENCE = 120.0  # seconds that a test waits for a frame; longer than any deadline of a session
 

@@ -16,11 +16,11 @@ from agent.errors import WireClosed
 from agent.ports.wire import Wire
 from agent.server.sniff import Head, read_head
 from agent.server.websocket import Connection, serve_websocket
-from agent.session.outbox import Outbox
-from agent.session.writer import write_all
 from agent.testing.faults import pipe
 from agent.testing.raw import RawClient
 from agent.testing.wires import MemoryWire
+from agent.wire.outbox import Outbox
+from agent.wire.writer import write_all
 
 TEXT = b'{"type":"stream","delta":"\xc3\xa5"}'
 

@@ -23,11 +23,11 @@ from agent.llm.script import Entry, ScriptModel
 from agent.retrieval.load import Source
 from agent.retrieval.search import KnowledgeBase
 from agent.server.websocket import Connection
-from agent.session.outbox import Chunk, Outbox
 from agent.settings import Settings
 from agent.testing.demo import CALL, PRICE
 from agent.testing.network import Network, network
 from agent.testing.steps import steps
+from agent.wire.outbox import Chunk, Outbox
 
 from .attacks import ATTACKS
 from .enemy import MemoryEnemy

@@ -12,9 +12,9 @@ from agent.app import App
 from agent.client.client import CannotConnect, Client, connect
 from agent.compose import Adapters
 from agent.llm.script import ScriptModel
-from agent.session import writer
 from agent.settings import Settings
 from agent.testing.steps import steps
+from agent.wire import writer
 
 from .attacks import ATTACKS, LONG
 from .enemy import RESET, SocketEnemy

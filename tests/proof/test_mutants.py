@@ -34,11 +34,11 @@ def test_there_are_enough_and_each_still_has_its_place() -> None:
 
 def made(new: str, tests: tuple[str, ...] = (), strike: tuple[str, ...] = (), old: str = "") -> Mutant:
     """A mutation of the writer, made for a test."""
-    return Mutant("made", "session/writer.py", "", old or "while (chunk := await", new, tests, strike)
+    return Mutant("made", "wire/writer.py", "", old or "while (chunk := await", new, tests, strike)
 
 
 HARMLESS = "while  (chunk := await"
-WRITER = "tests/session/test_writer.py::test_a_write_that_stalls_aborts"
+WRITER = "tests/wire/test_writer.py::test_a_write_that_stalls_aborts"
 
 
 @pytest.mark.proof
@@ -62,7 +62,7 @@ WRITER = "tests/session/test_writer.py::test_a_write_that_stalls_aborts"
         (made("while not (chunk := await", strike=("reject", "eof")), "broken", "breaks without a strike"),
         (made("while while", (WRITER,)), "broken", ""),
         (made("x", (WRITER,), old="not there"), "broken", "occurs 0 times"),
-        (made(HARMLESS, ("tests/session/test_writer.py::test_none",)), "broken", ""),
+        (made(HARMLESS, ("tests/wire/test_writer.py::test_none",)), "broken", ""),
     ],
 )
 def test_only_what_is_noticed_counts_as_killed(mutant: Mutant, outcome: str, said: str) -> None:
@@ -76,7 +76,7 @@ def test_only_what_is_noticed_counts_as_killed(mutant: Mutant, outcome: str, sai
 def test_what_fails_without_a_mutation_kills_nothing(tmp_path: Path) -> None:
     """A test that is red anyway is told."""
     mutate.copy_tree(tmp_path)
-    writer = tmp_path / "agent/session/writer.py"
+    writer = tmp_path / "agent/wire/writer.py"
     writer.write_text(writer.read_text().replace("while (chunk", "while not (chunk"))
     assert mutate.check_tests(tmp_path, [made(HARMLESS, (WRITER,))]) == WRITER
 

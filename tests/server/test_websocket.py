@@ -18,7 +18,7 @@ from agent.errors import WireClosed
 from agent.ports.wire import Wire
 from agent.server.sniff import Head, read_head
 from agent.server.websocket import Connection, _accepted, serve_websocket
-from agent.session import writer as session_writer
+from agent.wire import writer as session_writer
 
 HANDSHAKE = (
     b"GET /ws HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"

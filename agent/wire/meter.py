@@ -6,7 +6,7 @@ message's size can stop. So the headers are read here (RFC 6455, section 5.2), a
 """
 
 from ..config import FRAMES_PER_SECOND, MAX_FRAGMENTS
-from ..session.bucket import Bucket
+from .bucket import Bucket
 
 POLICY, TOO_BIG = 1008, 1009
 _FINAL, _CONTROL, _CLOSE = 0x80, 0x08, 0x08

@@ -5,7 +5,7 @@ import trio
 import trio.testing
 
 from agent.config import OUTBOX_BYTES, OUTBOX_DELTAS, OUTBOX_FRAMES
-from agent.session.outbox import Outbox
+from agent.wire.outbox import Outbox
 
 
 def fail(over: str, waited: int) -> None:

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.session.bucket import Bucket
+from agent.wire.bucket import Bucket
 
 
 def test_a_burst_and_then_the_rate() -> None:

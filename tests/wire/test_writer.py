@@ -6,8 +6,8 @@ import trio.testing
 
 from agent.config import WRITE_TIMEOUT
 from agent.errors import WireClosed
-from agent.session.writer import write_all
 from agent.testing.wires import MemoryWire
+from agent.wire.writer import write_all
 
 
 async def test_written_is_told_after_the_stream_has_taken_the_frame(
