@@ -41,6 +41,7 @@ from .session.session import Session
 from .session.states import TABLE
 from .session.turn import Parts
 from .settings import Settings
+from .wire.pulse import Pulse
 
 _log = structlog.get_logger("agent.app")
 SPARE_FILES = 256  # beside connections: the ones that are leaving, the index, webhooks, the ledger
@@ -53,6 +54,7 @@ class App:
         self.settings = settings
         self.metrics = Metrics()
         self.registry = Registry()
+        self.pulse = Pulse()
         self.runner: Runner | None = None
         self.port = settings.server.port
         self._adapters = adapters or Adapters()
@@ -101,6 +103,7 @@ class App:
                     made.brain,
                     self.runner,
                     self.registry,
+                    self.pulse,
                     made.clock,
                     self.metrics,
                     made.new_id,
@@ -109,6 +112,7 @@ class App:
                 )
                 async with trio.open_nursery() as timers:
                     timers.start_soon(self.registry.keep_time)
+                    timers.start_soon(self.pulse.run)
                     timers.start_soon(self._keep_knowledge, listen)
                     if self._adapters.watch_loop is not None:
                         timers.start_soon(self._adapters.watch_loop, self.metrics)
@@ -226,7 +230,7 @@ class App:
 
     def _make_edge(self, parts: Parts) -> Edge:
         async def handler(connection: Connection) -> None:
-            await Session(parts, connection, connection.outbox, connection.agent_v1).run()
+            await Session(parts, connection, connection.agent_v1).run()
 
         admission = Admission.of(self.settings.server, self.port)
         cap = Cap.of(self.settings.server, self.settings.session.rate_limit)

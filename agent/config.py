@@ -54,7 +54,12 @@ GREETING_MAX = 300  # ... and of the greeting
 OUTBOX_DELTAS = 8  # of one turn, waiting
 OUTBOX_FRAMES = 256  # control frames, waiting
 OUTBOX_BYTES = 1024 * 1024
-WRITE_TIMEOUT = 10.0
+JOINED_BYTES = 64 * 1024  # of waiting frames that one write offers to the socket; one frame may be more
+WRITE_TIMEOUT = 10.0  # for one frame that was begun, whatever its progress
+
+# --- the pace of what is said
+PULSE_TICK = 0.005  # seconds between two moments at which something may be said
+DELTAS_A_PASS = 8  # that one turn says without a pace, before the others
 
 # --- the session
 LIVE_SUGGESTIONS = 8

@@ -93,7 +93,7 @@ async def test_a_stop_ends_everything_now(autojump_clock: trio.testing.MockClock
             net.app.drain()
             net.app.stop()
             with pytest.raises(WireClosed):
-                await client.next_frame()
+                await client.frames_until("response")
             assert len(net.app.registry) == 0
         assert trio.current_time() < 1
         assert not nursery.child_tasks

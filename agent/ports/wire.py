@@ -1,34 +1,71 @@
 """One client's connection, as the session sees it."""
 
+from collections.abc import Callable
 from typing import Protocol
 
 
 class Wire(Protocol):
-    """A framed connection. One task receives; one task, the writer, sends."""
+    """A framed connection that reads, queues and writes for one session.
+
+    Putting queues whole frames, in order, and never blocks; nothing leaves before `flush`. Only deltas are ever taken
+    back, and only those whose frame was not begun.
+    """
 
     @property
     def heard_at(self) -> float:
         """When bytes last came from the client, in seconds on the loop's clock."""
         ...
 
+    async def deliver(self, take: Callable[[str | bytes], None]) -> None:
+        """Hand each whole message (text or binary) to `take`, in order, until there is none any more.
+
+        Raises `agent.errors.WireClosed` when the client has left, when `close` was called, or after an abort.
+        Cancelled, the message under way is lost.
+        """
+        ...
+
     def frame(self, text: bytes) -> bytes:
-        """Return one whole text message (UTF-8 `text`) as the bytes that `send` takes."""
+        """Return one whole text message (UTF-8 `text`) as the bytes that `put` takes."""
         ...
 
-    async def receive(self) -> str | bytes:
-        """Return the next whole message (text or binary); raises `agent.errors.WireClosed` when there is none."""
+    def put(self, frames: bytes, written: Callable[[], None] | None = None) -> None:
+        """Queue whole frames that nothing removes. written: called once the stream has taken the last byte."""
         ...
 
-    async def send(self, frames: bytes) -> None:
-        """Hand whole frames to the stream; raises `agent.errors.WireClosed`. Cancelled, it may leave half a frame."""
+    def put_delta(self, turn: int, frame: bytes, written: Callable[[], None] | None = None) -> bool:
+        """Queue a delta of a turn; False, and nothing queued, when that is not the open one."""
         ...
 
-    async def close(self, code: int, reason: str) -> None:
-        """Queue a close frame and wait for the client's; the caller sets the deadline."""
+    @property
+    def room(self) -> int:
+        """How many further deltas may wait."""
+        ...
+
+    def when_room(self, told: Callable[[], None]) -> None:
+        """Call `told` once, when deltas have left; never after the turn was purged."""
+        ...
+
+    def open_turn(self, turn: int) -> None:
+        """Accept deltas of `turn`, and of no other, from now on."""
+        ...
+
+    def purge(self) -> None:
+        """Remove every delta that was not begun, and accept no more until a turn is opened."""
+        ...
+
+    def flush(self) -> None:
+        """Write what waits, as far as the stream takes it at once, and the rest as soon as it takes that.
+
+        Never blocks and never raises. `written` of what was taken whole is called in here.
+        """
+        ...
+
+    def close(self, code: int, reason: str) -> None:
+        """Queue a close frame, after which nothing is taken. A second one changes nothing. Never blocks."""
         ...
 
     def ping(self) -> None:
-        """Queue a ping; its answer shows in `heard_at`."""
+        """Send a ping; its answer shows in `heard_at`."""
         ...
 
     def abort(self) -> None:

@@ -48,7 +48,7 @@ class Guest:
             self._end("silent", GIVE_WAY)
             self._leaves_at_leisure = self._leaving.acquire()
             linger = CLOSE_TIMEOUT if self._leaves_at_leisure else TURNED_AWAY_BRIEFLY
-            connection.put_close(GIVE_WAY, "others are waiting and nothing was said here", linger)
+            connection.close(GIVE_WAY, "others are waiting and nothing was said here", linger)
 
         self._cap.places.may_give_way(self._place, give_way, trio.current_time() + FIRST_WORDS)
 
@@ -65,7 +65,7 @@ class Guest:
     def overdue(self, connection: Connection) -> None:
         """Close the connection: nothing was said in time."""
         self._end("idle", IDLE)
-        connection.put_close(IDLE, f"no message in {self._cap.idle_timeout:g} s")
+        connection.close(IDLE, f"no message in {self._cap.idle_timeout:g} s")
 
     def hear(self, connection: Connection, said: str | bytes) -> bool:
         """Take note of what the client said; False when it is answered here and the session need not know.
@@ -88,9 +88,10 @@ class Guest:
         self._observer.count("limited", "messages")
         self._observer.count("errors", "rate_limited")
         refusal = Error(code="rate_limited", message=_WAIT, id=frame.id)
-        connection.outbox.put(connection.frame(encode(refusal)))
+        connection.put(connection.frame(encode(refusal)))
+        connection.flush()
         if not self._refused.take(now):
-            connection.put_close(POLICY, "too many messages per second")
+            connection.close(POLICY, "too many messages per second")
         return False
 
     def _end(self, limit: str, code: int) -> None:

@@ -267,23 +267,20 @@ async def _sit(edge: Edge, stream: trio.abc.Stream, let_in: _LetIn) -> None:
         return
     guest = Guest(edge.cap, let_in.place, let_in.address, edge.observer, edge.turned_away)
     try:
-        await serve_websocket(stream, let_in.head, partial(_session, edge, guest), guest)
+        if not await serve_websocket(stream, let_in.head, partial(_session, edge, guest), guest):
+            edge.observer.count("aborts")
     finally:
         guest.get_up()
 
 
 async def _session(edge: Edge, guest: Guest, connection: Connection) -> None:
     guest.sit_down(connection)
-    try:
-        await edge.handler(connection)
-    finally:
-        if connection.aborted:
-            edge.observer.count("aborts")
+    await edge.handler(connection)
 
 
 async def _unauthorised(edge: Edge, connection: Connection) -> None:
     edge.observer.count("rejections", str(_UNAUTHORISED))
-    connection.put_close(_UNAUTHORISED, "not authorised")
+    connection.close(_UNAUTHORISED, "not authorised")
     await trio.lowlevel.checkpoint()
 
 

@@ -1,18 +1,18 @@
-"""One WebSocket: the library frames and answers, the outbox keeps the order, the session's writer alone writes.
+"""One WebSocket: the library answers and reads what is not plain, the outbox keeps the order and writes.
 
 The upgrade is answered here: its head was read and checked (sniff.py), and the library, which would parse it again,
 is handed a connection that is open. That is not documented API (a WSConnection with its `connection` set, and
 `_reader_task`, which its own functions start), so it stays in this file and the library's minor version is pinned.
 
-What the library writes goes to the outbox too (carrier.py). Data frames are built here; a server's frame is not
-masked, so it is a header of 2, 4 or 10 bytes and the payload (RFC 6455, section 5.2).
+What the library writes goes to the outbox too, and plain text frames pass it by (carrier.py).
 
 Close frames of our own also go straight to the outbox. The library's `aclose` would put its state machine where an
 incoming PING raises out of its reader (it answers in a state that allows no answer); this way it stays open until the
 client's close arrives, and whatever it still answers is dropped by an outbox that has its last frame.
 
-Order of the end: the handler returns; the library's tasks end; what waits is written; the client gets a moment to
-read it; the socket is closed. Each step has its deadline.
+Order of the end, which a table has (agent/wire/life.py): the handler returns; what waits is written; the client gets a
+moment to answer our close frame; the library's task ends; the client gets a moment to read what was written; the
+socket is closed. Each step has its deadline.
 """
 
 import socket
@@ -31,17 +31,19 @@ from wsproto.connection import Connection as OpenConnection
 
 from ..config import CLOSE_TIMEOUT, FLUSH_TIMEOUT, MAX_FRAME
 from ..errors import WireClosed
+from ..fsm import Engine
+from ..wire.frames import BINARY, CLOSE, PING, TEXT, frame
+from ..wire.life import TABLE, Happening, Life
 from ..wire.meter import POLICY, TOO_BIG
-from ..wire.outbox import Outbox
+from ..wire.outbox import Outbox, Told
 from .admission import SUBPROTOCOL
-from .carrier import CLOSE, Carrier
+from .carrier import Carrier
 from .sniff import Head, hang_up
 
 _log = structlog.get_logger("agent.server")
 
 GOING_DOWN, TRY_AGAIN = 1012, 1013  # with these a client is told when to come back
-TEXT, BINARY, PING = 0x81, 0x82, 0x89  # first byte of an unfragmented frame
-ABNORMAL, PROTOCOL_ERROR, INVALID_TEXT = 1006, 1002, 1007
+ABNORMAL, PROTOCOL_ERROR, INVALID_TEXT, INTERNAL = 1006, 1002, 1007, 1011
 _REASON_MAX = 123  # bytes of a close frame's reason: a control frame's 125 less the code
 _FAULTS = {PROTOCOL_ERROR: "protocol error", INVALID_TEXT: "invalid UTF-8"}
 _TOO_MUCH = "too much waits to be sent: read faster, or ask for less at a time"
@@ -87,17 +89,21 @@ class AnyHost:
         return 0
 
 
+Take: TypeAlias = Callable[[str | bytes], None]
+
+
 class Connection:
     """An accepted WebSocket (implements `agent.ports.wire.Wire`).
 
     host: what the server decides about this client.
     outbox: everything that waits to be written; overflowing it closes the connection with 1008.
-    agent_v1: whether the client offered the subprotocol `agent.v1`.
-    aborted: whether the connection was dropped without a close frame.
+    agent_v1: whether the client offered the subprotocol `agent.v1`. state: where in its life it is.
+    aborted: whether the connection was dropped before all was written, its close frame too.
     """
 
     def __init__(self, stream: trio.abc.Stream, head: Head, host: Host | None = None) -> None:
-        self.outbox = Outbox(self._overflowed)
+        self.state = TABLE.initial
+        self.outbox = Outbox(stream, self._overflowed, self._lost)
         self.agent_v1 = SUBPROTOCOL in head.subprotocols
         self.aborted = False
         self._host = host or AnyHost()
@@ -105,113 +111,200 @@ class Connection:
         self._carrier = Carrier(self, stream, head.rest)
         self._ws = WebSocketConnection(self._carrier, _opened(), max_message_size=MAX_FRAME)
         self._nursery: trio.Nursery | None = None  # while the library runs
-        self._receiving = trio.CancelScope()
-        self._closed_with: int | None = None  # the code of the close frame that we put first
+        self._take: Take | None = None  # while messages are delivered
+        self._delivering: trio.CancelScope | None = None
+        self._taken = 0  # messages that came by way of the library
+        self._code = ABNORMAL  # of the close frame that ended it, ours or the client's
         self._linger = CLOSE_TIMEOUT
-        self._said_goodbye = False  # a close frame is in the outbox, ours or the library's
-        self._gave_up = False  # the client has left, or was waited for in vain
-        self._torn = False  # a frame was begun and not finished: nothing may follow it
         self.outbox.put(_accepted(head, self.agent_v1))
+
+    # --- what a session needs
 
     @property
     def heard_at(self) -> float:
         """When bytes last came from the client, in seconds on the loop's clock."""
         return self._carrier.heard_at
 
+    @property
+    def room(self) -> int:
+        """How many further deltas may wait."""
+        return self.outbox.room
+
     def frame(self, text: bytes, *, binary: bool = False) -> bytes:
-        """Return one whole message (UTF-8 `text`, or any bytes with `binary`) as the bytes that `send` takes."""
-        return _frame(BINARY if binary else TEXT, text)
+        """Return one whole message (UTF-8 `text`, or any bytes with `binary`) as the bytes that `put` takes."""
+        return frame(BINARY if binary else TEXT, text)
+
+    def put(self, frames: bytes, written: Told | None = None) -> None:
+        """Queue whole frames that nothing removes. written: called once the stream has taken the last byte."""
+        self.outbox.put(frames, written)
+
+    def put_delta(self, turn: int, frame: bytes, written: Told | None = None) -> bool:
+        """Queue a delta of a turn; False, and nothing queued, when that is not the open one."""
+        return self.outbox.put_delta(turn, frame, written)
+
+    def when_room(self, told: Told) -> None:
+        """Call `told` once, when deltas have left; never after the turn was purged."""
+        self.outbox.when_room(told)
+
+    def open_turn(self, turn: int) -> None:
+        """Accept deltas of `turn`, and of no other, from now on."""
+        self.outbox.open_turn(turn)
+
+    def purge(self) -> None:
+        """Remove every delta that was not begun, and accept no more until a turn is opened."""
+        self.outbox.purge()
+
+    def flush(self) -> None:
+        """Write what waits, as far as the stream takes it at once, and the rest as soon as it takes that."""
+        self.outbox.flush()
 
     def ping(self) -> None:
-        """Queue a PING. Its answer shows in `heard_at` like anything else that comes."""
-        self.outbox.put(_frame(PING, b""))
+        """Send a PING. Its answer shows in `heard_at` like anything else that comes."""
+        self.outbox.put(frame(PING, b""))
+        self.outbox.flush()
 
-    async def receive(self) -> str | bytes:
-        """Return the next whole message that the host lets pass; raises WireClosed with the close code, 1006 for none.
+    async def deliver(self, take: Take) -> None:
+        """Hand each whole message that the host lets pass to `take`, in order.
 
-        A text of more than MAX_FRAME UTF-8 bytes closes with 1009 (the library counts characters).
-        After `close` has begun it raises at once, in a task that already waits here too.
+        Raises WireClosed with the close code, 1006 for none, once nothing more comes or `close` was called. A text of
+        more than MAX_FRAME UTF-8 bytes closes with 1009 (the library counts characters). `take` is called in the
+        library's task too, and never blocks.
         """
-        if self._closed_with is not None:
+        if self.state in (Life.HANDSHAKING, Life.OPEN):
+            self._take = take
+            try:
+                with trio.CancelScope(deadline=self._host.due) as self._delivering:
+                    while True:
+                        message = await self._next()
+                        self._taken += 1
+                        self.heard(message)
+            finally:
+                self._take = self._delivering = None
+            if self.state in (Life.HANDSHAKING, Life.OPEN):
+                self._host.overdue(self)
+        else:
             await trio.lowlevel.checkpoint()
-            raise WireClosed(self._closed_with)
-        with trio.CancelScope(deadline=self._host.due) as self._receiving:
-            while True:
-                message = await self._next()
-                if self._host.hear(self, message):
-                    return message
-        if self._closed_with is None:
-            self._host.overdue(self)
-        raise WireClosed(ABNORMAL if self._closed_with is None else self._closed_with)
+        raise WireClosed(self._code)
 
-    async def _next(self) -> str | bytes:
-        try:
-            message: str | bytes = await self._ws.get_message()
-        except ConnectionClosed as error:
-            code = int(error.reason.code) if error.reason else ABNORMAL
-            self._explain(code)
-            raise WireClosed(code) from None
-        if isinstance(message, str) and len(message.encode()) > MAX_FRAME:
-            self.put_close(TOO_BIG, "message too big")
-            raise WireClosed(TOO_BIG)
-        return message
-
-    async def send(self, frames: bytes) -> None:
-        """Hand whole frames to the stream; raises WireClosed. Cancelled or failed, nothing more is ever written."""
-        if self.aborted or self._torn:
-            await trio.lowlevel.checkpoint()
-            raise WireClosed
-        self._torn = True
-        try:
-            await self._raw.send_all(frames)
-        except (trio.BrokenResourceError, trio.ClosedResourceError):
-            raise WireClosed from None
-        self._torn = False
-
-    def put_close(self, code: int, reason: str = "", linger: float = CLOSE_TIMEOUT) -> None:
-        """Queue a close frame, after which the outbox takes nothing; a second one changes nothing.
+    def close(self, code: int, reason: str = "", linger: float = CLOSE_TIMEOUT) -> None:
+        """Queue a close frame, after which the outbox takes nothing; a second one changes nothing. Never blocks.
 
         One that sends the client away for a while says when to come back, to each another time.
         linger: seconds that the client's answer is waited for at most.
         """
-        if self._closed_with is None:
-            self._closed_with = code
-            self._linger = linger
-            seconds = self._host.come_back_in() if code in (GOING_DOWN, TRY_AGAIN) else 0
-            if seconds:
-                reason = f"{reason}; come back in {seconds} s"
-            text = reason.encode()[:_REASON_MAX].decode(errors="ignore").encode()
-            self.put(_frame(CLOSE, struct.pack("!H", code) + text))
-            self._receiving.cancel()
-
-    async def close(self, code: int, reason: str) -> None:
-        """Queue a close frame and wait for the client's, or for it to leave; the caller sets the deadline.
-
-        What the client still sends is read and dropped. Cancelled, the close frame stays queued.
-        """
-        self.put_close(code, reason)
-        self._gave_up = True
-        try:
-            while True:
-                await self._ws.get_message()
-        except ConnectionClosed:
-            self._gave_up = False
+        if not self._happens(Happening.GOODBYE):
+            return
+        self._code = code
+        self._linger = linger
+        seconds = self._host.come_back_in() if code in (GOING_DOWN, TRY_AGAIN) else 0
+        if seconds:
+            reason = f"{reason}; come back in {seconds} s"
+        text = reason.encode()[:_REASON_MAX].decode(errors="ignore").encode()
+        self.outbox.put(frame(CLOSE, struct.pack("!H", code) + text))
+        self.outbox.close()
+        self.outbox.flush()
+        self._deliver_no_more()
 
     def abort(self) -> None:
         """Drop the connection at once, without a close frame. Idempotent, never blocks.
 
-        Every task that waits on the socket gets its error in its next step.
+        Every task that waits on the socket gets its error in its next step. What the kernel still holds is dropped
+        with it when a frame was begun: its rest can never follow.
         """
-        if self.aborted:
+        if not self._happens(Happening.ABORT):
             return
         self.aborted = True
+        self._drop()
+
+    # --- what the library's stream needs
+
+    @property
+    def plain(self) -> bool:
+        """Whether a frame may pass the library by: somebody takes it, and all that went there has come back."""
+        return self._take is not None and self.state is Life.OPEN and self._carrier.messages == self._taken
+
+    def heard(self, message: str | bytes) -> None:
+        """Hand a whole message on, if the host lets it pass. A fault in what takes it ends the connection."""
+        try:
+            if self._host.hear(self, message) and self._take is not None:
+                self._take(message)
+        except Exception:
+            self.close(INTERNAL, "internal error")
+            raise
+        if self._delivering is not None and self._delivering.deadline != self._host.due:
+            self._delivering.deadline = self._host.due
+
+    def put_library(self, data: bytes) -> None:
+        """Write what the library would write; nothing follows a close frame."""
+        self.outbox.put(data)
+        if data[0] == CLOSE:
+            self._happens(Happening.PARTED)
+            self.outbox.close()
+        self.outbox.flush()
+
+    def library_closed(self) -> None:
+        """Take note that the library has closed its stream.
+
+        It drops a client that breaks the protocol without a word; the word is said here.
+        """
+        if self._ws.closed is not None:
+            self._explain(int(self._ws.closed.code))
+
+    # --- its life
+
+    async def run(self, handler: "Handler") -> None:
+        """Run `handler`, say goodbye, end the library's task. See `serve_websocket`."""
+        try:
+            async with trio.open_nursery() as self._nursery:
+                self._happens(Happening.ACCEPT)
+                self.outbox.open(self._nursery.start_soon)
+                self._nursery.start_soon(self._ws._reader_task)  # noqa: SLF001 - its own way in shakes hands itself
+                await handler(self)
+                await self._leave()
+                self._nursery.cancel_scope.cancel()
+        finally:
+            self._nursery = None
+        self.aborted = self.aborted or len(self.outbox) > 0
+        if self._happens(Happening.WRITTEN):
+            if self.outbox.torn or self._shook_hands():
+                self._drop()
+            else:
+                await hang_up(self._raw)
+
+    async def _next(self) -> str | bytes:
+        try:
+            message = await self._ws.get_message()
+        except ConnectionClosed as error:
+            self._code = int(error.reason.code) if error.reason else ABNORMAL
+            self._explain(self._code)
+            raise WireClosed(self._code) from None
+        if isinstance(message, str) and len(message.encode()) > MAX_FRAME:
+            self.close(TOO_BIG, "message too big")
+            raise WireClosed(TOO_BIG)
+        return message
+
+    async def _leave(self) -> None:
+        """Say goodbye if nobody has, write what waits, and give the client a moment to answer."""
+        if self._closed_as() == ABNORMAL:
+            self._happens(Happening.LEFT)
+        self.close(1000)
+        self.outbox.purge()  # deltas belong to a session that has left
         self.outbox.close()
-        if isinstance(self._raw, trio.SocketStream):
-            if self._torn:
-                self._raw.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
-            self._raw.socket.close()
-        elif self._nursery is not None:
-            self._nursery.start_soon(trio.aclose_forcefully, self._raw)
+        self.outbox.flush()
+        with trio.move_on_after(FLUSH_TIMEOUT):
+            await self.outbox.emptied()
+        if self.state is Life.CLOSING:
+            with trio.move_on_after(self._linger) as waiting:
+                await self._read_out()
+            self._happens(Happening.IN_VAIN if waiting.cancelled_caught else Happening.PARTED)
+
+    async def _read_out(self) -> None:
+        """Read until the client's close frame has come, or it has left; what it still says is dropped."""
+        try:
+            while True:
+                await self._ws.get_message()
+        except ConnectionClosed:
+            pass
 
     def come_apart(self) -> None:
         """Let go of the stream and of the library, which know this connection in turn; nothing may be called after.
@@ -219,48 +312,43 @@ class Connection:
         What has ended is then freed at once and leaves next to nothing for a garbage collection, which stops the
         loop for as long as everything takes that is alive.
         """
-        del self._ws, self._carrier, self._raw, self._host
+        self.outbox.drop()
+        del self._ws, self._carrier, self._raw, self._host, self.outbox
+
+    def _happens(self, what: Happening) -> bool:
+        return _ENGINE.fire(self, what) is not None
+
+    def _drop(self) -> None:
+        torn = self.outbox.torn
+        self.outbox.drop()
+        self._deliver_no_more()
+        if isinstance(self._raw, trio.SocketStream):
+            if torn:
+                self._raw.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+            self._raw.socket.close()
+        elif self._nursery is not None:
+            self._nursery.start_soon(trio.aclose_forcefully, self._raw)
+
+    def _lost(self, stalled: bool) -> None:
+        """Nothing more can be written: a client that takes nothing is dropped, one that is gone has left."""
+        if stalled:
+            self.abort()
+        elif self._happens(Happening.LEFT):
+            self._deliver_no_more()
+
+    def _deliver_no_more(self) -> None:
+        if self._delivering is not None:
+            self._delivering.cancel()
 
     def _overflowed(self, over: str, waited: int) -> None:
         """More waits than is allowed: nothing of it is sent, and the client is told why if its socket takes that."""
         _log.warning("connection closed, too much waits for its client", over=over, bytes=waited)
-        self.put_close(POLICY, _TOO_MUCH)
-
-    def put(self, data: bytes) -> None:
-        """Queue what the library or we would write; nothing follows a close frame."""
-        self.outbox.put(data)
-        if data[0] == CLOSE:
-            self._said_goodbye = True
-            self.outbox.close()
-
-    def library_closed(self) -> None:
-        """Take note that the library has closed its stream.
-
-        It drops a client that breaks the protocol without a word; the word is put here.
-        """
-        if self._ws.closed is not None:
-            self._explain(int(self._ws.closed.code))
+        self.close(POLICY, _TOO_MUCH)
 
     def _explain(self, code: int) -> None:
         """Say why, where the library has closed for a fault of the client's and said nothing."""
-        if not self._said_goodbye and code in _FAULTS:
-            self.put_close(code, _FAULTS[code])
-
-    async def run(self, handler: "Handler") -> None:
-        """Run `handler`, say goodbye, end the library's task. See `serve_websocket`."""
-        try:
-            async with trio.open_nursery() as self._nursery:
-                self._nursery.start_soon(self._ws._reader_task)  # noqa: SLF001 - its own way in shakes hands itself
-                await handler(self)
-                await self._leave()
-                self._nursery.cancel_scope.cancel()
-        finally:
-            self._nursery = None
-        if self._gave_up or self.aborted:
-            return
-        await self._flush()
-        if not self._shook_hands():
-            await hang_up(self._raw)
+        if code in _FAULTS:
+            self.close(code, _FAULTS[code])
 
     def _closed_as(self) -> int | None:
         """Return the code that the library's connection ended with; None while it has not."""
@@ -271,47 +359,25 @@ class Connection:
         """Whether the client's close frame has come, so that nothing more can."""
         return self._closed_as() not in (None, ABNORMAL, TOO_BIG, *_FAULTS)
 
-    async def _leave(self) -> None:
-        """Say goodbye if the handler has not, and wait a moment for the client's answer if nobody has."""
-        left = self._closed_as() == ABNORMAL
-        if not left:
-            self.put_close(1000)
-        await self._flush()
-        self._gave_up = self._gave_up or left
-        if not self._gave_up:
-            with trio.move_on_after(self._linger):
-                await self.close(1000, "")
 
-    async def _flush(self) -> None:
-        """Write what still waits, less the deltas, which belong to a session that has left."""
-        self.outbox.purge()
-        self.outbox.close()
-        with trio.move_on_after(FLUSH_TIMEOUT):
-            try:
-                while (chunk := await self.outbox.take()) is not None:
-                    await self.send(chunk.data)
-                    if chunk.written is not None:
-                        chunk.written()
-            except WireClosed:
-                self._gave_up = True
-
-
+_ENGINE = Engine(TABLE, Connection, Connection)
 Handler: TypeAlias = Callable[[Connection], Awaitable[None]]
 
 
 async def serve_websocket(
     stream: trio.abc.Stream, head: Head, handler: Handler, host: Host | None = None
-) -> None:
+) -> bool:
     """Serve one WebSocket whose upgrade `head` was checked: run `handler`, close.
 
-    The handler reads with `receive` and alone writes, from `outbox` with `send`; the answer to the upgrade is the
-    first that waits there. It returns when the session is over; whatever it left in the outbox is written then, a
-    close frame 1000 too if it put none. Its exceptions come out in an ExceptionGroup. The stream is closed and no
+    The handler has messages delivered, puts frames and flushes them; the answer to the upgrade goes out before. It
+    returns when the session is over; whatever it left in the outbox is written then, a close frame 1000 too if it put
+    none. Returns whether all was written. Its exceptions come out in an ExceptionGroup. The stream is closed and no
     task is left however this ends; cancelled, at once and without a close frame.
     """
     connection = Connection(stream, head, host)
     try:
         await connection.run(handler)
+        return not connection.aborted
     finally:
         connection.abort()
         connection.come_apart()
@@ -334,12 +400,3 @@ def _accepted(head: Head, agent_v1: bool) -> bytes:
         b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
         b"Sec-WebSocket-Accept: " + proof + b"\r\n" + protocol + b"\r\n"
     )
-
-
-def _frame(first: int, payload: bytes) -> bytes:
-    size = len(payload)
-    if size < 126:
-        return bytes((first, size)) + payload
-    if size < 65536:
-        return struct.pack("!BBH", first, 126, size) + payload
-    return struct.pack("!BBQ", first, 127, size) + payload

@@ -1,15 +1,15 @@
-"""One connection's session: a mailbox, a reader, a writer, and at most one turn that is alive.
+"""One connection's session: a mailbox, and at most one turn that is alive.
 
 The actor is not a task. `post` is its mailbox: synchronous, run to completion, events one at a time in the order they
-came, nothing interleaved, nothing waiting. Whatever takes time (a turn, an action, a write) is started or signalled
-and answers with an event of its own.
+came, nothing interleaved, nothing waiting. Whatever takes time (a turn, an action) is started or signalled and answers
+with an event of its own. What the events of one call want said leaves for the socket at its end, in one write.
 
-Order on a cancel: the turn's scope is cancelled, its deltas leave the outbox and its `stream_end cancelled` enters it,
-in one synchronous step; the task unwinds later.
+Order on a cancel: the turn's scope is cancelled, its deltas leave the wire's queue and its `stream_end cancelled` is
+written, in one synchronous step; the task unwinds later.
 """
 
-from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import Any, ClassVar
 
@@ -17,9 +17,7 @@ import structlog
 import trio
 
 from ..config import (
-    CLOSE_TIMEOUT,
     CONFIRM_SECONDS,
-    FLUSH_TIMEOUT,
     LIVE_SUGGESTIONS,
     MAX_FRAME,
     MAX_TEXT,
@@ -32,8 +30,6 @@ from ..ports.observe import Observer
 from ..ports.wire import Wire
 from ..protocol.codec import decode, encode
 from ..protocol.outbound import Error, Limits, Outbound, StreamEnd, Welcome
-from ..wire.outbox import Outbox
-from ..wire.writer import write_all
 from .core import Core
 from .effects import (
     ArmExpiry,
@@ -70,21 +66,16 @@ _SAID = {
 class Session:
     """One client's session over one wire.
 
-    outbox: what waits for this wire; the wire's library puts its own frames there too.
     greet: the client offered the subprotocol: send `welcome` first, and let nothing run that lacks a field.
     """
 
     __slots__ = (
         "__weakref__",
-        "_closing",
         "_core",
-        "_flushed",
         "_handling",
         "_left",
         "_mail",
         "_nursery",
-        "_outbox",
-        "_over",
         "_parts",
         "_pinged_at",
         "_running",
@@ -95,23 +86,19 @@ class Session:
         "id",
     )
 
-    def __init__(self, parts: Parts, wire: Wire, outbox: Outbox, greet: bool = False) -> None:
+    def __init__(self, parts: Parts, wire: Wire, greet: bool = False) -> None:
         self.id = parts.new_id()
         self._parts = parts
         self._wire = wire
-        self._outbox = outbox
         settings = parts.settings
         scope = Scope(parts.project, self.id)
         self._core = Core(settings.rate_limit, settings.history_tokens, scope, held=greet)
-        self._mail: deque[Event] = deque()
+        self._mail: list[Event] = []
         self._handling = False
         self._left = False
         self._since = 0.0  # when the event being handled arrived
-        self._over = trio.Event()
-        self._flushed = trio.Event()
-        self._closing: Close | None = None
         self._turn: Turn | None = None
-        self._unwound = trio.Lock()
+        self._unwound: trio.Lock | None = None  # from the first turn on
         self._running: Running | None = None
         self._pinged_at: float | None = None
         self._nursery: trio.Nursery | None = None
@@ -140,11 +127,13 @@ class Session:
             return
         self._handling = True
         try:
-            while self._mail and not self._left:
-                event = self._mail.popleft()
+            while self._mail:
+                event = self._mail.pop(0)
                 self._since = event.at
                 for effect in self._core.handle(event):
                     self._PERFORM[type(effect)](self, effect)
+                if not self._mail:
+                    self._wire.flush()  # what was written may be news
         except Exception as error:  # noqa: BLE001 - the edge of one connection
             self._break(error)
         finally:
@@ -154,23 +143,22 @@ class Session:
         """Serve the client until it or the server ends the session.
 
         When it returns nothing of the session is left: no task, timer, suggestion or registry entry; a claimed
-        action goes on in the runner. Cancelled, it leaves the same, without a close frame. Everything it waits
-        for on the way out has a deadline.
+        action goes on in the runner, and what waits to be written is the wire's. Cancelled, it leaves the same,
+        without a close frame.
         """
         self._parts.registry.add(self)
         self._parts.observer.gauge("sessions", 1)
         try:
             async with trio.open_nursery() as self._nursery:
                 try:
-                    self._nursery.start_soon(self._read)
-                    self._nursery.start_soon(self._write)
+                    self._wire.flush()
                     if self._parts.registry.draining:
                         self.post(Drain(trio.current_time()))
-                    await self._over.wait()
-                    await self._part()
+                    with suppress(WireClosed):
+                        await self._wire.deliver(self._hear)
                 finally:  # in here: an action that ends now must find no session that would begin a turn
                     self.post(Disconnected(trio.current_time()))
-                self._nursery.cancel_scope.cancel()
+                    self._nursery.cancel_scope.cancel()
         finally:
             self._nursery = self._turn = None
             self._parts.registry.remove(self)
@@ -184,39 +172,12 @@ class Session:
         self._pinged_at = trio.current_time()
         self._wire.ping()
 
-    # --- tasks
-
-    async def _read(self) -> None:
-        while True:
-            try:
-                frame = await self._wire.receive()
-            except WireClosed:
-                self.post(Disconnected(trio.current_time()))
-                return
-            now = trio.current_time()
-            try:
-                self.post(Received(decode(frame), now))
-            except BadFrame as error:
-                self.post(Malformed(error.code, error.message, error.ref, now))
-
-    async def _write(self) -> None:
+    def _hear(self, message: str | bytes) -> None:
+        now = trio.current_time()
         try:
-            await write_all(self._outbox, self._wire)
-        except WireClosed:
-            self.post(Disconnected(trio.current_time()))
-        finally:
-            self._flushed.set()
-
-    async def _part(self) -> None:
-        """Write what waits and close: the client's half of the handshake, and a slow socket, have deadlines."""
-        if self._closing is not None:
-            with trio.move_on_after(CLOSE_TIMEOUT):
-                await self._wire.close(self._closing.code, self._closing.reason)
-        self._outbox.close()
-        with trio.move_on_after(FLUSH_TIMEOUT) as late:
-            await self._flushed.wait()
-        if late.cancelled_caught:  # the writer is in the middle of a frame, after which nothing can be said
-            self._wire.abort()
+            self.post(Received(decode(message), now))
+        except BadFrame as error:
+            self.post(Malformed(error.code, error.message, error.ref, now))
 
     def _report(self, outcome: Outcome) -> None:
         self._running = None
@@ -230,7 +191,6 @@ class Session:
         self._end_turn(None)
         self._stop_action(None)
         self._let_go(None)
-        self._parts.registry.remove(self)
         message = f"Something broke here; connect again, or report fault {fault}."
         self._send(Error(code="internal", message=message))
         self._close(Close(1011, "internal error"))
@@ -244,20 +204,20 @@ class Session:
         written = None
         if isinstance(frame, StreamEnd) and frame.reason == "cancelled":
             written = partial(_measure_cancel, self._parts.observer, self._since)
-        self._outbox.put(self._wire.frame(encode(frame)), written)
+        self._wire.put(self._wire.frame(encode(frame)), written)
 
     def _begin_turn(self, effect: BeginTurn) -> None:
         if self._turn is not None:
             self._turn.end()  # it has said its last word, but its Brain has not returned
-        self._turn = Turn(
-            effect.turn, effect.question, self._parts, self._outbox, self.post, self._wire.frame
-        )
-        self._outbox.open_turn(effect.turn)
+        self._turn = Turn(effect.turn, effect.question, self._parts, self._wire, self.post, self._break)
+        self._wire.open_turn(effect.turn)
+        if self._unwound is None:
+            self._unwound = trio.Lock()
         assert self._nursery is not None
         self._nursery.start_soon(self._turn.run, self._unwound)
 
     def _end_turn(self, _: EndTurn | None) -> None:
-        self._outbox.purge()
+        self._wire.purge()
         if self._turn is not None:
             self._turn.end()
             self._turn = None
@@ -289,13 +249,12 @@ class Session:
         self._parts.registry.disarm(self, effect.suggestion_id)
 
     def _close(self, effect: Close) -> None:
-        self._closing = effect
+        self._wire.close(effect.code, effect.reason)
         self._leave(None)
 
     def _leave(self, _: Leave | None) -> None:
         self._left = True
         self._mail.clear()
-        self._over.set()
 
     def _note(self, note: Note) -> None:
         self._parts.observer.count(note.metric, note.label)

@@ -1,11 +1,10 @@
-"""One turn's task: the Brain's work under a scope of its own, and what it says handed to the outbox word by word.
+"""One turn: the Brain's work in a task under a scope of its own, and what it says handed to the wire word by word.
 
-A turn never touches the wire, and its scope never holds a write. When it is ended its scope is cancelled and its
-number is refused by core and outbox alike; the task may take a moment to unwind, and the next turn's Brain waits for
-that on the session's lock.
+Saying is no task: a turn is a voice of the server's one pulse. Its scope never holds a write. When it is ended its
+scope is cancelled, the pulse forgets it, and its number is refused by core and wire alike; the task may take a moment
+to unwind, and the next turn's Brain waits for that on the session's lock.
 """
 
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -14,17 +13,19 @@ import structlog
 import trio
 
 from ..actions.runner import Runner
+from ..config import DELTAS_A_PASS
 from ..grounding import refusals
 from ..lang import DEFAULT, Lang
 from ..ports.brain import Brain, Drafted, Question, Redraft, Refused, TurnEvent, Verified, VerifiedText
 from ..ports.clock import Clock
 from ..ports.observe import Observer
+from ..ports.wire import Wire
 from ..protocol.codec import encode
 from ..protocol.outbound import Stream
 from ..protocol.payload import fits
 from ..text.language import language
 from ..text.words import deltas
-from ..wire.outbox import Outbox
+from ..wire.pulse import Pulse
 from .effects import Speak
 from .events import Dropped, Event, Faulted, Spoken, Told
 from .registry import Registry
@@ -45,6 +46,7 @@ class Parts:
     brain: Brain
     runner: Runner
     registry: Registry
+    pulse: Pulse
     clock: Clock
     observer: Observer
     new_id: Callable[[], str]
@@ -53,23 +55,27 @@ class Parts:
 
 
 class Turn:
-    """A turn that is alive or unwinding.
+    """A turn that is alive or unwinding (implements `agent.wire.pulse.Voice`).
 
-    post: the session's mailbox. frame: makes a text message of UTF-8 bytes.
+    post: the session's mailbox. break_session: what the session does when it is itself at fault.
     """
 
     __slots__ = (
         "__weakref__",
-        "_answered",
+        "_begun",
+        "_break_session",
+        "_due",
         "_ended",
-        "_frame",
-        "_heard",
-        "_outbox",
+        "_last_word",
         "_parts",
+        "_pieces",
         "_post",
         "_scope",
+        "_speaking",
+        "_task_over",
         "_texts",
         "_thinking",
+        "_wire",
         "number",
         "question",
     )
@@ -79,96 +85,145 @@ class Turn:
         number: int,
         question: Question,
         parts: Parts,
-        outbox: Outbox,
+        wire: Wire,
         post: Callable[[Event], None],
-        frame: Callable[[bytes], bytes],
+        break_session: Callable[[Exception], None],
     ) -> None:
         self.number = number
         self.question = question
         self._parts = parts
-        self._outbox = outbox
+        self._wire = wire
         self._post = post
-        self._frame = frame
+        self._break_session = break_session
         self._scope = trio.CancelScope()
         self._thinking = trio.CancelScope()
-        self._texts: deque[Speak] = deque()
-        self._heard = trio.Event()
-        self._answered = False  # the Brain has said its last word
+        self._texts: list[Speak] = []  # the first is being said
+        self._pieces: list[str] = []  # what is left of that one, the next piece last
+        self._due = 0.0  # when the next piece may be said; 0 is now
+        self._begun = False  # something was said
+        self._speaking = False  # the pulse calls it, or will when there is room
+        self._last_word = False  # the Brain has said it, or was found at fault
+        self._task_over = False
         self._ended = False  # by the session, or because everything was handed over
+        parts.observer.gauge("turns", 1)
 
     async def run(self, unwound: trio.Lock) -> None:
-        """Answer the question once `unwound` is free; return when everything was handed over, or when ended.
+        """Let the Brain answer once `unwound` is free; return when it has, or when the turn was ended.
 
         Whatever else ends it, the session is told: a turn never disappears without a word.
         """
-        self._parts.observer.gauge("turns", 1)
         try:
             with self._scope:
-                async with trio.open_nursery() as nursery:
-                    nursery.start_soon(self._say)
-                    async with unwound:
-                        await self._think()
+                async with unwound:
+                    await self._think()
         finally:
-            self._parts.observer.gauge("turns", -1)
-            if not self._ended:
+            self._task_over = True
+            if self._ended:
+                self._parts.observer.gauge("turns", -1)
+            if not self._ended and not self._last_word:
                 self._post(Dropped(self.number, trio.current_time()))
 
     @property
     def cancel_scope(self) -> trio.CancelScope:
-        """What everything that this turn does runs in; cancelled by another than the session, that is told."""
+        """What the Brain runs in; when it is cancelled by another than the session, that is told."""
         return self._scope
 
     def end(self) -> None:
-        """Cancel everything this turn does."""
-        self._ended = True
+        """Cancel everything this turn does, and say nothing more."""
+        self._fall_silent()
         self._scope.cancel()
 
     def say(self, speak: Speak) -> None:
-        """Say a text after those that were given before."""
+        """Say a text after those that were given before; the first piece at once, where nothing is being said."""
         self._texts.append(speak)
-        self._heard.set()
+        if not self._speaking:
+            self._resume()
 
     def distrust(self) -> None:
         """Stop a Brain that spoke out of order; the refusal that follows is still said."""
         self._thinking.cancel()
         self._fault(RuntimeError("the Brain spoke out of order"))
 
+    def step(self, now: float) -> float | None:
+        """Hand over the piece that is due, or a few where there is no pace; return when the next one is due.
+
+        None when everything was handed over, or no more may wait: then it goes on as soon as something has left.
+        """
+        pace = self._parts.settings.pace_ms / 1000
+        for _ in range(1 if pace else DELTAS_A_PASS):
+            if not self._next_piece():
+                break
+            if self._wire.room <= 0:
+                self._due = 0.0  # what is held up by its client is not made up for
+                self._wire.when_room(self._resume)
+                self._wire.flush()
+                return None
+            self._due = (self._due or now) + pace
+            self._hand_over(now)
+        self._wire.flush()
+        self._speaking = bool(self._texts)
+        return self._due if self._speaking else None
+
+    def broke(self, error: Exception) -> None:
+        """Break the session: what it would say cannot be said."""
+        self._break_session(error)
+
     async def _think(self) -> None:
         try:
             with self._thinking:
                 await self._parts.brain.answer(self.question, self._tell)
-                if not self._answered:
+                if not self._last_word:
                     raise RuntimeError("the Brain returned without an answer")
         except* Exception as broken:  # noqa: BLE001 - the edge of one turn
             self._fault(broken.exceptions[0])
 
-    async def _say(self) -> None:
-        pace = self._parts.settings.pace_ms / 1000
-        first = True
-        last = False
-        while not last:
-            while not self._texts:
-                self._heard = trio.Event()
-                await self._heard.wait()
-            speak = self._texts.popleft()
-            last = speak.last
-            pieces = deltas(speak.text)
-            for position, delta in enumerate(pieces, 1):
-                if pace and not first:
-                    await trio.sleep(pace)
-                await self._outbox.room()
-                frame = self._frame(encode(Stream(delta, self.question.id)))
-                written = self._spoken if position == len(pieces) else None
-                if not self._outbox.put_delta(self.number, frame, written):
-                    return
-                if first:
-                    first = False
-                    self._parts.observer.measure(
-                        "first_delta_seconds", trio.current_time() - self.question.at
-                    )
-            if not pieces:
+    def _resume(self) -> None:
+        """Go on, or begin: now, unless the pace says later."""
+        self._speaking = True
+        due: float | None = self._due
+        now = trio.current_time()
+        if self._due <= now:
+            self._due = 0.0
+            due = self.step(now)
+        if due is not None:
+            self._parts.pulse.add(self, due)
+
+    def _next_piece(self) -> bool:
+        """Whether there is a piece to hand over; makes those of the text whose turn it is."""
+        while self._texts and not self._pieces:
+            self._pieces = deltas(self._texts[0].text)[::-1]
+            if not self._pieces:
+                self._text_is_over()
                 self._spoken()
+        return bool(self._texts)
+
+    def _hand_over(self, now: float) -> None:
+        piece = self._pieces.pop()
+        last = not self._pieces
+        frame = self._wire.frame(encode(Stream(piece, self.question.id)))
+        if not self._wire.put_delta(self.number, frame, self._spoken if last else None):
+            self._fall_silent()
+            return
+        if not self._begun:
+            self._begun = True
+            self._parts.observer.measure("first_delta_seconds", now - self.question.at)
+        if last:
+            self._text_is_over()
+
+    def _text_is_over(self) -> None:
+        if self._texts.pop(0).last:
+            self._fall_silent()
+
+    def _fall_silent(self) -> None:
+        """Say nothing more. Idempotent."""
+        if self._ended:
+            return
         self._ended = True
+        self._texts.clear()
+        self._pieces.clear()
+        self._parts.pulse.discard(self)
+        if self._task_over:
+            self._parts.observer.gauge("turns", -1)
 
     def _tell(self, event: TurnEvent) -> None:
         """What the Brain calls; raises TypeError into it for what may not be sent or suggested."""
@@ -179,7 +234,7 @@ class Turn:
             if not all(fits(each.payload) for each in event.proposals):
                 raise TypeError("a payload is a JSON object, neither large nor deep")
             ids = tuple(self._parts.new_id() for _ in event.proposals)
-            self._answered = isinstance(event, Refused) or event.last
+            self._last_word = isinstance(event, Refused) or event.last
         elif not isinstance(event, Drafted | Redraft):
             raise TypeError("a Brain emits turn events only")
         self._post(Told(self.number, event, ids, trio.current_time()))
@@ -188,6 +243,7 @@ class Turn:
         self._post(Spoken(self.number, trio.current_time(), self._parts.clock.now_ms()))
 
     def _fault(self, error: BaseException) -> None:
+        self._last_word = True
         fault = self._parts.new_id()
         _log.error("turn broke", message=self.question.id, fault=fault, **where(error))
         lang = self.question.lang or language(self.question.text) or self._parts.lang

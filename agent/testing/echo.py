@@ -23,7 +23,6 @@ from ..server.metrics import Metrics
 from ..server.serve import Edge, serve
 from ..server.settings import ServerSettings
 from ..server.websocket import Connection
-from ..wire.writer import write_all
 
 CONNECTIONS = 100
 
@@ -31,23 +30,17 @@ CONNECTIONS = 100
 async def echo(connection: Connection) -> None:
     """Send each message back as what it was until the client leaves; a handler for `serve_websocket`.
 
-    A client that does not read overflows its outbox and is dropped, as in the server. Cancelled, both tasks end at
-    once.
+    A client that does not read overflows its outbox and is dropped, as in the server. Cancelled, it ends at once.
     """
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(_write, connection)
-        with suppress(WireClosed):
-            while True:
-                message = await connection.receive()
-                binary = isinstance(message, bytes)
-                data = message if isinstance(message, bytes) else message.encode()
-                connection.outbox.put(connection.frame(data, binary=binary))
-        connection.outbox.close()
 
+    def answer(message: str | bytes) -> None:
+        binary = isinstance(message, bytes)
+        data = message if isinstance(message, bytes) else message.encode()
+        connection.put(connection.frame(data, binary=binary))
+        connection.flush()
 
-async def _write(connection: Connection) -> None:
     with suppress(WireClosed):
-        await write_all(connection.outbox, connection)
+        await connection.deliver(answer)
 
 
 def echo_edge(port: int) -> Edge:

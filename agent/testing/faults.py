@@ -82,6 +82,18 @@ class PipeEnd(trio.abc.HalfCloseableStream):
         finally:
             self._sending = False
 
+    def send_now(self, data: bytes) -> int:
+        """Hand over what there is room for, without waiting; return how many bytes that is."""
+        if self._closed:
+            raise trio.ClosedResourceError
+        if self._out.gone or self._out.eof:
+            raise trio.BrokenResourceError
+        fits = max(0, min(len(data), self._out.room - len(self._out.data)))
+        if fits:
+            self._out.data += data[:fits]
+            self._out.wake()
+        return fits
+
     async def wait_send_all_might_not_block(self) -> None:
         """Wait until there is room."""
         await trio.lowlevel.checkpoint()
@@ -110,10 +122,10 @@ class PipeEnd(trio.abc.HalfCloseableStream):
         self._out.data += data
         self._out.wake()
 
-    def take(self) -> bytes:
-        """Receive everything that has come, at once."""
-        taken = bytes(self._in.data)
-        self._in.data.clear()
+    def take(self, size: int | None = None) -> bytes:
+        """Receive everything that has come, or at most so many bytes, at once."""
+        taken = bytes(self._in.data[:size])
+        del self._in.data[: len(taken)]
         self._in.wake()
         return taken
 

@@ -1,10 +1,10 @@
 """Strikes a scenario at every one of its steps: cancellation proved by exhaustion instead of by example.
 
-A step is a time that the event loop resumes a task of the struck connection or of an action it started. A first run
-counts them; then the scenario is run once per step k, on virtual time with seeded scheduling, and struck just before
-its k-th step, up to the last of its closing: the script's end is not the connection's. After each run the census is
-taken (census.py). A point is a distinct (scenario, strike, k) at one seed; the same seed gives the same run in every
-process.
+A step is a time that the event loop resumes a task of the struck connection or of an action it started, or the pulse
+that speaks for it. A first run counts them; then the scenario is run once per step k, on virtual time with seeded
+scheduling, and struck just before its k-th step, up to the last of its closing: the script's end is not the
+connection's. After each run the census is taken (census.py). A point is a distinct (scenario, strike, k) at one seed;
+the same seed gives the same run in every process.
 
     python -m agent.testing.inject                          every scenario and strike, with the number of points
     python -m agent.testing.inject SCENARIO STRIKE K        one point again, with its transcript
@@ -40,6 +40,7 @@ SEED = 1
 STEPS = 20_000  # of any task: a run that takes more spins (the longest takes 2,000)
 NAMED = 1000  # of the steps after that are counted by task, to say who spins
 REAL_SECONDS = 20.0  # a run takes hundredths of one
+PULSE = "Pulse.run"  # says what the struck session says, and is the server's
 THEIRS = ("turn broke", "action broke", "action claim late")  # faults of what the edges are there for
 _logged: list[str] = []  # error lines of the run, while `quiet`
 
@@ -55,6 +56,7 @@ class _Striker(trio.abc.Instrument):
         self.total = 0
         self.error: Exception | None = None
         self.counting = True
+        self.speaking = True  # what the pulse says is said to the struck client
         self._k = k
         self._strike = strike
         self._watchdog = watchdog
@@ -65,7 +67,8 @@ class _Striker(trio.abc.Instrument):
         self.total += 1
         if self.total > STEPS:
             self._spins(task)
-        if not self.counting or task.context.get(SIDE) != STRUCK:
+        spoken = self.speaking and task.name.endswith(PULSE)
+        if not self.counting or not (spoken or task.context.get(SIDE) == STRUCK):
             return
         self.steps += 1
         if self.steps == self._k:
@@ -170,6 +173,7 @@ class _Run:
             with trio.move_on_after(PATIENT):
                 await plot.script(lab, client)
             await trio.sleep(PATIENT)
+            striker.speaking = False
             self.broken += overstays(lab) + await _asked(lab, innocent)
             await _left(lab, client)
             striker.counting = False

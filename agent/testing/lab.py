@@ -32,7 +32,7 @@ from ..settings import Settings
 from .fakes import BreakableExecutor, BreakableModel, Figures, Noon, OneFile, Say, SlowLedger
 from .faults import PipeEnd, pipe_to
 from .network import inline
-from .raw import RawClient, decode_frames
+from .raw import RawClient, decode_frames, whole
 
 SIDE: ContextVar[str] = ContextVar("side", default="")  # whose task this is; "struck" are the ones counted
 STRUCK, INNOCENT = "struck", "innocent"
@@ -80,15 +80,23 @@ class WatchedSession(Session):
 
 
 class WatchedPipe(PipeEnd):
-    """The server's end: every write goes to the transcript when it begins."""
+    """The server's end: every frame goes to the transcript when its first byte is taken."""
 
     transcript: list[Entry]
+    _left = 0  # bytes of the frame whose first one was taken
 
-    async def send_all(self, data: bytes | bytearray | memoryview) -> None:
-        """Note it, then send it."""
-        for frame in decode_frames(bytes(data)):
-            self.transcript.append(Entry(trio.current_time(), "<-", frame))
-        await super().send_all(data)
+    def send_now(self, data: bytes) -> int:
+        """Take what there is room for, and note the frames that this begins."""
+        taken = super().send_now(data)
+        at = min(self._left, taken)
+        self._left -= at
+        while at < taken:
+            size = whole(data[at:])
+            for frame in decode_frames(data[at : at + size]):
+                self.transcript.append(Entry(trio.current_time(), "<-", frame))
+            at += size
+            self._left = max(0, at - taken)
+        return taken
 
 
 class WatchedApp(App):
@@ -208,7 +216,7 @@ class Lab:
             self.parted.set()
 
     def _make_session(self, parts: Parts, connection: Connection) -> WatchedSession:
-        session = WatchedSession(parts, connection, connection.outbox, connection.agent_v1)
+        session = WatchedSession(parts, connection, connection.agent_v1)
         session.transcript = self.transcript if SIDE.get() == STRUCK else []
         self.watched[SIDE.get()] = weakref.ref(session)
         return session

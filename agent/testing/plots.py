@@ -199,6 +199,28 @@ async def slow_reader(lab: Lab, client: RawClient) -> None:
     await heard(client, "stream_end")
 
 
+@plot(room=150)
+async def reader_in_drips(lab: Lab, client: RawClient) -> None:
+    """A client takes a few bytes at a time, so that frames are begun and not ended, and pings meanwhile."""
+    client.send("message", id="a", text="price?")
+    for moment in range(20):
+        await trio.sleep(0.03)
+        client.take(13)
+        if moment % 10 == 3:
+            client.ping()
+    lab.nursery.start_soon(client.read_all)
+    await heard(client, "response")
+
+
+@plot(room=150)
+async def blocked_client_that_leaves(lab: Lab, client: RawClient) -> None:
+    """A client that reads nothing is gone while a frame is begun and others wait behind it."""
+    client.send("message", id="a", text="price?")
+    client.ping()
+    await trio.sleep(1)
+    client.vanish()
+
+
 @plot(drafts=(Say("It costs 299 kr.", hang=True),))
 async def model_that_hangs(lab: Lab, client: RawClient) -> None:
     """A cancel and a new question, while the model never answers."""

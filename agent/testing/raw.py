@@ -14,7 +14,7 @@ _UPGRADE = (
     b"GET /ws HTTP/1.1\r\nHost: localhost:8787\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
     b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n\r\n"
 )
-_TEXT, _CLOSE, _PONG = 0x1, 0x8, 0xA
+_TEXT, _CLOSE, _PING, _PONG = 0x1, 0x8, 0x9, 0xA
 _NORMAL = struct.pack("!H", 1000)
 
 
@@ -46,6 +46,15 @@ class RawClient:
     def send_text(self, text: str) -> None:
         """Send any text as a frame."""
         self.end.feed(client_frame(text.encode()))
+
+    def ping(self) -> None:
+        """Send a PING."""
+        self.end.feed(client_frame(b"", _PING))
+
+    def take(self, size: int) -> None:
+        """Read so many bytes at once, as far as there are some."""
+        self._read(self.end.take(size))
+        self._grown.set()
 
     def goodbye(self) -> None:
         """Send a close frame, and go on reading until the server has closed. Idempotent."""
@@ -125,6 +134,14 @@ def decode_frames(data: bytes) -> list[Any]:
     return [_decode(frame) for frame in _split(data)[0]]
 
 
+def whole(data: bytes) -> int:
+    """Return of how many bytes the first frame is, or the upgrade's answer, that a server's write begins with."""
+    if data.startswith(b"HTTP/"):
+        return data.index(b"\r\n\r\n") + 4
+    size, start = _size(data)
+    return start + size
+
+
 def is_close(frame: Any) -> bool:
     """Whether a decoded frame is a close frame."""
     return isinstance(frame, str) and frame.startswith("close")
@@ -133,16 +150,22 @@ def is_close(frame: Any) -> bool:
 def _split(data: bytes) -> tuple[list[tuple[int, bytes]], bytes]:
     frames = []
     while len(data) >= 2:
-        size, start = data[1], 2
-        if size == 126:
-            size, start = int.from_bytes(data[2:4], "big"), 4
-        elif size == 127:
-            size, start = int.from_bytes(data[2:10], "big"), 10
+        size, start = _size(data)
         if len(data) < start + size:
             break
         frames.append((data[0], data[start : start + size]))
         data = data[start + size :]
     return frames, data
+
+
+def _size(data: bytes) -> tuple[int, int]:
+    """Return of how many bytes the payload of an unmasked frame is, and where it begins."""
+    size = data[1]
+    if size == 126:
+        return int.from_bytes(data[2:4], "big"), 4
+    if size == 127:
+        return int.from_bytes(data[2:10], "big"), 10
+    return size, 2
 
 
 def _decode(frame: tuple[int, bytes]) -> Any:

@@ -2,104 +2,189 @@
 
 import json
 import math
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import trio
 
 from ..errors import WireClosed
-from ..wire.outbox import Outbox
+from ..ports.wire import Wire
+from ..wire.outbox import Outbox, Told
 
 PATIENCE = 120.0  # seconds that a test waits for a frame; longer than any deadline of a session
 
 
-class MemoryWire:
-    """A `Wire` whose client is the test itself.
+class _Socket(trio.abc.SendStream):
+    """Takes everything at once, or, while not `free`, no more than the first byte of a frame.
 
-    `frames` holds every frame whose write has begun, decoded, with the time it began; `blocked` makes writes wait, as
-    a socket does whose client reads nothing. A text message is framed as its own bytes, a ping as b"PING" and a close
-    as b"CLOSE <code>".
+    begun: told of each frame, a line, when its first byte is taken.
     """
 
-    def __init__(self) -> None:
-        self.outbox = Outbox(lambda over, waited: self.abort())
+    def __init__(self, begun: Callable[[bytes], None]) -> None:
+        self.free = trio.Event()
+        self.free.set()
+        self._begun = begun
+        self._left = 0  # bytes of the frame whose first one was taken
+        self._cut = False
+
+    def send_now(self, data: bytes) -> int:
+        """Take what may be taken; return how many bytes that is."""
+        if self._cut:
+            raise trio.BrokenResourceError
+        taken = len(data) if self.free.is_set() else int(not self._left)
+        at = 0
+        while at < taken:
+            if not self._left:
+                line = data[at : data.index(b"\n", at) + 1]
+                self._left = len(line)
+                self._begun(line)
+            step = min(self._left, taken - at)
+            self._left -= step
+            at += step
+        return taken
+
+    async def wait_send_all_might_not_block(self) -> None:
+        """Wait while it takes nothing."""
+        await trio.lowlevel.checkpoint()
+        await self.free.wait()
+
+    async def send_all(self, data: bytes | bytearray | memoryview) -> None:
+        """Hand over everything."""
+        rest = bytes(data)
+        while rest:
+            await self.wait_send_all_might_not_block()
+            rest = rest[self.send_now(rest) :]
+
+    async def aclose(self) -> None:
+        """Take nothing more."""
+        self.cut()
+        await trio.lowlevel.checkpoint()
+
+    def cut(self) -> None:
+        """Take nothing more, and wake who waits."""
+        self._cut = True
+        self.free.set()
+
+
+class MemoryWire:
+    """A `Wire` whose client is the test itself; queue and writing are the server's own.
+
+    `frames` holds every frame whose write has begun, decoded, with the time it began; `blocked` makes writes wait, as
+    a socket does whose client reads nothing: it has taken a byte of the next. A frame is a line: a text message its own
+    bytes, a ping b"PING" and a close b"CLOSE <code>". nursery: where what waits for a blocked wire runs.
+    """
+
+    def __init__(self, nursery: trio.Nursery) -> None:
         self.frames: list[tuple[float, dict[str, Any]]] = []
         self.raw: list[bytes] = []  # pings and close frames
         self.aborted = False
-        self.answers_close = True
         self.heard_at = trio.current_time()
-        self._to_session, self._from_client = trio.open_memory_channel[str | bytes](math.inf)
-        self._free = trio.Event()
-        self._free.set()
+        self._socket = _Socket(self._note)
+        self.outbox = Outbox(self._socket, lambda over, waited: self.close(1008, over), self._lost)
+        self.outbox.open(nursery.start_soon)
+        self._over = False
+        self._take: Callable[[str | bytes], None] | None = None
+        self._said, self._waiting = trio.open_memory_channel[str | bytes](math.inf)
         self._grown = trio.Event()
-        self._closed = trio.Event()  # the close frame was written
 
     # --- the session's side
 
+    @property
+    def room(self) -> int:
+        """How many further deltas may wait."""
+        return self.outbox.room
+
     def frame(self, text: bytes) -> bytes:
-        """Return a text message as the bytes that `send` takes."""
-        return text
+        """Return a text message as a line."""
+        return text + b"\n"
+
+    def put(self, frames: bytes, written: Told | None = None) -> None:
+        """Queue frames."""
+        self.outbox.put(frames, written)
+
+    def put_delta(self, turn: int, frame: bytes, written: Told | None = None) -> bool:
+        """Queue a delta."""
+        return self.outbox.put_delta(turn, frame, written)
+
+    def when_room(self, told: Told) -> None:
+        """Call `told` when deltas have left."""
+        self.outbox.when_room(told)
+
+    def open_turn(self, turn: int) -> None:
+        """Accept deltas of this turn."""
+        self.outbox.open_turn(turn)
+
+    def purge(self) -> None:
+        """Remove the deltas that were not begun."""
+        self.outbox.purge()
+
+    def flush(self) -> None:
+        """Write what the wire takes."""
+        self.outbox.flush()
 
     def ping(self) -> None:
-        """Queue a ping."""
-        self.outbox.put(b"PING")
+        """Send a ping."""
+        self.outbox.put(self.frame(b"PING"))
+        self.outbox.flush()
 
-    async def receive(self) -> str | bytes:
-        """Return what the client sent next; raises WireClosed when it has left."""
-        try:
-            message = await self._from_client.receive()
-        except (trio.EndOfChannel, trio.ClosedResourceError):
-            raise WireClosed from None
-        self.heard_at = trio.current_time()
-        return message
+    async def deliver(self, take: Callable[[str | bytes], None]) -> None:
+        """Hand on what the client sends; raises WireClosed when it has left or the wire was closed."""
+        with suppress(trio.EndOfChannel, trio.ClosedResourceError):
+            while True:
+                message = await self._waiting.receive()
+                self.heard_at = trio.current_time()
+                take(message)
+        if not self._over:
+            self.outbox.drop()
+            self._socket.cut()
+        raise WireClosed
 
-    async def send(self, frames: bytes) -> None:
-        """Take a frame at once, or wait while the wire is blocked."""
-        if self.aborted:
-            raise WireClosed
-        if frames.startswith(b"{"):
-            self.frames.append((trio.current_time(), json.loads(frames)))
-        else:
-            self.raw.append(frames)
-            if frames.startswith(b"CLOSE"):
-                self._closed.set()
-        self._grown.set()
-        await trio.lowlevel.checkpoint()
-        await self._free.wait()
-        if self.aborted:
-            raise WireClosed
-
-    async def close(self, code: int, reason: str) -> None:
-        """Queue a close frame; the client answers it unless `answers_close` is False."""
-        self.outbox.put(b"CLOSE %d" % code)
+    def close(self, code: int, reason: str) -> None:
+        """Queue a close frame, the last of all."""
+        self.outbox.put(self.frame(b"CLOSE %d" % code))
         self.outbox.close()
-        if not self.answers_close:
-            await trio.sleep_forever()
-        await self._closed.wait()
+        self.outbox.flush()
+        self._end()
 
     def abort(self) -> None:
         """Drop the connection."""
         self.aborted = True
-        self.outbox.close()
-        self._to_session.close()
-        self._free.set()
+        self.outbox.drop()
+        self._socket.cut()
+        self._end()
+
+    def _lost(self, stalled: bool) -> None:
+        self.abort()
+
+    def _end(self) -> None:
+        self._over = True
+        self._waiting.close()
+
+    def _note(self, frame: bytes) -> None:
+        if frame.startswith(b"{"):
+            self.frames.append((trio.current_time(), json.loads(frame)))
+        else:
+            self.raw.append(frame.strip())
+        self._grown.set()
 
     # --- the client's side
 
     def push(self, frame: dict[str, Any] | str | bytes) -> None:
         """Send a frame as the client."""
-        self._to_session.send_nowait(json.dumps(frame) if isinstance(frame, dict) else frame)
+        self._said.send_nowait(json.dumps(frame) if isinstance(frame, dict) else frame)
 
     def leave(self) -> None:
         """Go away without a word."""
-        self._to_session.close()
+        self._said.close()
 
     def block(self) -> None:
         """Read nothing from now on: the write under way and every later one wait."""
-        self._free = trio.Event()
+        self._socket.free = trio.Event()
 
     def unblock(self) -> None:
         """Read again."""
-        self._free.set()
+        self._socket.free.set()
 
     def sent(self, *kinds: str) -> list[dict[str, Any]]:
         """Return the frames of these types whose write has begun; all when none is named."""
@@ -118,3 +203,23 @@ class MemoryWire:
         came = self.sent(kind)
         assert len(came) >= count, f"{len(came)} of {count} {kind} came, in all {self.sent()}"
         return came[count - 1]
+
+
+class Inbox:
+    """Takes a wire's messages for a test that wants them one by one."""
+
+    def __init__(self, wire: Wire) -> None:
+        self._wire = wire
+        self._came: list[str | bytes] = []
+
+    async def receive(self) -> str | bytes:
+        """Return the next message; raises WireClosed when there is none."""
+        with trio.CancelScope() as scope:
+
+            def take(message: str | bytes) -> None:
+                self._came.append(message)
+                scope.cancel()
+
+            if not self._came:
+                await self._wire.deliver(take)
+        return self._came.pop(0)

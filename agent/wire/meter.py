@@ -16,15 +16,24 @@ _LONGER = {126: 2, 127: 8}  # bytes of a size that does not fit
 
 
 class FrameMeter:
-    """Follows one client's frames. Bytes that are no frames are the library's to refuse."""
+    """Follows one client's frames. Bytes that are no frames are the library's to refuse.
 
-    __slots__ = ("_controls", "_fragments", "_header", "_skip")
+    messages: how many whole data messages have begun their last frame.
+    """
+
+    __slots__ = ("_controls", "_fragments", "_header", "_skip", "messages")
 
     def __init__(self) -> None:
         self._controls = Bucket(FRAMES_PER_SECOND, FRAMES_PER_SECOND)
         self._fragments = 0  # of the message that has not ended
         self._header = bytearray()  # as far as it has come
         self._skip = 0  # bytes of the payload that are still to come
+        self.messages = 0
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether no frame and no message is open."""
+        return not (self._skip or self._header or self._fragments)
 
     def excess(self, data: bytes | bytearray, now: float) -> int | None:
         """Take what has come at `now` (seconds); return the close code when it is too much.
@@ -57,6 +66,7 @@ class FrameMeter:
         opcode = first & _OPCODE
         if opcode & _CONTROL:
             return POLICY if opcode != _CLOSE and not self._controls.take(now) else None
+        self.messages += bool(first & _FINAL)
         self._fragments = 0 if first & _FINAL else self._fragments + 1
         return TOO_BIG if self._fragments > MAX_FRAGMENTS else None
 

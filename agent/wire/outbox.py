@@ -1,51 +1,90 @@
-"""What waits to be written to one client: a deque, not a channel, because a cancel must be able to purge it.
+"""What waits to be written to one client, and the only writer of it.
 
-Everything that goes to the socket passes through here, in order: the library's handshake answer, pongs and close
-frames (as it hands them to our stream), the session's control frames, and the deltas of a verified text. A delta
-carries its turn's number; nothing else carries a stamp, and only deltas are ever removed.
+Everything that goes to the socket passes through here, in order: the answer to the upgrade, the library's pongs and
+close frames (as it hands them to our stream), the session's control frames, and the deltas of a verified text. A delta
+carries its turn's number; nothing else carries a stamp, and only deltas are ever removed. It is a queue of our own, not
+a channel, because a cancel must be able to purge it.
 
-Putting never blocks. Who wants to put deltas waits for `room`; who writes waits for `take`. One writer only.
+Putting never blocks and writes nothing; `flush` writes what the stream takes at once, in one call for all that waits,
+and never blocks either. So between two steps of the loop nothing waits unless the socket is full. Then, and only then,
+a task waits for the socket: whole frames, in order, each begun one with a deadline that no progress extends, so that a
+client that takes a byte a second is not kept. A frame that was begun cannot be taken back, nor can anything overtake
+it: what is left of it stays first, as something that nothing removes.
 """
 
-from collections import deque
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable
 
+import msgspec
 import trio
 
-from ..config import OUTBOX_BYTES, OUTBOX_DELTAS, OUTBOX_FRAMES
+from ..config import JOINED_BYTES, OUTBOX_BYTES, OUTBOX_DELTAS, OUTBOX_FRAMES, WRITE_TIMEOUT
+from ..errors import WireClosed
+from .eager import eager_write
+
+Told = Callable[[], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Chunk:
-    """Whole frames as bytes. `turn` is the turn a delta belongs to, 0 for everything else.
+class Chunk(msgspec.Struct, frozen=True):
+    """Whole frames as bytes, or what is left of one. `turn` is the turn a delta belongs to, 0 for everything else.
 
     `written` is called once, after the stream has taken the last byte.
     """
 
     data: bytes
     turn: int = 0
-    written: Callable[[], None] | None = None
+    written: Told | None = None
 
 
 class Outbox:
-    """The frames that wait for one client's socket.
+    """The frames that wait for one client's socket, and what writes them.
 
+    stream: whose `send_all` waits; a socket, and what has a `send_now`, is mostly written to without waiting.
     overflow: called once, with what was over its bound ("frames" or "bytes") and how many bytes waited, when more
-    waits than is allowed. All of it is gone by then, and the last word may still be put: the owner closes.
+    waits than is allowed. All of it is gone by then but a frame that was begun, and the last word may still be put.
+    lost: called once when nothing more can be written: the client is gone (False), or stalls (True).
     """
 
-    __slots__ = ("_bytes", "_chunks", "_closed", "_deltas", "_overflow", "_room", "_turn", "_wake")
+    __slots__ = (
+        "_begun",
+        "_bytes",
+        "_chunks",
+        "_closed",
+        "_deltas",
+        "_due",
+        "_empty",
+        "_lost",
+        "_overflow",
+        "_room",
+        "_start",
+        "_stream",
+        "_stuck",
+        "_turn",
+        "_write",
+        "_writing",
+    )
 
-    def __init__(self, overflow: Callable[[str, int], None]) -> None:
-        self._chunks: deque[Chunk] = deque()
+    def __init__(
+        self,
+        stream: trio.abc.SendStream,
+        overflow: Callable[[str, int], None],
+        lost: Callable[[bool], None],
+    ) -> None:
+        self._chunks: list[Chunk] = []
         self._bytes = 0
-        self._deltas = 0  # waiting deltas; they are all of the turn `_turn`
+        self._deltas = 0  # waiting deltas, none of them begun; they are all of the turn `_turn`
         self._turn = 0  # the turn whose deltas are accepted; 0 when none is
+        self._begun = False  # the first chunk is what is left of a frame
         self._closed = False
+        self._writing = False  # `flush` is under way, and what it calls has put more
+        self._stuck = False  # a task waits for the stream
+        self._due = 0.0  # when it gives up
+        self._stream = stream
+        self._write = eager_write(stream)
         self._overflow = overflow
-        self._wake = trio.Event()
-        self._room = trio.Event()
+        self._lost = lost
+        self._start: Callable[[Callable[[], Awaitable[None]]], object] | None = None
+        self._room: Told | None = None
+        self._empty: trio.Event | None = None
 
     def __len__(self) -> int:
         return len(self._chunks)
@@ -55,25 +94,40 @@ class Outbox:
         """How many bytes wait."""
         return self._bytes
 
+    @property
+    def torn(self) -> bool:
+        """Whether a frame was begun and not finished: nothing but its rest may follow."""
+        return self._begun
+
+    @property
+    def room(self) -> int:
+        """How many further deltas may wait."""
+        return OUTBOX_DELTAS - self._deltas
+
+    def open(self, start: Callable[[Callable[[], Awaitable[None]]], object]) -> None:
+        """Begin to write. start: starts the task that waits for the stream, where one is needed."""
+        self._start = start
+        self.flush()
+
     def open_turn(self, turn: int) -> None:
         """Accept deltas of `turn`, and of no other, from now on."""
         self._turn = turn
 
     def purge(self) -> None:
-        """Remove every delta that waits, and accept no more until a turn is opened."""
+        """Remove every delta that was not begun, and accept no more until a turn is opened."""
         if self._deltas:
             self._bytes -= sum(len(chunk.data) for chunk in self._chunks if chunk.turn)
-            self._chunks = deque(chunk for chunk in self._chunks if not chunk.turn)
+            self._chunks = [chunk for chunk in self._chunks if not chunk.turn]
             self._deltas = 0
         self._turn = 0
-        self._room.set()
+        self._room = None
 
-    def put(self, data: bytes, written: Callable[[], None] | None = None) -> None:
+    def put(self, data: bytes, written: Told | None = None) -> None:
         """Queue whole frames that nothing removes. After `close` they are dropped."""
         if not self._closed:
             self._append(Chunk(data, 0, written))
 
-    def put_delta(self, turn: int, data: bytes, written: Callable[[], None] | None = None) -> bool:
+    def put_delta(self, turn: int, data: bytes, written: Told | None = None) -> bool:
         """Queue a delta; False, and nothing queued, when its turn has ended (or the outbox is closed)."""
         if self._closed or turn != self._turn:
             return False
@@ -81,52 +135,157 @@ class Outbox:
         self._append(Chunk(data, turn, written))
         return True
 
-    async def room(self) -> None:
-        """Wait until fewer than OUTBOX_DELTAS deltas wait. Always a checkpoint; cancelled, nothing happened."""
-        await trio.lowlevel.checkpoint()
-        while self._deltas >= OUTBOX_DELTAS:
-            self._room = trio.Event()
-            await self._room.wait()
-
-    async def take(self) -> Chunk | None:
-        """Wait for the next chunk and remove it; None when the outbox is closed and empty.
-
-        Cancelled, nothing was removed.
-        """
-        while not self._chunks:
-            if self._closed:
-                return None
-            self._wake = trio.Event()
-            await self._wake.wait()
-        chunk = self._chunks.popleft()
-        self._bytes -= len(chunk.data)
-        if chunk.turn:
-            self._deltas -= 1
-            self._room.set()
-        return chunk
+    def when_room(self, told: Told) -> None:
+        """Call `told` once, when deltas have left; never after the turn was purged."""
+        self._room = told
 
     def close(self) -> None:
         """Accept nothing more (a close frame was the last); what waits is still written."""
         self._closed = True
         self._turn = 0
-        self._overflow = (
-            _ignored  # lets go of the owner too, so that both are freed without a garbage collection
-        )
-        self._wake.set()
-        self._room.set()
+        self._overflow = _ignored  # lets go of the owner too, so that both are freed without a collection
+        self._room = None
+
+    def drop(self) -> None:
+        """Accept nothing more and write nothing more: the connection is gone. Idempotent."""
+        self.close()
+        self._chunks.clear()
+        self._bytes = self._deltas = 0
+        self._lost = _ignored_loss
+        if self._empty is not None:
+            self._empty.set()
+
+    def flush(self) -> None:
+        """Write what the stream takes at once; what is left is written as soon as it takes more. Never blocks.
+
+        `written` of each frame that was taken whole is called in here; what that puts is written too.
+        """
+        if self._writing or self._stuck or self._start is None:
+            return
+        self._writing = True
+        try:
+            while self._chunks and not self._stuck:
+                self._write_some()
+        finally:
+            self._writing = False
+
+    async def emptied(self) -> None:
+        """Wait until nothing waits, or nothing can be written any more; the caller sets the deadline."""
+        await trio.lowlevel.checkpoint()
+        if self._chunks:
+            self._empty = trio.Event()
+            await self._empty.wait()
+
+    def _write_some(self) -> None:
+        """Offer the stream what waits, once; where it does not take all of that, let a task wait for it."""
+        if self._write is not None:
+            offered = self._joined()
+            try:
+                taken = self._write(offered)
+            except WireClosed:
+                self._give_up(False)
+                return
+            ended = self._took(taken)
+            if taken == len(offered):
+                return
+            if ended or not self._stuck:
+                self._due = trio.current_time() + WRITE_TIMEOUT
+        if self._chunks and not self._stuck and self._start is not None:
+            self._stuck = True
+            self._start(self._write_the_rest)
+
+    async def _write_the_rest(self) -> None:
+        """Write as the stream takes it, until nothing waits. Cancelled, half a frame may have been written."""
+        try:
+            while self._chunks:
+                if self._write is None:
+                    self._due = trio.current_time() + WRITE_TIMEOUT
+                with trio.move_on_at(self._due) as late:
+                    await self._write_waiting()
+                if late.cancelled_caught:
+                    self._give_up(True)
+        except (trio.BrokenResourceError, trio.ClosedResourceError):
+            self._give_up(False)
+        finally:
+            self._stuck = False
+
+    async def _write_waiting(self) -> None:
+        if self._write is not None:
+            await self._stream.wait_send_all_might_not_block()
+            self._write_some()
+            return
+        first = self._chunks[0]
+        self._begin(first.data, first)
+        await self._stream.send_all(first.data)
+        self._took(len(first.data))
+
+    def _joined(self) -> bytes:
+        """Return what one write offers."""
+        if len(self._chunks) == 1:
+            return self._chunks[0].data
+        offered, size = [], 0
+        for chunk in self._chunks:
+            offered.append(chunk.data)
+            size += len(chunk.data)
+            if size > JOINED_BYTES:
+                break
+        return b"".join(offered)
+
+    def _took(self, taken: int) -> bool:
+        """Take note of so many bytes that the stream took; return whether a frame ended with them."""
+        if not self._chunks:  # dropped meanwhile
+            return False
+        self._bytes -= taken
+        whole = 0
+        for chunk in self._chunks:
+            if len(chunk.data) > taken:
+                break
+            taken -= len(chunk.data)
+            whole += 1
+            self._deltas -= chunk.turn > 0
+        gone, self._chunks = self._chunks[:whole], self._chunks[whole:]
+        if whole:
+            self._begun = False
+        if taken:
+            self._begin(self._chunks[0].data[taken:], self._chunks[0])
+        for chunk in gone:
+            if chunk.written is not None:
+                chunk.written()
+        if self._room is not None and self._deltas < OUTBOX_DELTAS:
+            told, self._room = self._room, None
+            told()
+        if self._empty is not None and not self._chunks:
+            self._empty.set()
+        return whole > 0
+
+    def _begin(self, rest: bytes, chunk: Chunk) -> None:
+        """Take note that the first chunk is begun: what is left of it is no delta any more."""
+        self._deltas -= chunk.turn > 0
+        self._chunks[0] = Chunk(rest, 0, chunk.written)
+        self._begun = True
+
+    def _give_up(self, stalled: bool) -> None:
+        lost = self._lost
+        self.drop()
+        lost(stalled)
 
     def _append(self, chunk: Chunk) -> None:
         self._chunks.append(chunk)
         self._bytes += len(chunk.data)
-        self._wake.set()
-        over = "frames" if len(self._chunks) - self._deltas > OUTBOX_FRAMES else "bytes"
-        if over == "frames" or self._bytes > OUTBOX_BYTES:
-            waited, self._bytes = self._bytes, 0
-            self._chunks.clear()
+        begun = len(self._chunks[0].data) if self._begun else 0  # it counts no more than if it had left
+        waiting = self._bytes - begun
+        over = "frames" if len(self._chunks) - self._begun - self._deltas > OUTBOX_FRAMES else "bytes"
+        if over == "frames" or waiting > OUTBOX_BYTES:
+            del self._chunks[self._begun :]
+            self._bytes = begun
             self._deltas = self._turn = 0
-            self._overflow(over, waited)
+            self._overflow(over, waiting)
             self.close()
 
 
 def _ignored(over: str, waited: int) -> None:
     """Nothing is put any more, so nothing can be too much."""
+
+
+def _ignored_loss(stalled: bool) -> None:
+    """Nothing is written any more, so nothing can fail."""

@@ -18,39 +18,50 @@ from agent.server.sniff import Head, read_head
 from agent.server.websocket import Connection, serve_websocket
 from agent.testing.faults import pipe
 from agent.testing.raw import RawClient
-from agent.testing.wires import MemoryWire
-from agent.wire.outbox import Outbox
-from agent.wire.writer import write_all
+from agent.testing.wires import Inbox, MemoryWire
+from agent.wire.frames import BINARY, frame
 
+ROOM = 1 << 14
 TEXT = b'{"type":"stream","delta":"\xc3\xa5"}'
 
 
 @dataclass
 class Opened:
-    """A wire, and its client. heard: what came to the client. close_comes: whether it answers a close frame."""
+    """A wire, and its client. heard: what came to the client. stop, go_on: it reads nothing, or again."""
 
     wire: Wire
-    outbox: Outbox
     say: Callable[[str], None]
     leave: Callable[[], None]
-    deafen: Callable[[], None]
+    stop: Callable[[], None]
+    go_on: Callable[[], None]
     heard: Callable[[], list[dict[str, Any]]]
 
 
 @asynccontextmanager
 async def _memory() -> AsyncGenerator[Opened, None]:
-    wire = MemoryWire()
-
-    def deafen() -> None:
-        wire.answers_close = False
-
-    yield Opened(wire, wire.outbox, wire.push, wire.leave, deafen, wire.sent)
+    async with trio.open_nursery() as nursery:
+        wire = MemoryWire(nursery)
+        yield Opened(wire, wire.push, wire.leave, wire.block, wire.unblock, wire.sent)
+        nursery.cancel_scope.cancel()
 
 
 @asynccontextmanager
 async def _websocket() -> AsyncGenerator[Opened, None]:
-    ours, theirs = pipe(1 << 20)
+    ours, theirs = pipe(ROOM)
     client = RawClient(ours)
+    reading = trio.CancelScope()
+
+    async def read() -> None:
+        with reading:
+            await client.read_all()
+
+    def stop() -> None:
+        reading.cancel()
+        theirs.feed(frame(BINARY, bytes(ROOM)))  # as much as fits waits already
+
+    def go_on() -> None:
+        nursery.start_soon(client.read_all)
+
     head = await read_head(theirs)
     assert isinstance(head, Head)
     ready, over = trio.Event(), trio.Event()
@@ -61,21 +72,11 @@ async def _websocket() -> AsyncGenerator[Opened, None]:
         ready.set()
         await over.wait()
 
-    def deafen() -> None:
-        client._answers = False
-
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(client.read_all)
+        nursery.start_soon(read)
         nursery.start_soon(serve_websocket, theirs, head, handler)
         await ready.wait()
-        yield Opened(
-            connections[0],
-            connections[0].outbox,
-            client.send_text,
-            client.vanish,
-            deafen,
-            lambda: client.frames,
-        )
+        yield Opened(connections[0], client.send_text, client.vanish, stop, go_on, lambda: client.frames)
         nursery.cancel_scope.cancel()
 
 
@@ -93,10 +94,8 @@ def opened(request: pytest.FixtureRequest) -> AbstractAsyncContextManager[Opened
 Wires = AbstractAsyncContextManager[Opened]
 
 
-async def written(it: Opened) -> None:
-    """Write what waits, until nothing does."""
-    with trio.move_on_after(1):
-        await write_all(it.outbox, it.wire)
+async def settle() -> None:
+    await trio.testing.wait_all_tasks_blocked()
 
 
 async def test_messages_come_whole_and_in_order(opened: Wires, autojump_clock: MockClock) -> None:
@@ -105,7 +104,8 @@ async def test_messages_come_whole_and_in_order(opened: Wires, autojump_clock: M
         await trio.sleep(5)
         for text in ("a", "å" * 1000, "{}"):
             it.say(text)
-        assert [await it.wire.receive() for _ in range(3)] == ["a", "å" * 1000, "{}"]
+        inbox = Inbox(it.wire)
+        assert [await inbox.receive() for _ in range(3)] == ["a", "å" * 1000, "{}"]
         assert it.wire.heard_at == trio.current_time() == 5
 
 
@@ -114,17 +114,64 @@ async def test_a_client_that_leaves_is_told_as_closed(opened: Wires, autojump_cl
     async with opened as it:
         it.say("last")
         it.leave()
-        assert await it.wire.receive() == "last"
+        inbox = Inbox(it.wire)
+        assert await inbox.receive() == "last"
         with pytest.raises(WireClosed):
-            await it.wire.receive()
+            await inbox.receive()
 
 
-async def test_what_is_sent_comes_to_the_client(opened: Wires, autojump_clock: MockClock) -> None:
-    """A frame is a whole message."""
+async def test_what_is_put_comes_to_the_client_when_it_is_flushed(
+    opened: Wires, autojump_clock: MockClock
+) -> None:
+    """In that step, as whole messages, and `written` is told in it."""
     async with opened as it:
-        it.outbox.put(it.wire.frame(TEXT))
-        await written(it)
-        assert it.heard() == [{"type": "stream", "delta": "å"}]
+        told: list[float] = []
+        for _ in range(2):
+            it.wire.put(it.wire.frame(TEXT), lambda: told.append(trio.current_time()))
+        await settle()
+        assert (it.heard(), told) == ([], [])
+        it.wire.flush()
+        assert told == [trio.current_time()] * 2
+        await settle()
+        assert it.heard() == [{"type": "stream", "delta": "å"}] * 2
+
+
+async def test_what_waits_comes_when_the_client_reads_again(opened: Wires, autojump_clock: MockClock) -> None:
+    """Less the deltas that a purge took back; room is told once there is some."""
+    async with opened as it:
+        it.wire.open_turn(1)
+        it.stop()
+        await settle()
+        full, put = it.wire.room, 0
+        while it.wire.room:
+            put += it.wire.put_delta(1, it.wire.frame(TEXT))
+            it.wire.flush()
+        await settle()
+        assert put >= full
+        told: list[int] = []
+        it.wire.when_room(lambda: told.append(it.wire.room))
+        it.go_on()
+        await settle()
+        assert (len(told), it.wire.room, len(it.heard())) == (1, full, put)
+
+
+async def test_a_purge_takes_back_what_was_not_begun(opened: Wires, autojump_clock: MockClock) -> None:
+    """And nothing of that turn is taken any more."""
+    async with opened as it:
+        it.wire.open_turn(1)
+        it.stop()
+        await settle()
+        for _ in range(5):
+            assert it.wire.put_delta(1, it.wire.frame(TEXT))
+            it.wire.flush()
+        it.wire.purge()
+        assert not it.wire.put_delta(1, it.wire.frame(TEXT))
+        it.wire.put(it.wire.frame(b'{"type":"stream_end"}'))
+        it.wire.flush()
+        it.go_on()
+        await settle()
+        assert len(it.heard()) <= 2
+        assert it.heard()[-1] == {"type": "stream_end"}
 
 
 async def test_after_an_abort_nothing_is_sent_or_received(opened: Wires, autojump_clock: MockClock) -> None:
@@ -134,49 +181,52 @@ async def test_after_an_abort_nothing_is_sent_or_received(opened: Wires, autojum
 
         async def wait() -> None:
             with pytest.raises(WireClosed):
-                await it.wire.receive()
+                await it.wire.deliver(lambda message: None)
             woken.set()
 
         async with trio.open_nursery() as nursery:
             nursery.start_soon(wait)
-            await trio.testing.wait_all_tasks_blocked()
+            await settle()
             it.wire.abort()
             it.wire.abort()
             with trio.fail_after(1):
                 await woken.wait()
+        it.wire.put(it.wire.frame(TEXT))
+        it.wire.flush()
         with pytest.raises(WireClosed):
-            await it.wire.send(it.wire.frame(TEXT))
+            await it.wire.deliver(lambda message: None)
         assert it.heard() == []
 
 
-async def test_a_close_waits_for_the_clients(opened: Wires, autojump_clock: MockClock) -> None:
-    """With one that answers it returns; one that does not is waited for as long as the caller wants."""
-    async with opened as it, trio.open_nursery() as nursery:
-        nursery.start_soon(write_all, it.outbox, it.wire)
-        with trio.fail_after(1):
-            await it.wire.close(1000, "")
-
-
-async def test_a_close_that_is_not_answered_can_be_cancelled(
+async def test_a_close_ends_the_delivery_and_is_the_last_that_is_taken(
     opened: Wires, autojump_clock: MockClock
 ) -> None:
-    """At once, in the caller's time."""
-    async with opened as it, trio.open_nursery() as nursery:
-        it.deafen()
-        nursery.start_soon(write_all, it.outbox, it.wire)
-        with trio.move_on_after(3) as tired:
-            await it.wire.close(1012, "going down")
-        assert tired.cancelled_caught
-        assert trio.current_time() == 3
-        nursery.cancel_scope.cancel()
+    """What was put before it comes, nothing after it, and a second one changes nothing."""
+    async with opened as it:
+        woken = trio.Event()
+
+        async def wait() -> None:
+            with pytest.raises(WireClosed):
+                await it.wire.deliver(lambda message: None)
+            woken.set()
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(wait)
+            await settle()
+            it.wire.put(it.wire.frame(TEXT))
+            it.wire.close(1012, "going down")
+            it.wire.close(1000, "")
+            it.wire.put(it.wire.frame(TEXT))
+            it.wire.flush()
+            with trio.fail_after(1):
+                await woken.wait()
+        assert it.heard() == [{"type": "stream", "delta": "å"}]
 
 
 async def test_a_ping_goes_out_with_the_rest(opened: Wires, autojump_clock: MockClock) -> None:
     """Queued, never waiting."""
     async with opened as it:
-        before = trio.current_time()
+        it.wire.put(it.wire.frame(TEXT))
         it.wire.ping()
-        assert trio.current_time() == before
-        it.outbox.put(it.wire.frame(TEXT))
-        await written(it)
+        await settle()
         assert it.heard() == [{"type": "stream", "delta": "å"}]

@@ -40,6 +40,7 @@ class Plain:
         self._ws = wsproto.WSConnection(wsproto.ConnectionType.CLIENT)
         self._text = ""
         self._news = trio.Event()
+        self._sending = trio.Lock()
         self._taken = 0
 
     async def run(self, host: str, path: str, subprotocols: Sequence[str]) -> None:
@@ -115,7 +116,8 @@ class Plain:
         return [frame["type"] for _, frame in self.frames]
 
     async def _put(self, event: wsproto.events.Event) -> None:
-        await self._stream.send_all(self._ws.send(event))
+        async with self._sending:  # a pong is sent by another task
+            await self._stream.send_all(self._ws.send(event))
 
     async def _take(self, event: wsproto.events.Event) -> None:
         if isinstance(event, AcceptConnection):

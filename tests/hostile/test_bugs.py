@@ -58,7 +58,7 @@ def break_the_core(patch: pytest.MonkeyPatch) -> None:
 
 
 def break_the_reader(patch: pytest.MonkeyPatch) -> None:
-    """Let the word escape from a task of the connection."""
+    """Let the word escape from what reads the connection."""
     real = Session.post
 
     def broken(self: Session, event: Any) -> None:
@@ -74,7 +74,7 @@ def break_the_reader(patch: pytest.MonkeyPatch) -> None:
     [
         (break_the_brain, ("error internal", "stream_end done", "response model_failed"), "turn broke"),
         (break_the_core, ("error internal", "close 1011"), "session broke"),
-        (break_the_reader, (), "connection failed"),
+        (break_the_reader, ("close 1011",), "connection failed"),
     ],
 )
 async def test_a_handlers_bug_ends_one_turn_or_one_connection(

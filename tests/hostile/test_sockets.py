@@ -14,7 +14,7 @@ from agent.compose import Adapters
 from agent.llm.script import ScriptModel
 from agent.settings import Settings
 from agent.testing.steps import steps
-from agent.wire import writer
+from agent.wire import outbox
 
 from .attacks import ATTACKS, LONG
 from .enemy import RESET, SocketEnemy
@@ -86,7 +86,7 @@ async def test_a_client_that_never_reads_is_cut_off_and_its_kernel_buffers_freed
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """With a small receive buffer: the outbox fills, the write's deadline passes, and the connection is reset."""
-    monkeypatch.setattr(writer, "WRITE_TIMEOUT", 0.2)
+    monkeypatch.setattr(outbox, "WRITE_TIMEOUT", 0.2)
     with trio.fail_after(30):
         async with listening() as app, innocent(app.port) as before:
             stream = await SocketEnemy(app.port).upgraded(2048)

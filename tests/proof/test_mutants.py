@@ -33,12 +33,12 @@ def test_there_are_enough_and_each_still_has_its_place() -> None:
 
 
 def made(new: str, tests: tuple[str, ...] = (), strike: tuple[str, ...] = (), old: str = "") -> Mutant:
-    """A mutation of the writer, made for a test."""
-    return Mutant("made", "wire/writer.py", "", old or "while (chunk := await", new, tests, strike)
+    """A mutation of what writes, made for a test."""
+    return Mutant("made", "wire/outbox.py", "", old or "while self._chunks and not", new, tests, strike)
 
 
-HARMLESS = "while  (chunk := await"
-WRITER = "tests/wire/test_writer.py::test_a_write_that_stalls_aborts"
+HARMLESS = "while  self._chunks and not"
+WRITER = "tests/wire/test_outbox.py::test_frames_leave_in_the_order_they_came_in_one_write"
 
 
 @pytest.mark.proof
@@ -47,22 +47,22 @@ WRITER = "tests/wire/test_writer.py::test_a_write_that_stalls_aborts"
     [
         (made(HARMLESS, (WRITER,)), "survived", ""),
         (made(HARMLESS, strike=("reject", "eof")), "survived", "nothing broke in"),
-        (made("while not (chunk := await", (WRITER,)), "killed", WRITER),
+        (made("while False and not", (WRITER,)), "killed", WRITER),
         (
-            made("            raise OSError", (WRITER,), old="            raise WireClosed"),
+            made("        raise OSError\n", (WRITER,), old="        self._writing = True\n"),
             "crashed",
             "(OSError: ",
         ),
-        (made("            pass", (WRITER,), old="            wire.abort()"), "killed", WRITER),
+        (made("        pass\n", (WRITER,), old="        self._bytes -= taken\n"), "killed", WRITER),
         (
-            made("while True:\n        continue\n    while (chunk := await", (WRITER,)),
+            made("while True:\n                continue\n            while self._chunks and not", (WRITER,)),
             "hung",
             "not over after",
         ),
-        (made("while not (chunk := await", strike=("reject", "eof")), "broken", "breaks without a strike"),
+        (made("while False and not", strike=("reject", "eof")), "broken", "breaks without a strike"),
         (made("while while", (WRITER,)), "broken", ""),
         (made("x", (WRITER,), old="not there"), "broken", "occurs 0 times"),
-        (made(HARMLESS, ("tests/wire/test_writer.py::test_none",)), "broken", ""),
+        (made(HARMLESS, ("tests/wire/test_outbox.py::test_none",)), "broken", ""),
     ],
 )
 def test_only_what_is_noticed_counts_as_killed(mutant: Mutant, outcome: str, said: str) -> None:
@@ -76,8 +76,8 @@ def test_only_what_is_noticed_counts_as_killed(mutant: Mutant, outcome: str, sai
 def test_what_fails_without_a_mutation_kills_nothing(tmp_path: Path) -> None:
     """A test that is red anyway is told."""
     mutate.copy_tree(tmp_path)
-    writer = tmp_path / "agent/wire/writer.py"
-    writer.write_text(writer.read_text().replace("while (chunk", "while not (chunk"))
+    writer = tmp_path / "agent/wire/outbox.py"
+    writer.write_text(writer.read_text().replace("while self._chunks and", "while False and"))
     assert mutate.check_tests(tmp_path, [made(HARMLESS, (WRITER,))]) == WRITER
 
 

@@ -1,7 +1,7 @@
 """The listening server: what each connection turns out to be, and that a fault stays in its own."""
 
 import socket
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -32,19 +32,10 @@ BYE = b"\x88\x82" + bytes(4) + b"\x03\xe8"
 
 async def greet(connection: Connection) -> None:
     """Say hello and wait for the client to leave."""
-    await connection.send(await next_chunk(connection))
-    await connection.send(connection.frame(b"hello"))
-    try:
-        await connection.receive()
-    except WireClosed:
-        return
-
-
-async def next_chunk(connection: Connection) -> bytes:
-    """Take one chunk from the outbox."""
-    chunk = await connection.outbox.take()
-    assert chunk is not None
-    return chunk.data
+    connection.put(connection.frame(b"hello"))
+    connection.flush()
+    with suppress(WireClosed):
+        await connection.deliver(lambda message: None)
 
 
 def edge(handler: Any = greet, size: int = 10, **settings: Any) -> tuple[Edge, Metrics]:

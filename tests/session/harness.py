@@ -19,6 +19,7 @@ from agent.session.settings import SessionSettings
 from agent.session.turn import Parts
 from agent.storage.memory import MemoryLedger
 from agent.testing.wires import MemoryWire
+from agent.wire.pulse import Pulse
 
 from .driver import text
 
@@ -117,6 +118,7 @@ class World:
         self.executor = FakeExecutor()
         self.ledger = MemoryLedger()
         self.registry = Registry()
+        self.pulse = Pulse()
         self.counts = Counts()
         self.runner = Runner(nursery, self.ledger, self.executor, FixedClock(), self.counts)
         ids = itertools.count(1)
@@ -125,6 +127,7 @@ class World:
             self.brain,
             self.runner,
             self.registry,
+            self.pulse,
             FixedClock(),
             self.counts,
             lambda: f"id{next(ids)}",
@@ -134,8 +137,8 @@ class World:
 
     async def connect(self, greet: bool = False) -> MemoryWire:
         """Start a session; return its wire."""
-        wire = MemoryWire()
-        session = Session(self.parts, wire, wire.outbox, greet)
+        wire = MemoryWire(self._nursery)
+        session = Session(self.parts, wire, greet)
         self.gone.append(weakref.ref(session))
         self._nursery.start_soon(session.run)
         await trio.testing.wait_all_tasks_blocked()
@@ -149,6 +152,7 @@ class World:
         """The census: no session, turn, timer or object of one remains."""
         assert len(self.registry) == 0
         assert self.registry.armed == 0
+        assert len(self.pulse) == 0
         assert self.brain.alive == 0
         assert {name: level for name, level in self.counts.levels.items() if level} == {}
         gc.collect()
@@ -161,6 +165,7 @@ async def world(**settings: Any) -> AsyncGenerator[World, None]:
     async with trio.open_nursery() as nursery:
         made = World(nursery, replace(SETTINGS, **settings))
         nursery.start_soon(made.registry.keep_time)
+        nursery.start_soon(made.pulse.run)
         yield made
         nursery.cancel_scope.cancel()
 

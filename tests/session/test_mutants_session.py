@@ -122,7 +122,6 @@ async def test_a_session_that_breaks_is_at_once_nobodys(autojump_clock: trio.tes
         meddler = Meddler("bad_json")
         meddler.act = broken
         wire = await meddled(w, meddler)
-        wire.answers_close = False
         wire.push("{")
         await trio.testing.wait_all_tasks_blocked()
         assert wire.raw == [b"CLOSE 1011"]
@@ -134,9 +133,9 @@ async def test_a_session_that_is_cancelled_stops_its_action(autojump_clock: trio
     async with world() as w:
         w.brain.script = saying("word", proposals=1)
         w.executor.before = 5.0
-        wire = MemoryWire()
         async with trio.open_nursery() as connection:
-            session = Session(w.parts, wire, wire.outbox)
+            wire = MemoryWire(connection)
+            session = Session(w.parts, wire)
             w.gone.append(weakref.ref(session))
             connection.start_soon(session.run)
             del session
@@ -186,17 +185,16 @@ def test_what_was_closed_stays_closed(closing: Step) -> None:
 
 
 class AtTheLast(trio.abc.Instrument):
-    """Acts in the one instant when the last task of a connection's session has ended and the session has not."""
+    """Acts in the one instant when a session's task has been cancelled and does not know yet."""
 
     def __init__(self, act: Callable[[], None]) -> None:
         self._act = act
-        self.left = {"_read", "_write"}
+        self.acted = False
 
-    def task_exited(self, task: trio.lowlevel.Task) -> None:
-        self.left.discard(task.name.rpartition(".")[2])
-        if not self.left:
+    def before_task_step(self, task: trio.lowlevel.Task) -> None:
+        if task.name.endswith("Session.run") and not self.acted:
+            self.acted = True
             self._act()
-            self.left = {"nobody"}
 
 
 @pytest.mark.parametrize("again", range(10))
@@ -210,9 +208,9 @@ async def test_an_action_that_ends_with_its_session_starts_nothing(
     async with world() as w:
         w.brain.script = saying("word", proposals=1)
         w.executor.after = 5.0
-        wire = MemoryWire()
         async with trio.open_nursery() as connection:
-            session = Session(w.parts, wire, wire.outbox)
+            wire = MemoryWire(connection)
+            session = Session(w.parts, wire)
             connection.start_soon(session.run)
             wire.push(ask())
             sid = (await wire.until("action_suggestion"))["suggestionId"]
@@ -225,7 +223,7 @@ async def test_an_action_that_ends_with_its_session_starts_nothing(
             trio.lowlevel.add_instrument(late)
             connection.cancel_scope.cancel()
         trio.lowlevel.remove_instrument(late)
-        assert late.left == {"nobody"}
+        assert late.acted
         assert [label for metric, label in w.counts.counted if metric == "errors"] == []
         assert w.brain.ended == 1
 

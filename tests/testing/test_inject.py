@@ -1,6 +1,5 @@
 """The strike proof sees what it is there to see: each planted fault breaks its invariant, and no run hangs it."""
 
-import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -8,8 +7,8 @@ from typing import Any
 import pytest
 import trio
 
-import agent.session.session
 from agent.actions.runner import Action, Runner
+from agent.server.websocket import Connection
 from agent.session.session import Session
 from agent.storage.memory import MemoryLedger
 from agent.testing import inject
@@ -42,6 +41,12 @@ def granted(action: Action) -> None:
 def falls(*_: Any) -> None:
     """Raise what no edge expects."""
     raise ValueError("as planted")
+
+
+async def waits_on(connection: Connection) -> None:
+    """Say goodbye and wait without end for the answer."""
+    connection.close(1000)
+    await connection._read_out()
 
 
 FAULTS: list[tuple[str, tuple[Any, str, Any], Plot, str]] = [
@@ -84,7 +89,7 @@ FAULTS: list[tuple[str, tuple[Any, str, Any], Plot, str]] = [
     ),
     (
         "a session waits without end for its client's close",
-        (agent.session.session, "CLOSE_TIMEOUT", math.inf),
+        (Connection, "_leave", waits_on),
         plots()["client_that_never_closes"],
         "I6: it is still open after",
     ),
@@ -160,10 +165,10 @@ def test_a_run_that_spins_is_ended_and_told(task: Callable[[], Any], monkeypatch
 def test_a_session_that_spins_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """The task that takes the steps is in the message."""
 
-    async def read(session: Session) -> None:
+    async def run(session: Session) -> None:
         await never_blocks()
 
-    monkeypatch.setattr(Session, "_read", read)
+    monkeypatch.setattr(Session, "run", run)
     monkeypatch.setattr(inject, "STEPS", 3000)
     (broken,) = run_point(plots()["plain_answer"], "cancel", 0).broken
-    assert "read" in broken
+    assert "connection" in broken

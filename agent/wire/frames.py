@@ -1,0 +1,51 @@
+"""WebSocket frames as bytes (RFC 6455, section 5.2): a server's are built here, a client's plainest are read here.
+
+A server's frame is not masked, so it is a header of 2, 4 or 10 bytes and the payload. Of what a client sends only
+whole, final, masked text frames are read, which is nearly all that a client of ours sends; whatever else a frame can be
+(a fragment, binary, control, a fault) is the library's to read and to refuse.
+"""
+
+import struct
+
+TEXT, BINARY, CLOSE, PING = 0x81, 0x82, 0x88, 0x89  # first byte of an unfragmented frame
+_MASKED, _SIZE = 0x80, 0x7F
+_TWO_BYTES, _EIGHT_BYTES = 126, 127  # what stands for a size that follows
+_MASK = 4  # bytes
+
+
+def frame(first: int, payload: bytes) -> bytes:
+    """Return a server's frame. first: its first byte."""
+    size = len(payload)
+    if size < _TWO_BYTES:
+        return bytes((first, size)) + payload
+    if size < 1 << 16:
+        return struct.pack("!BBH", first, _TWO_BYTES, size) + payload
+    return struct.pack("!BBQ", first, _EIGHT_BYTES, size) + payload
+
+
+def plain_text(data: bytes | bytearray, at: int) -> tuple[str, int] | None:
+    """Return the text of the frame that begins at `at`, and where it ends; None when it is not one to be read here.
+
+    That is: not whole, fragmented, not masked, of 64 KiB or more, with a size in more bytes than it needs, not UTF-8,
+    or not a text frame at all.
+    """
+    if len(data) < at + 2 or data[at] != TEXT:
+        return None
+    size, begin = data[at + 1] - _MASKED, at + 2
+    if size < 0 or size == _EIGHT_BYTES:
+        return None
+    if size == _TWO_BYTES:
+        size = int.from_bytes(data[begin : begin + 2], "big")
+        begin += 2
+        if size < _TWO_BYTES:
+            return None
+    end = begin + _MASK + size
+    if len(data) < end:
+        return None
+    mask = bytes(data[begin : begin + _MASK])
+    masked = int.from_bytes(data[begin + _MASK : end], "little")
+    key = int.from_bytes((mask * (size // _MASK + 1))[:size], "little")
+    try:
+        return (masked ^ key).to_bytes(size, "little").decode(), end
+    except UnicodeDecodeError:
+        return None

@@ -1,0 +1,106 @@
+"""One clock for everything that is said with a pace: a wheel of ticks, and one task that turns it.
+
+A task and a sleep for each word of each session cost ten times what the word does. Here a voice says when it has
+something to say next, and is called in the first tick that is not before that: an absolute moment, so that what is late
+once does not make everything after it late. A voice whose moment has passed, or that knows no pace, is called once a
+pass, and between two passes all other tasks get their turn.
+
+Ticks are whole numbers: moments that are sums of floats would never quite be reached on a virtual clock.
+"""
+
+from math import ceil, floor
+from typing import Protocol
+
+import trio
+
+from ..config import PULSE_TICK
+
+_SLACK = 1e-6  # of a tick: what rounding may add
+
+
+class Voice(Protocol):
+    """Something that is said bit by bit."""
+
+    def step(self, now: float) -> float | None:
+        """Say what is due at `now`; return when there is more to say, in seconds on the loop's clock.
+
+        None: not by itself, it is added again when there is. Never blocks. What it raises ends it, by `broke`.
+        """
+        ...
+
+    def broke(self, error: Exception) -> None:
+        """Be told that `step` has raised; ends what the voice belongs to, and nothing else. Never raises."""
+        ...
+
+
+class Pulse:
+    """Calls every voice at its moments while `run` runs."""
+
+    def __init__(self) -> None:
+        self._wheel: dict[int, dict[Voice, None]] = {}
+        self._ticks: dict[Voice, int] = {}
+        self._asleep_until: int | None = None
+        self._wake: trio.Event | None = None
+
+    def __len__(self) -> int:
+        return len(self._ticks)
+
+    def add(self, voice: Voice, due: float) -> None:
+        """Call a voice in the first tick that is not before `due`; in place of what was said of it before."""
+        self.discard(voice)
+        tick = ceil(due / PULSE_TICK - _SLACK)
+        self._ticks[voice] = tick
+        self._wheel.setdefault(tick, {})[voice] = None
+        if self._wake is not None and (self._asleep_until is None or tick < self._asleep_until):
+            self._wake.set()
+
+    def discard(self, voice: Voice) -> None:
+        """Do not call a voice, after all. Idempotent."""
+        tick = self._ticks.pop(voice, None)
+        if tick is not None and (voices := self._wheel.get(tick)) is not None:
+            voices.pop(voice, None)
+            if not voices:
+                del self._wheel[tick]
+
+    async def run(self) -> None:
+        """Call the voices until cancelled; cancelled, nothing is left behind."""
+        while True:
+            await self._until_due()
+            now = trio.current_time()
+            for tick in sorted(tick for tick in self._wheel if tick <= _tick(now)):
+                self._call(tick, now)
+
+    async def _until_due(self) -> None:
+        """Wait for the next tick in which somebody speaks; always a checkpoint."""
+        if self._due:
+            await trio.lowlevel.checkpoint()
+        while not self._due:
+            self._asleep_until = min(self._wheel, default=None)
+            self._wake = trio.Event()
+            until = float("inf") if self._asleep_until is None else self._asleep_until * PULSE_TICK
+            try:
+                with trio.move_on_at(until):
+                    await self._wake.wait()
+            finally:
+                self._wake = None
+
+    @property
+    def _due(self) -> bool:
+        return bool(self._wheel) and min(self._wheel) <= _tick(trio.current_time())
+
+    def _call(self, tick: int, now: float) -> None:
+        for voice in self._wheel.pop(tick, ()):
+            if self._ticks.get(voice) != tick:
+                continue  # discarded by one that was called before it
+            del self._ticks[voice]
+            try:
+                due = voice.step(now)
+            except Exception as error:  # noqa: BLE001 - the edge of one voice
+                voice.broke(error)
+                continue
+            if due is not None:
+                self.add(voice, due)
+
+
+def _tick(now: float) -> int:
+    return floor(now / PULSE_TICK + _SLACK)

@@ -1,0 +1,134 @@
+"""The pulse: absolute moments, one pass at a time, and a fault that is one voice's own."""
+
+from collections.abc import Callable
+
+import trio
+import trio.testing
+
+from agent.config import PULSE_TICK
+from agent.wire.pulse import Pulse
+
+
+class Said:
+    """A voice that says what it is told to, and keeps when."""
+
+    def __init__(self, step: Callable[[float], float | None]) -> None:
+        self.at: list[float] = []
+        self.broken: list[Exception] = []
+        self._step = step
+
+    def step(self, now: float) -> float | None:
+        self.at.append(round(now, 9))
+        return self._step(now)
+
+    def broke(self, error: Exception) -> None:
+        self.broken.append(error)
+
+
+def never(_: float) -> None:
+    return None
+
+
+async def test_a_voice_is_called_in_the_first_tick_that_is_not_before_its_moment(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """A moment between two ticks waits for the later one."""
+    pulse = Pulse()
+    voices = {due: Said(never) for due in (0.02, 0.021, 0.0249999, 0.025, 7.0)}
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(pulse.run)
+        for due, voice in voices.items():
+            pulse.add(voice, due)
+        await trio.sleep(10)
+        assert [voice.at for voice in voices.values()] == [[0.02], [0.025], [0.025], [0.025], [7.0]]
+        assert len(pulse) == 0
+        nursery.cancel_scope.cancel()
+
+
+async def test_moments_do_not_drift(autojump_clock: trio.testing.MockClock) -> None:
+    """A thousand words 7 ms apart end when they should, each at most a tick late."""
+    pulse, pace, start = Pulse(), 0.007, 0.0
+    voice: Said
+
+    def step(now: float) -> float | None:
+        return start + len(voice.at) * pace if len(voice.at) < 1000 else None
+
+    voice = Said(step)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(pulse.run)
+        pulse.add(voice, start)
+        await trio.sleep(100)
+        nursery.cancel_scope.cancel()
+    late = [at - number * pace for number, at in enumerate(voice.at)]
+    assert len(late) == 1000
+    assert -1e-6 < min(late) <= max(late) < PULSE_TICK + 1e-6
+
+
+async def test_an_earlier_voice_wakes_the_pulse(autojump_clock: trio.testing.MockClock) -> None:
+    """Also one that comes while nobody speaks at all."""
+    pulse, late, early = Pulse(), Said(never), Said(never)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(pulse.run)
+        await trio.sleep(1)
+        pulse.add(late, 5)
+        await trio.sleep(1)
+        pulse.add(early, 3)
+        await trio.sleep(10)
+        nursery.cancel_scope.cancel()
+    assert (early.at, late.at) == ([3], [5])
+
+
+async def test_between_two_passes_everybody_has_a_turn(autojump_clock: trio.testing.MockClock) -> None:
+    """A voice that always has more to say stops neither the others nor other tasks."""
+    pulse = Pulse()
+    greedy, other = Said(lambda now: now), Said(lambda now: now)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(pulse.run)
+        pulse.add(greedy, 0)
+        pulse.add(other, 0)
+        for _ in range(100):
+            await trio.lowlevel.checkpoint()
+        nursery.cancel_scope.cancel()
+    assert len(greedy.at) > 20
+    assert abs(len(greedy.at) - len(other.at)) <= 1
+
+
+async def test_a_fault_is_one_voices_own(autojump_clock: trio.testing.MockClock) -> None:
+    """It is told, and never called again; the others go on in the same tick."""
+    pulse = Pulse()
+
+    def fault(_: float) -> float:
+        raise ZeroDivisionError
+
+    broken, well = Said(fault), Said(lambda now: now + 1 if now < 3 else None)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(pulse.run)
+        pulse.add(broken, 1)
+        pulse.add(well, 1)
+        await trio.sleep(10)
+        nursery.cancel_scope.cancel()
+    assert (broken.at, [type(error) for error in broken.broken]) == ([1], [ZeroDivisionError])
+    assert (well.at, well.broken) == ([1, 2, 3], [])
+
+
+async def test_a_voice_can_be_discarded_by_one_that_is_called_before_it(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """It is not called in that tick either, and may come back later."""
+    pulse, victim = Pulse(), Said(never)
+
+    def silence(now: float) -> None:
+        pulse.discard(victim)
+        pulse.add(victim, now + 1)
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(pulse.run)
+        pulse.add(Said(silence), 1)
+        pulse.add(victim, 1)
+        await trio.sleep(1.5)
+        assert (victim.at, len(pulse)) == ([], 1)
+        pulse.discard(victim)
+        pulse.discard(victim)
+        await trio.sleep(5)
+        assert (victim.at, len(pulse)) == ([], 0)
+        nursery.cancel_scope.cancel()
