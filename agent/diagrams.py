@@ -92,7 +92,7 @@ def _rooms(tree: ast.Module, folder: tuple[str, ...], package: str) -> set[str]:
     return targets
 
 
-def _table(table: Table[Any, Any], source: str) -> str:
+def _table(table: Table[Any, Any, Any, Any], source: str) -> str:
     return (
         f"# {table.title}\n\n"
         f"Drawn from `{source}` by `agent diagrams`; change the table, not this file. An arrow reads: trigger,\n"

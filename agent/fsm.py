@@ -1,27 +1,43 @@
 """State tables: rows of data that run on `transitions` and draw themselves as Mermaid.
 
 A table is the whole truth about what may happen: a (state, trigger) pair without a row is refused and changes
-nothing. A row names what is done about it (`does`), so that no code needs to ask which state it is in: the model's
-methods of those names run after the state has changed, and decide nothing. Guards are names of boolean attributes of
-the model; both kinds of name are checked when a model class is bound, not when a row is first taken.
+nothing. A row names what is done about it (`does`), so that no code needs to ask which state it is in: the functions
+of those names run after the state has changed, and decide nothing. Guards and deeds are members of the table's own
+enumerations; for each, whoever makes the engine has one function, in a dictionary that names its method, so that a
+type checker and a reader see what a row calls. Both dictionaries are checked when the engine is made.
 
-One Machine serves every model of a table. Models are never registered with it: a registered model is held by the
-machine until it is removed, a leak per session.
+A Machine of `transitions` owns each table and says whether it is one. What it holds is then read back into a look-up
+by state and trigger, which is what runs: a trigger costs a twentieth of the Machine's own. Models are never registered
+with the Machine: a registered model is held by it until it is removed, a leak per session.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar, cast
 
-from transitions import EventData, Machine
+from transitions import Machine, Transition
 
 S = TypeVar("S", bound=Enum)
 T = TypeVar("T", bound=Enum)
+G = TypeVar("G", bound=Enum)
+D = TypeVar("D", bound=Enum)
+
+
+class Model(Protocol[S]):
+    """What a table runs for: its state is its own."""
+
+    state: S
+
+
+class Word(Enum):
+    """A state, trigger, guard or deed. Each is there once, so it is hashed by what it is, at no cost."""
+
+    __hash__ = object.__hash__
 
 
 @dataclass(frozen=True, slots=True)
-class Row(Generic[S, T]):
+class Row(Generic[S, T, G, D]):
     """One transition: on `trigger` in `source`, when `guard` holds, go to `target` (None stays) and do `does`.
 
     Rows of one (source, trigger) pair are tried in order; the first whose guard holds is taken.
@@ -29,109 +45,154 @@ class Row(Generic[S, T]):
 
     trigger: T
     source: S
-    guard: str | None
+    guard: G | None
     target: S | None
-    does: tuple[str, ...] = ()
+    does: tuple[D, ...] = ()
 
 
 def rows(
-    trigger: T, sources: Iterable[S], guard: str | None, target: S | None, *does: str
-) -> tuple[Row[S, T], ...]:
+    trigger: T, sources: Iterable[S], guard: G | None, target: S | None, *does: D
+) -> tuple[Row[S, T, G, D], ...]:
     """Return one row per source: a pattern that draws every arrow, where a wildcard would draw none."""
     return tuple(Row(trigger, source, guard, target, does) for source in sources)
 
 
 @dataclass(frozen=True)
-class Table(Generic[S, T]):
+class Table(Generic[S, T, G, D]):
     """A state table. `rows` is all there is; `title` heads its diagram."""
 
     title: str
     states: type[S]
     triggers: type[T]
+    guards: type[G]
+    deeds: type[D]
     initial: S
-    rows: tuple[Row[S, T], ...]
+    rows: tuple[Row[S, T, G, D], ...]
 
-    def without(self, row: Row[S, T]) -> "Table[S, T]":
+    def without(self, row: Row[S, T, G, D]) -> "Table[S, T, G, D]":
         """Return the table less one row."""
         return replace(self, rows=tuple(each for each in self.rows if each is not row))
 
-    def unguarded(self, row: Row[S, T]) -> "Table[S, T]":
+    def unguarded(self, row: Row[S, T, G, D]) -> "Table[S, T, G, D]":
         """Return the table with one row's guard removed."""
         return replace(
             self, rows=tuple(replace(each, guard=None) if each is row else each for each in self.rows)
         )
 
-    def row(self, source: S, trigger: T) -> tuple[Row[S, T], ...]:
+    def row(self, source: S, trigger: T) -> tuple[Row[S, T, G, D], ...]:
         """Return the rows of one pair, in the order they are tried; empty when the pair is refused."""
         return tuple(each for each in self.rows if each.source is source and each.trigger is trigger)
 
 
-class Engine(Generic[S, T]):
+# A row as it runs: whether it is taken, where it leads, what it does, and the row itself.
+_Way: TypeAlias = tuple[
+    Callable[[Any], bool] | None, S | None, tuple[Callable[[Any, Any], None], ...], Row[S, T, G, D]
+]
+
+
+class Engine(Generic[S, T, G, D]):
     """Runs one table for any number of models, which keep their state in an attribute `state`.
 
-    model: the class of the models, which has the guards. doer: the class that has the methods the rows name.
-    Raises ValueError when one lacks a name.
+    guards: what tells of a model whether a guard holds. deeds: what does each deed, given a doer and what the
+    trigger is about. machine: the table's owner. Raises ValueError when a guard, a deed or a state of the table is not
+    there, or one is there that the table does not know.
     """
 
-    def __init__(self, table: Table[S, T], model: type, doer: type) -> None:
-        missing = {row.guard for row in table.rows if row.guard and not hasattr(model, row.guard)}
-        missing |= {name for row in table.rows for name in row.does if not hasattr(doer, name)}
-        if missing:
-            raise ValueError(
-                f"{table.title}: the table names what is not there: {', '.join(sorted(missing))}"
-            )
+    def __init__(
+        self,
+        table: Table[S, T, G, D],
+        guards: Mapping[G, Callable[[Any], bool]],
+        deeds: Mapping[D, Callable[[Any, Any], None]],
+    ) -> None:
+        _check(table.title, table.guards, guards, (row.guard for row in table.rows if row.guard))
+        _check(table.title, table.deeds, deeds, (deed for row in table.rows for deed in row.does))
         self.table = table
-        self._machine = Machine(
-            model=None,
-            states=table.states,
-            initial=table.initial,
-            auto_transitions=False,
-            queued=False,
-            send_event=True,
-            after_state_change=_note,
+        self.machine = Machine(
+            model=None, states=table.states, initial=table.initial, auto_transitions=False, queued=False
         )
-        self._rows: dict[Any, Row[S, T]] = {}
-        self._pairs = {(row.source, row.trigger) for row in table.rows}
         for row in table.rows:
-            self._machine.add_transition(row.trigger.name, row.source, row.target, conditions=row.guard)
-            event = self._machine.events[row.trigger.name]
-            self._rows[event.transitions[row.source.name][-1]] = row
-        self._events = {
-            trigger: self._machine.events[trigger.name]
+            self.machine.add_transition(
+                row.trigger.name,
+                row.source,
+                row.target,
+                conditions=None if row.guard is None else str(row.guard.value),
+                after=[deed.value for deed in row.does],
+            )
+        self._ways: dict[tuple[S, T], tuple[_Way[S, T, G, D], ...]] = {
+            (self._state(source), trigger): tuple(
+                self._way(trigger, each, guards, deeds) for each in transitions
+            )
             for trigger in table.triggers
-            if trigger.name in self._machine.events
+            if trigger.name in self.machine.events
+            for source, transitions in self.machine.events[trigger.name].transitions.items()
         }
 
-    def fire(self, model: Any, trigger: T) -> Row[S, T] | None:
+    def _way(
+        self,
+        trigger: T,
+        transition: Transition,
+        guards: Mapping[G, Callable[[Any], bool]],
+        deeds: Mapping[D, Callable[[Any, Any], None]],
+    ) -> _Way[S, T, G, D]:
+        """Read one transition of the Machine back."""
+        guard = next((self.table.guards(each.func) for each in transition.conditions), None)
+        target = None if transition.dest is None else self._state(transition.dest)
+        does = tuple(self.table.deeds(name) for name in transition.after)
+        row = Row(trigger, self._state(transition.source), guard, target, does)
+        holds = None if guard is None else guards[guard]
+        return holds, target, tuple(deeds[deed] for deed in does), row
+
+    def _state(self, name: str) -> S:
+        """Return the Machine's state of this name; raises ValueError where it has none."""
+        state: Any = self.machine.get_state(name).value
+        return cast("S", state)
+
+    def rows(self, source: S, trigger: T) -> tuple[Row[S, T, G, D], ...]:
+        """Return the rows of one pair as they run, in the order they are tried; empty when the pair is refused."""
+        return tuple(row for _, _, _, row in self._ways.get((source, trigger), ()))
+
+    def fire(self, model: Model[S], trigger: T) -> Row[S, T, G, D] | None:
         """Take the row for `trigger`: set `model.state` and return the row; None, and no change, when refused.
 
         Nothing of the model is called but its guards; a guard that raises leaves the state as it was.
         """
-        if (model.state, trigger) not in self._pairs:
-            return None
-        taken: list[Any] = []
-        self._events[trigger].trigger(model, taken=taken)
-        return self._rows[taken[0]] if taken else None
+        way = self._take(model, trigger)
+        return None if way is None else way[3]
 
-    def react(self, model: Any, doer: object, trigger: T, subject: object = None) -> bool:
-        """Take the row for `trigger`, then do what it says: each of the doer's methods is called with `subject`.
+    def react(self, model: Model[S], doer: object, trigger: T, subject: object = None) -> bool:
+        """Take the row for `trigger`, then do what it says: each deed is done by the doer about `subject`.
 
-        Returns whether there was such a row.
+        Returns whether there was such a row. A deed that raises leaves the state as the row has changed it.
         """
-        row = self.fire(model, trigger)
-        if row is None:
+        way = self._take(model, trigger)
+        if way is None:
             return False
-        for name in row.does:
-            method: Callable[[object], None] = getattr(doer, name)
-            method(subject)
+        for do in way[2]:
+            do(doer, subject)
         return True
 
+    def _take(self, model: Model[S], trigger: T) -> _Way[S, T, G, D] | None:
+        for way in self._ways.get((model.state, trigger), ()):
+            if way[0] is None or way[0](model):
+                if way[1] is not None:
+                    model.state = way[1]
+                return way
+        return None
 
-def _note(event: EventData) -> None:
-    event.kwargs["taken"].append(event.transition)
+
+def _check(title: str, known: type[Enum], given: Mapping[Any, Any], named: Iterable[Enum]) -> None:
+    """Raise ValueError unless `given` has every word of `known` and that a row names, and no other."""
+    words, asked = set(known), set(named)
+    missing = {str(each) for each in words | asked if each not in given}
+    foreign = {str(each) for each in set(given) | asked if each not in words}
+    if missing or foreign:
+        raise ValueError(
+            f"{title}: nothing is there for: {', '.join(sorted(missing)) or '-'}; "
+            f"not of the table: {', '.join(sorted(foreign)) or '-'}"
+        )
 
 
-def mermaid(table: Table[Any, Any]) -> str:
+def mermaid(table: Table[Any, Any, Any, Any]) -> str:
     """Return the table as a Mermaid `stateDiagram-v2`, rows in the table's own order, guards in brackets."""
     lines = ["stateDiagram-v2", f"    [*] --> {table.initial.value}"]
     for row in table.rows:
@@ -145,13 +206,13 @@ def mermaid(table: Table[Any, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _label(row: Row[Any, Any]) -> str:
-    guard = f" [{row.guard}]" if row.guard else ""
-    does = f" / {', '.join(row.does)}" if row.does else ""
+def _label(row: Row[Any, Any, Any, Any]) -> str:
+    guard = f" [{row.guard.value}]" if row.guard else ""
+    does = f" / {', '.join(deed.value for deed in row.does)}" if row.does else ""
     return f"{row.trigger.value}{guard}{does}"
 
 
-def matrix(table: Table[Any, Any]) -> str:
+def matrix(table: Table[Any, Any, Any, Any]) -> str:
     """Return the table as a Markdown matrix, a state per row and a trigger per column; "-" is refused."""
     triggers = list(table.triggers.__members__.values())
     lines = [
@@ -165,10 +226,11 @@ def matrix(table: Table[Any, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _cell(pair: Sequence[Row[Any, Any]]) -> str:
+def _cell(pair: Sequence[Row[Any, Any, Any, Any]]) -> str:
     return (
         "<br>".join(
-            (f"[{row.guard}] " if row.guard else "") + ("stays" if row.target is None else row.target.value)
+            (f"[{row.guard.value}] " if row.guard else "")
+            + ("stays" if row.target is None else row.target.value)
             for row in pair
         )
         or "-"

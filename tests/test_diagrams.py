@@ -17,7 +17,7 @@ def test_session_diagram_holds_every_row_and_state() -> None:
     arrows = text[: text.index("What each state")]
     for row in TABLE.rows:
         target = row.source if row.target is None else row.target
-        guard = f" [{row.guard}]" if row.guard else ""
+        guard = f" [{row.guard.value}]" if row.guard else ""
         assert f"{row.source.value} --> {target.value}: {row.trigger.value}{guard}" in arrows
     matrix = text[text.index("| state |") :]
     assert all(f"| {state.value} |" in matrix for state in State)

@@ -2,20 +2,19 @@
 
 A suggestion belongs to the session that made it; until it is confirmed nothing of it is stored anywhere else. Its
 table answers every confirm, reject and cancel in whatever state the session is; only what it accepts reaches the
-session's table. The names in the last column are methods of the session's core.
+session's table. What the last column says is done by the session's core, which has the method for each deed.
 """
 
 from collections.abc import Mapping
-from enum import Enum
-from typing import Any
+from typing import Any, TypeAlias
 
-from ..fsm import Row, Table, rows
+from ..fsm import Row, Table, Word, rows
 from ..ports.action import Payload
 from ..protocol.payload import fits
 from .fields import TOO_LARGE, lacking
 
 
-class Status(Enum):
+class Status(Word):
     """How far a suggestion has come; the last six are final."""
 
     SUGGESTED = "suggested"
@@ -29,7 +28,7 @@ class Status(Enum):
     EXPIRED = "expired"
 
 
-class Step(Enum):
+class Step(Word):
     """What can happen to a suggestion."""
 
     CONFIRM = "confirm"
@@ -43,31 +42,61 @@ class Step(Enum):
     UNKNOWN = "unknown"
 
 
+class Guard(Word):
+    """What a row can ask for."""
+
+    LATE = "late"
+    DRAINING = "draining"
+    INCOMPLETE = "incomplete"
+    WAS_CONFIRMED = "was_confirmed"
+
+
+class Deed(Word):
+    """What a row can do."""
+
+    EXPIRED_UNSEEN = "expired_unseen"
+    TURN_AWAY_CONFIRM = "turn_away_confirm"
+    ASK_TO_FILL_IN = "ask_to_fill_in"
+    CONFIRMED = "confirmed"
+    ANSWER_IGNORED = "answer_ignored"
+    ANSWER_CANCELLED = "answer_cancelled"
+    ANSWER_EXPIRED = "answer_expired"
+    LAPSED = "lapsed"
+    WITHDRAW = "withdraw"
+    STOP_ACTION = "stop_action"
+    TELL_CLOSED = "tell_closed"
+
+
+OwnRow: TypeAlias = Row[Status, Step, Guard, Deed]
+OwnTable: TypeAlias = Table[Status, Step, Guard, Deed]
+
 _ENDED_RUN = (Status.DONE, Status.FAILED, Status.UNKNOWN)
 
-TABLE: Table[Status, Step] = Table(
+TABLE: OwnTable = Table(
     title="Suggestion",
     states=Status,
     triggers=Step,
+    guards=Guard,
+    deeds=Deed,
     initial=Status.SUGGESTED,
     rows=(
-        Row(Step.CONFIRM, Status.SUGGESTED, "late", Status.EXPIRED, ("expired_unseen",)),
-        Row(Step.CONFIRM, Status.SUGGESTED, "draining", None, ("turn_away_confirm",)),
-        Row(Step.CONFIRM, Status.SUGGESTED, "incomplete", None, ("ask_to_fill_in",)),
-        Row(Step.CONFIRM, Status.SUGGESTED, None, Status.CONFIRMED, ("confirmed",)),
-        *rows(Step.CONFIRM, (Status.CONFIRMED, Status.CLAIMED, *_ENDED_RUN), None, None, "answer_ignored"),
-        Row(Step.CONFIRM, Status.CANCELLED, "was_confirmed", None, ("answer_ignored",)),
-        *rows(Step.CONFIRM, (Status.CANCELLED, Status.REJECTED), None, None, "answer_cancelled"),
-        Row(Step.CONFIRM, Status.EXPIRED, None, None, ("answer_expired",)),
-        Row(Step.REJECT, Status.SUGGESTED, None, Status.REJECTED, ("lapsed",)),
-        Row(Step.REJECT, Status.CONFIRMED, None, Status.CANCELLED, ("withdraw",)),
-        Row(Step.REJECT, Status.CLAIMED, None, None, ("stop_action",)),
-        *rows(Step.REJECT, _ENDED_RUN, None, None, "answer_ignored"),
-        *rows(Step.REJECT, (Status.CANCELLED, Status.REJECTED, Status.EXPIRED), None, None, "tell_closed"),
-        Row(Step.CANCEL, Status.SUGGESTED, None, Status.CANCELLED, ("lapsed",)),
-        Row(Step.CANCEL, Status.CONFIRMED, None, Status.CANCELLED, ("withdraw",)),
-        Row(Step.CANCEL, Status.CLAIMED, None, None, ("stop_action",)),
-        Row(Step.EXPIRE, Status.SUGGESTED, None, Status.EXPIRED, ("lapsed",)),
+        Row(Step.CONFIRM, Status.SUGGESTED, Guard.LATE, Status.EXPIRED, (Deed.EXPIRED_UNSEEN,)),
+        Row(Step.CONFIRM, Status.SUGGESTED, Guard.DRAINING, None, (Deed.TURN_AWAY_CONFIRM,)),
+        Row(Step.CONFIRM, Status.SUGGESTED, Guard.INCOMPLETE, None, (Deed.ASK_TO_FILL_IN,)),
+        Row(Step.CONFIRM, Status.SUGGESTED, None, Status.CONFIRMED, (Deed.CONFIRMED,)),
+        *rows(Step.CONFIRM, (Status.CONFIRMED, Status.CLAIMED, *_ENDED_RUN), None, None, Deed.ANSWER_IGNORED),
+        Row(Step.CONFIRM, Status.CANCELLED, Guard.WAS_CONFIRMED, None, (Deed.ANSWER_IGNORED,)),
+        *rows(Step.CONFIRM, (Status.CANCELLED, Status.REJECTED), None, None, Deed.ANSWER_CANCELLED),
+        Row(Step.CONFIRM, Status.EXPIRED, None, None, (Deed.ANSWER_EXPIRED,)),
+        Row(Step.REJECT, Status.SUGGESTED, None, Status.REJECTED, (Deed.LAPSED,)),
+        Row(Step.REJECT, Status.CONFIRMED, None, Status.CANCELLED, (Deed.WITHDRAW,)),
+        Row(Step.REJECT, Status.CLAIMED, None, None, (Deed.STOP_ACTION,)),
+        *rows(Step.REJECT, _ENDED_RUN, None, None, Deed.ANSWER_IGNORED),
+        *rows(Step.REJECT, (Status.CANCELLED, Status.REJECTED, Status.EXPIRED), None, None, Deed.TELL_CLOSED),
+        Row(Step.CANCEL, Status.SUGGESTED, None, Status.CANCELLED, (Deed.LAPSED,)),
+        Row(Step.CANCEL, Status.CONFIRMED, None, Status.CANCELLED, (Deed.WITHDRAW,)),
+        Row(Step.CANCEL, Status.CLAIMED, None, None, (Deed.STOP_ACTION,)),
+        Row(Step.EXPIRE, Status.SUGGESTED, None, Status.EXPIRED, (Deed.LAPSED,)),
         Row(Step.CLAIM, Status.CONFIRMED, None, Status.CLAIMED),
         Row(Step.DONE, Status.CLAIMED, None, Status.DONE),
         Row(Step.FAILED, Status.CLAIMED, None, Status.FAILED),

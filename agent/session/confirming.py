@@ -1,22 +1,24 @@
 """The half of the core that is about actions: what was suggested, what was confirmed, what runs.
 
-A suggestion's own table (actions/suggestions.py) answers each confirm, reject, cancel and expiry; the methods that
-its rows name are here. What it accepts goes on to the session's table.
+A suggestion's own table (actions/suggestions.py) answers each confirm, reject, cancel and expiry; the methods of
+its deeds are here. What it accepts goes on to the session's table.
 """
 
 from collections import deque
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
 
 from ..actions import suggestions as own
-from ..actions.suggestions import Status, Step, Suggestion
+from ..actions.suggestions import Deed, Guard, OwnTable, Status, Step, Suggestion
 from ..config import CONFIRM_SECONDS, LIVE_SUGGESTIONS, MAX_ID, SUGGESTIONS_REMEMBERED
-from ..fsm import Engine, Table
+from ..fsm import Engine
 from ..ports.action import Call, Outcome
 from ..ports.brain import Proposal
 from ..protocol.outbound import ActionClosed, ActionExecuted, ActionSuggestion, Error, Outbound
 from .effects import ArmExpiry, DisarmExpiry, Effect, LetGoAction, Note, RunAction, Send, StopAction
 from .states import Trigger
+
+OwnEngine: TypeAlias = Engine[Status, Step, Guard, Deed]
 
 _CLOSED_AS: dict[Status, Any] = {
     Status.EXPIRED: "expired",
@@ -45,7 +47,7 @@ class Confirming:
         "live",
     )
 
-    def __init__(self, own_engine: "Engine[Status, Step] | None", held: bool) -> None:
+    def __init__(self, own_engine: OwnEngine | None, held: bool) -> None:
         self.draining = False
         self._held = held
         self.live: dict[str, Suggestion] = {}  # oldest first
@@ -280,9 +282,30 @@ class Confirming:
         self._effects.append(Note(metric, label, message, suggestion_id))
 
 
-def own_engine(table: "Table[Status, Step]" = own.TABLE) -> "Engine[Status, Step]":
+GUARDS: dict[Guard, Callable[[Suggestion], bool]] = {
+    Guard.LATE: lambda suggestion: suggestion.late,
+    Guard.DRAINING: lambda suggestion: suggestion.draining,
+    Guard.INCOMPLETE: lambda suggestion: suggestion.incomplete,
+    Guard.WAS_CONFIRMED: lambda suggestion: suggestion.was_confirmed,
+}
+DEEDS: dict[Deed, Callable[[Confirming, Suggestion], None]] = {
+    Deed.EXPIRED_UNSEEN: Confirming.expired_unseen,
+    Deed.TURN_AWAY_CONFIRM: Confirming.turn_away_confirm,
+    Deed.ASK_TO_FILL_IN: Confirming.ask_to_fill_in,
+    Deed.CONFIRMED: Confirming.confirmed,
+    Deed.ANSWER_IGNORED: Confirming.answer_ignored,
+    Deed.ANSWER_CANCELLED: Confirming.answer_cancelled,
+    Deed.ANSWER_EXPIRED: Confirming.answer_expired,
+    Deed.LAPSED: Confirming.lapsed,
+    Deed.WITHDRAW: Confirming.withdraw,
+    Deed.STOP_ACTION: Confirming.stop_action,
+    Deed.TELL_CLOSED: Confirming.tell_closed,
+}
+
+
+def own_engine(table: OwnTable = own.TABLE) -> OwnEngine:
     """Return an engine that runs `table` for the suggestions of sessions; one serves them all."""
-    return Engine(table, model=Suggestion, doer=Confirming)
+    return Engine(table, GUARDS, DEEDS)
 
 
 OWN_ENGINE = own_engine()

@@ -1,27 +1,28 @@
 """The session's decisions: `handle(event) -> [Effect]`. No await, no clock, no randomness.
 
 Two tables decide what may happen: the session's (states.py) and a suggestion's own (actions/suggestions.py). The
-handlers below find out what an event is about and hand it to a table; the table names what is done about it, and the
-methods of those names do it, by facts (is there a turn, what waits), never by asking for the state.
+handlers below find out what an event is about and hand it to a table; the table says what is done about it, and the
+methods of its deeds do it, by facts (is there a turn, what waits), never by asking for the state.
 """
 
 from collections import deque
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
-from ..actions.suggestions import Status, Step
+from ..actions.suggestions import Step
 from ..config import (
     BAD_FRAMES,
     BAD_FRAMES_WINDOW,
     FRAMES_PER_SECOND,
     QUEUED_MESSAGES,
 )
-from ..fsm import Engine, Table
+from ..fsm import Engine
 from ..ports.brain import Question
 from ..ports.conversation import NO_SCOPE, Scope
 from ..protocol import inbound
 from ..protocol.outbound import Error, StreamEnd
 from ..wire.bucket import Bucket
+from .confirming import OwnEngine
 from .effects import Close, Effect, EndTurn, Leave
 from .events import (
     Disconnected,
@@ -39,7 +40,9 @@ from .events import (
 )
 from .history import History
 from .speaking import Speaking
-from .states import TABLE, State, Trigger
+from .states import TABLE, Deed, Guard, SessionTable, State, Trigger
+
+SessionEngine: TypeAlias = Engine[State, Trigger, Guard, Deed]
 
 
 class Core(Speaking):
@@ -68,8 +71,8 @@ class Core(Speaking):
         rate_limit: float = 0.0,
         history: int = 0,
         scope: Scope = NO_SCOPE,
-        engine: "Engine[State, Trigger] | None" = None,
-        own_engine: "Engine[Status, Step] | None" = None,
+        engine: SessionEngine | None = None,
+        own_engine: OwnEngine | None = None,
         held: bool = True,
     ) -> None:
         super().__init__(own_engine, History(history), held)
@@ -248,9 +251,45 @@ class Core(Speaking):
     }
 
 
-def engine(table: "Table[State, Trigger]" = TABLE) -> "Engine[State, Trigger]":
+GUARDS: dict[Guard, Callable[[Core], bool]] = {
+    Guard.CONFIRM_WAITS: lambda core: core.confirm_waits,
+    Guard.DRAINING: lambda core: core.draining,
+    Guard.ANY_LIVE: lambda core: core.any_live,
+    Guard.NONE_LIVE: lambda core: core.none_live,
+    Guard.WILL_BE_LIVE: lambda core: core.will_be_live,
+    Guard.OVER_RATE: lambda core: core.over_rate,
+    Guard.QUEUE_FULL: lambda core: core.queue_full,
+}
+DEEDS: dict[Deed, Callable[[Core, Any], None]] = {
+    Deed.RUN_NEXT: Core.run_next,
+    Deed.GO_DOWN: Core.go_down,
+    Deed.TAKE_QUEUED: Core.take_queued,
+    Deed.CANCEL_TURN: Core.cancel_turn,
+    Deed.CANCEL_WAITING: Core.cancel_waiting,
+    Deed.BEGIN_TURN: Core.begin_turn,
+    Deed.TURN_AWAY: Core.turn_away,
+    Deed.SLOW_DOWN: Core.slow_down,
+    Deed.SPEND_RATE: Core.spend_rate,
+    Deed.SAY_BUSY: Core.say_busy,
+    Deed.ENQUEUE: Core.enqueue,
+    Deed.SPEAK: Core.speak,
+    Deed.HEAR_MORE: Core.hear_more,
+    Deed.FINISH_TURN: Core.finish_turn,
+    Deed.CANCEL_LIVE: Core.cancel_live,
+    Deed.STOP_ACTION: Core.stop_action,
+    Deed.CANCEL_QUEUE: Core.cancel_queue,
+    Deed.CANCEL_NOTHING: Core.cancel_nothing,
+    Deed.HOLD: Core.hold,
+    Deed.REPORT: Core.report,
+    Deed.TELL_CLOSED: Core.tell_closed,
+    Deed.BEGIN_DRAIN: Core.begin_drain,
+    Deed.ABANDON: Core.abandon,
+}
+
+
+def engine(table: SessionTable = TABLE) -> SessionEngine:
     """Return an engine that runs `table` for cores; one serves them all."""
-    return Engine(table, model=Core, doer=Core)
+    return Engine(table, GUARDS, DEEDS)
 
 
 ENGINE = engine()

@@ -7,12 +7,10 @@ turn is told by its number, whoever speaks for it.
 from collections import deque
 from dataclasses import dataclass, field
 
-from ..actions.suggestions import Status, Step
-from ..fsm import Engine
 from ..ports.brain import Drafted, Proposal, Question, Redraft, Refused, TurnEvent, Verified, VerifiedText
 from ..ports.conversation import Exchange
 from ..protocol.outbound import Blocked, Citation, Error, Response, StreamEnd
-from .confirming import Confirming
+from .confirming import Confirming, OwnEngine
 from .effects import BeginTurn, Distrust, EndTurn, Speak
 from .events import Dropped, Faulted, Spoken, Told
 from .history import History
@@ -45,7 +43,7 @@ class Speaking(Confirming):
 
     __slots__ = ("_history", "_turn", "_turns")
 
-    def __init__(self, own_engine: "Engine[Status, Step] | None", history: History, held: bool) -> None:
+    def __init__(self, own_engine: OwnEngine | None, history: History, held: bool) -> None:
         super().__init__(own_engine, held)
         self._history = history
         self._turn: _Turn | None = None

@@ -1,15 +1,15 @@
 """The session's state table. What is not in it does not happen.
 
-A row's last column names what the core does once the state has changed (`Core` has a method of each name). Guards
-are tried in the order of the rows. "Live" means suggested, not yet confirmed, in time.
+A row's last column says what the core does once the state has changed; core.py has the method for each deed, and
+for each guard. Guards are tried in the order of the rows. "Live" means suggested, not yet confirmed, in time.
 """
 
-from enum import Enum
+from typing import TypeAlias
 
-from ..fsm import Row, Table, rows
+from ..fsm import Row, Table, Word, rows
 
 
-class State(Enum):
+class State(Word):
     """Where a session is. `closed` is final."""
 
     IDLE = "idle"
@@ -21,7 +21,7 @@ class State(Enum):
     CLOSED = "closed"
 
 
-class Trigger(Enum):
+class Trigger(Word):
     """What can happen to a session."""
 
     MESSAGE = "message"
@@ -41,66 +41,119 @@ class Trigger(Enum):
     KILL = "kill"
 
 
+class Guard(Word):
+    """What a row can ask for."""
+
+    CONFIRM_WAITS = "confirm_waits"
+    DRAINING = "draining"
+    ANY_LIVE = "any_live"
+    NONE_LIVE = "none_live"
+    WILL_BE_LIVE = "will_be_live"
+    OVER_RATE = "over_rate"
+    QUEUE_FULL = "queue_full"
+
+
+class Deed(Word):
+    """What a row can do."""
+
+    RUN_NEXT = "run_next"
+    GO_DOWN = "go_down"
+    TAKE_QUEUED = "take_queued"
+    CANCEL_TURN = "cancel_turn"
+    CANCEL_WAITING = "cancel_waiting"
+    BEGIN_TURN = "begin_turn"
+    TURN_AWAY = "turn_away"
+    SLOW_DOWN = "slow_down"
+    SPEND_RATE = "spend_rate"
+    SAY_BUSY = "say_busy"
+    ENQUEUE = "enqueue"
+    SPEAK = "speak"
+    HEAR_MORE = "hear_more"
+    FINISH_TURN = "finish_turn"
+    CANCEL_LIVE = "cancel_live"
+    STOP_ACTION = "stop_action"
+    CANCEL_QUEUE = "cancel_queue"
+    CANCEL_NOTHING = "cancel_nothing"
+    HOLD = "hold"
+    REPORT = "report"
+    TELL_CLOSED = "tell_closed"
+    BEGIN_DRAIN = "begin_drain"
+    ABANDON = "abandon"
+
+
+SessionRow: TypeAlias = Row[State, Trigger, Guard, Deed]
+SessionTable: TypeAlias = Table[State, Trigger, Guard, Deed]
+
 _TURN = (State.BUFFERING, State.VERIFYING, State.STREAMING)
 _BUSY = (*_TURN, State.EXECUTING)
 _CALM = (State.IDLE, State.AWAITING)
 
 
-def _settled(trigger: Trigger, source: State, live: str, *does: str) -> tuple[Row[State, Trigger], ...]:
+def _settled(trigger: Trigger, source: State, live: Guard, *does: Deed) -> tuple[SessionRow, ...]:
     """Where a session goes when a turn or an action has ended: the one place where that is decided.
 
     A waiting confirm comes first, then a drain, then a message that waits (taken from where the session rests).
     """
     return (
-        Row(trigger, source, "confirm_waits", State.EXECUTING, (*does, "run_next")),
-        Row(trigger, source, "draining", State.CLOSED, (*does, "go_down")),
-        Row(trigger, source, live, State.AWAITING, (*does, "take_queued")),
-        Row(trigger, source, None, State.IDLE, (*does, "take_queued")),
+        Row(trigger, source, Guard.CONFIRM_WAITS, State.EXECUTING, (*does, Deed.RUN_NEXT)),
+        Row(trigger, source, Guard.DRAINING, State.CLOSED, (*does, Deed.GO_DOWN)),
+        Row(trigger, source, live, State.AWAITING, (*does, Deed.TAKE_QUEUED)),
+        Row(trigger, source, None, State.IDLE, (*does, Deed.TAKE_QUEUED)),
     )
 
 
-def _cancelled(source: State) -> tuple[Row[State, Trigger], ...]:
-    does = ("cancel_turn", "cancel_waiting")
+def _cancelled(source: State) -> tuple[SessionRow, ...]:
+    does = (Deed.CANCEL_TURN, Deed.CANCEL_WAITING)
     return (
-        Row(Trigger.CANCEL, source, "draining", State.CLOSED, (*does, "go_down")),
-        Row(Trigger.CANCEL, source, "any_live", State.AWAITING, (*does, "take_queued")),
-        Row(Trigger.CANCEL, source, None, State.IDLE, (*does, "take_queued")),
+        Row(Trigger.CANCEL, source, Guard.DRAINING, State.CLOSED, (*does, Deed.GO_DOWN)),
+        Row(Trigger.CANCEL, source, Guard.ANY_LIVE, State.AWAITING, (*does, Deed.TAKE_QUEUED)),
+        Row(Trigger.CANCEL, source, None, State.IDLE, (*does, Deed.TAKE_QUEUED)),
     )
 
 
-TABLE: Table[State, Trigger] = Table(
+TABLE: SessionTable = Table(
     title="Session",
     states=State,
     triggers=Trigger,
+    guards=Guard,
+    deeds=Deed,
     initial=State.IDLE,
     rows=(
-        *rows(Trigger.MESSAGE, _CALM, None, State.BUFFERING, "begin_turn"),
-        *rows(Trigger.MESSAGE, _BUSY, "draining", None, "turn_away"),
-        *rows(Trigger.MESSAGE, _BUSY, "over_rate", None, "slow_down"),
-        *rows(Trigger.MESSAGE, _TURN, None, State.BUFFERING, "cancel_turn", "spend_rate", "begin_turn"),
-        Row(Trigger.MESSAGE, State.EXECUTING, "queue_full", None, ("say_busy",)),
-        Row(Trigger.MESSAGE, State.EXECUTING, None, None, ("spend_rate", "enqueue")),
+        *rows(Trigger.MESSAGE, _CALM, None, State.BUFFERING, Deed.BEGIN_TURN),
+        *rows(Trigger.MESSAGE, _BUSY, Guard.DRAINING, None, Deed.TURN_AWAY),
+        *rows(Trigger.MESSAGE, _BUSY, Guard.OVER_RATE, None, Deed.SLOW_DOWN),
+        *rows(
+            Trigger.MESSAGE, _TURN, None, State.BUFFERING, Deed.CANCEL_TURN, Deed.SPEND_RATE, Deed.BEGIN_TURN
+        ),
+        Row(Trigger.MESSAGE, State.EXECUTING, Guard.QUEUE_FULL, None, (Deed.SAY_BUSY,)),
+        Row(Trigger.MESSAGE, State.EXECUTING, None, None, (Deed.SPEND_RATE, Deed.ENQUEUE)),
         Row(Trigger.DRAFTED, State.BUFFERING, None, State.VERIFYING),
         Row(Trigger.REDRAFT, State.VERIFYING, None, State.BUFFERING),
-        Row(Trigger.VERIFIED, State.VERIFYING, None, State.STREAMING, ("speak",)),
-        *rows(Trigger.REFUSED, _TURN, None, State.STREAMING, "speak"),
-        Row(Trigger.MORE, State.STREAMING, None, State.BUFFERING, ("hear_more",)),
-        *_settled(Trigger.STREAMED, State.STREAMING, "will_be_live", "finish_turn"),
+        Row(Trigger.VERIFIED, State.VERIFYING, None, State.STREAMING, (Deed.SPEAK,)),
+        *rows(Trigger.REFUSED, _TURN, None, State.STREAMING, Deed.SPEAK),
+        Row(Trigger.MORE, State.STREAMING, None, State.BUFFERING, (Deed.HEAR_MORE,)),
+        *_settled(Trigger.STREAMED, State.STREAMING, Guard.WILL_BE_LIVE, Deed.FINISH_TURN),
         *(row for source in _TURN for row in _cancelled(source)),
-        Row(Trigger.CANCEL, State.AWAITING, None, State.IDLE, ("cancel_live",)),
-        Row(Trigger.CANCEL, State.EXECUTING, None, None, ("stop_action", "cancel_waiting", "cancel_queue")),
-        Row(Trigger.CANCEL, State.IDLE, None, None, ("cancel_nothing",)),
-        Row(Trigger.CONFIRM, State.AWAITING, None, State.EXECUTING, ("hold", "run_next")),
-        *rows(Trigger.CONFIRM, _BUSY, None, None, "hold"),
-        *_settled(Trigger.UNCLAIMED, State.EXECUTING, "any_live", "report"),
-        *_settled(Trigger.EXECUTED, State.EXECUTING, "any_live", "report"),
-        Row(Trigger.LAPSED, State.AWAITING, "none_live", State.IDLE, ("tell_closed",)),
-        *rows(Trigger.LAPSED, (State.AWAITING, *_BUSY), None, None, "tell_closed"),
-        *rows(Trigger.DRAIN, _CALM, None, State.CLOSED, "go_down"),
-        *rows(Trigger.DRAIN, _BUSY, None, None, "begin_drain"),
-        *rows(Trigger.DISCONNECT, (*_CALM, *_BUSY), None, State.CLOSED, "abandon"),
-        *rows(Trigger.KILL, _CALM, None, State.CLOSED, "go_down"),
-        *rows(Trigger.KILL, _TURN, None, State.CLOSED, "cancel_turn", "cancel_waiting", "go_down"),
-        Row(Trigger.KILL, State.EXECUTING, None, State.CLOSED, ("cancel_waiting", "go_down")),
+        Row(Trigger.CANCEL, State.AWAITING, None, State.IDLE, (Deed.CANCEL_LIVE,)),
+        Row(
+            Trigger.CANCEL,
+            State.EXECUTING,
+            None,
+            None,
+            (Deed.STOP_ACTION, Deed.CANCEL_WAITING, Deed.CANCEL_QUEUE),
+        ),
+        Row(Trigger.CANCEL, State.IDLE, None, None, (Deed.CANCEL_NOTHING,)),
+        Row(Trigger.CONFIRM, State.AWAITING, None, State.EXECUTING, (Deed.HOLD, Deed.RUN_NEXT)),
+        *rows(Trigger.CONFIRM, _BUSY, None, None, Deed.HOLD),
+        *_settled(Trigger.UNCLAIMED, State.EXECUTING, Guard.ANY_LIVE, Deed.REPORT),
+        *_settled(Trigger.EXECUTED, State.EXECUTING, Guard.ANY_LIVE, Deed.REPORT),
+        Row(Trigger.LAPSED, State.AWAITING, Guard.NONE_LIVE, State.IDLE, (Deed.TELL_CLOSED,)),
+        *rows(Trigger.LAPSED, (State.AWAITING, *_BUSY), None, None, Deed.TELL_CLOSED),
+        *rows(Trigger.DRAIN, _CALM, None, State.CLOSED, Deed.GO_DOWN),
+        *rows(Trigger.DRAIN, _BUSY, None, None, Deed.BEGIN_DRAIN),
+        *rows(Trigger.DISCONNECT, (*_CALM, *_BUSY), None, State.CLOSED, Deed.ABANDON),
+        *rows(Trigger.KILL, _CALM, None, State.CLOSED, Deed.GO_DOWN),
+        *rows(Trigger.KILL, _TURN, None, State.CLOSED, Deed.CANCEL_TURN, Deed.CANCEL_WAITING, Deed.GO_DOWN),
+        Row(Trigger.KILL, State.EXECUTING, None, State.CLOSED, (Deed.CANCEL_WAITING, Deed.GO_DOWN)),
     ),
 )

@@ -3,13 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
-from agent.actions.suggestions import Status, Step
-from agent.fsm import Engine
 from agent.ports.action import Outcome
 from agent.ports.brain import Blocked, Drafted, Proposal, Redraft, Refused, Verified, VerifiedText
 from agent.ports.search import Snippet
 from agent.protocol import inbound, outbound
-from agent.session.core import Core
+from agent.session.confirming import OwnEngine
+from agent.session.core import Core, SessionEngine
 from agent.session.effects import Close, Effect, Note, RunAction, Send
 from agent.session.events import (
     Disconnected,
@@ -25,7 +24,6 @@ from agent.session.events import (
     Spoken,
     Told,
 )
-from agent.session.states import State, Trigger
 
 SNIPPET = Snippet("kb/pricing.md", "The price is 299 kr.", 3, 3)
 PROPOSAL = Proposal("create_ticket", {"subject": "help"})
@@ -63,8 +61,8 @@ class Driver:
 
     def __init__(
         self,
-        engine: Engine[State, Trigger] | None = None,
-        own_engine: Engine[Status, Step] | None = None,
+        engine: SessionEngine | None = None,
+        own_engine: OwnEngine | None = None,
         rate_limit: float = 0.0,
         held: bool = True,
     ) -> None:

@@ -2,17 +2,18 @@
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import pytest
 
 from agent.actions import suggestions
-from agent.actions.suggestions import Status, Step
+from agent.actions.suggestions import OwnRow
 from agent.config import SUGGESTIONS_REMEMBERED
 from agent.fsm import Row
 from agent.session import states
 from agent.session.confirming import own_engine
 from agent.session.core import engine
-from agent.session.states import State, Trigger
+from agent.session.states import SessionRow
 
 from .driver import Driver
 from .scenarios import SCENARIOS, Make
@@ -33,31 +34,31 @@ def some_scenario_fails(make: Make) -> bool:
     return False
 
 
-def named(row: Row[object, object]) -> str:  # type: ignore[type-var]
-    return f"{row.trigger.name}-{row.source.name}-{row.guard}"  # type: ignore[attr-defined]
+def named(row: Row[Any, Any, Any, Any]) -> str:
+    return f"{row.trigger.name}-{row.source.name}-{row.guard.value if row.guard else None}"
 
 
 @pytest.mark.parametrize("row", states.TABLE.rows, ids=named)
-def test_every_row_of_the_session_is_needed(row: Row[State, Trigger]) -> None:
+def test_every_row_of_the_session_is_needed(row: SessionRow) -> None:
     """Without any one row a promise is broken."""
     assert some_scenario_fails(partial(Driver, engine(states.TABLE.without(row))))
 
 
 @pytest.mark.parametrize("row", [row for row in states.TABLE.rows if row.guard], ids=named)
-def test_every_guard_of_the_session_is_needed(row: Row[State, Trigger]) -> None:
+def test_every_guard_of_the_session_is_needed(row: SessionRow) -> None:
     """Without any one guard a promise is broken."""
     assert some_scenario_fails(partial(Driver, engine(states.TABLE.unguarded(row))))
 
 
 @pytest.mark.parametrize("row", suggestions.TABLE.rows, ids=named)
-def test_every_row_of_a_suggestion_is_needed(row: Row[Status, Step]) -> None:
+def test_every_row_of_a_suggestion_is_needed(row: OwnRow) -> None:
     """Without any one row of a suggestion's table a promise is broken."""
     mutilated = own_engine(suggestions.TABLE.without(row))
     assert some_scenario_fails(lambda **more: Driver(own_engine=mutilated, **more))
 
 
 @pytest.mark.parametrize("row", [row for row in suggestions.TABLE.rows if row.guard], ids=named)
-def test_every_guard_of_a_suggestion_is_needed(row: Row[Status, Step]) -> None:
+def test_every_guard_of_a_suggestion_is_needed(row: OwnRow) -> None:
     """Without any one guard of a suggestion's table a promise is broken."""
     mutilated = own_engine(suggestions.TABLE.unguarded(row))
     assert some_scenario_fails(lambda **more: Driver(own_engine=mutilated, **more))

@@ -10,7 +10,7 @@ import trio
 import trio.testing
 
 from agent.actions.runner import Action
-from agent.actions.suggestions import Step, Suggestion
+from agent.actions.suggestions import Deed, Step, Suggestion
 from agent.ports.action import Outcome
 from agent.ports.brain import Drafted
 from agent.protocol.inbound import Cancel
@@ -181,7 +181,7 @@ def test_what_was_closed_stays_closed(closing: Step) -> None:
     row = OWN_ENGINE.fire(suggestion, Step.CONFIRM)
     assert suggestion.state is closed
     assert row is not None
-    assert row.does in (("answer_cancelled",), ("answer_expired",))
+    assert row.does in ((Deed.ANSWER_CANCELLED,), (Deed.ANSWER_EXPIRED,))
 
 
 class AtTheLast(trio.abc.Instrument):

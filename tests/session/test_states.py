@@ -2,18 +2,26 @@
 
 import gc
 import weakref
-from typing import Any
+from collections.abc import Iterator, Mapping
+from functools import partial
+from itertools import product
+from operator import attrgetter
+from typing import Any, TypeAlias
 
 import pytest
+from transitions import MachineError
 
 from agent.actions import suggestions
 from agent.actions.suggestions import Suggestion
 from agent.fsm import Engine, Row, Table, matrix, mermaid
-from agent.session import states
+from agent.session import core, states
 from agent.session.confirming import OWN_ENGINE
 from agent.session.core import ENGINE, Core
-from agent.session.states import State, Trigger
+from agent.session.states import Deed, Guard, SessionRow, SessionTable, State, Trigger
 
+AnyEngine: TypeAlias = Engine[Any, Any, Any, Any]
+ENGINES: list[AnyEngine] = [ENGINE, OWN_ENGINE]
+TITLES = [each.table.title for each in ENGINES]
 ABSENT = [(state, trigger) for state in State for trigger in Trigger if not states.TABLE.row(state, trigger)]
 OWN_ABSENT = [
     (state, trigger)
@@ -26,10 +34,10 @@ OWN_ABSENT = [
 @pytest.mark.parametrize(("state", "trigger"), ABSENT)
 def test_what_is_not_in_the_table_is_refused(state: State, trigger: Trigger) -> None:
     """An absent (state, trigger) pair changes nothing and does nothing."""
-    core = Core()
-    core.state = state
-    assert ENGINE.fire(core, trigger) is None
-    assert core.state is state
+    session = Core()
+    session.state = state
+    assert ENGINE.fire(session, trigger) is None
+    assert session.state is state
 
 
 @pytest.mark.parametrize(("state", "step"), OWN_ABSENT)
@@ -48,12 +56,149 @@ def test_closed_is_final() -> None:
     assert not [row for row in states.TABLE.rows if row.source is State.CLOSED]
 
 
-def test_a_table_that_names_what_is_not_there_is_refused() -> None:
-    """A misspelt guard or method shows when the table is bound, not when its row is first taken."""
-    row: Row[State, Trigger] = Row(Trigger.CANCEL, State.IDLE, "no_such_guard", None, ("no_such_method",))
-    table: Table[State, Trigger] = Table("Odd", State, Trigger, State.IDLE, (row,))
-    with pytest.raises(ValueError, match="no_such_guard, no_such_method"):
-        Engine(table, Core, Core)
+def session_table(row: SessionRow) -> SessionTable:
+    """A table of one row."""
+    return Table("Odd", State, Trigger, Guard, Deed, State.IDLE, (row,))
+
+
+def test_a_guard_or_a_deed_without_its_function_is_refused() -> None:
+    """What a row names and nobody does shows when the engine is made, not when the row is first taken."""
+    guards: dict[Guard, Any] = {each: core.GUARDS[each] for each in Guard if each is not Guard.OVER_RATE}
+    with pytest.raises(ValueError, match=r"Session: nothing is there for: Guard\.OVER_RATE; .*: -"):
+        Engine(states.TABLE, guards, core.DEEDS)
+    deeds: dict[Deed, Any] = {each: core.DEEDS[each] for each in Deed if each not in (Deed.HOLD, Deed.SPEAK)}
+    with pytest.raises(ValueError, match=r"nothing is there for: Deed\.HOLD, Deed\.SPEAK; "):
+        Engine(states.TABLE, core.GUARDS, deeds)
+
+
+def test_what_the_table_does_not_know_is_refused() -> None:
+    """A guard or a deed of another table is not this one's, whether a function or a row names it."""
+    odd: Any = {**core.DEEDS, suggestions.Deed.WITHDRAW: print}
+    with pytest.raises(ValueError, match=r"not of the table: Deed\.WITHDRAW"):
+        Engine(states.TABLE, core.GUARDS, odd)
+    foreign: Any = suggestions.Guard.LATE
+    row: SessionRow = Row(Trigger.CANCEL, State.IDLE, foreign, None)
+    with pytest.raises(ValueError, match=r"not of the table: Guard\.LATE"):
+        Engine(session_table(row), core.GUARDS, core.DEEDS)
+
+
+def test_a_row_that_leads_nowhere_is_refused() -> None:
+    """The Machine has no such state, and says so before anybody is there to go."""
+    nowhere: Any = suggestions.Status.EXPIRED
+    row: SessionRow = Row(Trigger.CANCEL, State.IDLE, None, nowhere)
+    with pytest.raises(ValueError, match="EXPIRED"):
+        Engine(session_table(row), core.GUARDS, core.DEEDS)
+
+
+def pairs(table: Any) -> Iterator[tuple[Any, Any]]:
+    """Every state with every trigger."""
+    return product(table.states, table.triggers)
+
+
+@pytest.mark.parametrize("engine", ENGINES, ids=TITLES)
+def test_every_guard_and_every_deed_is_a_rows(engine: AnyEngine) -> None:
+    """No word is left over."""
+    guards: Any = engine.table.guards
+    deeds: Any = engine.table.deeds
+    assert {row.guard for row in engine.table.rows if row.guard} == set(guards)
+    assert {deed for row in engine.table.rows for deed in row.does} == set(deeds)
+
+
+def as_the_machine_has_it(engine: AnyEngine, state: Any, trigger: Any) -> list[tuple[Any, ...]]:
+    """What the Machine holds for a pair, in its own words: guards, target and deeds of each transition."""
+    event = engine.machine.events.get(trigger.name)
+    held = event.transitions[state.name] if event is not None and state.name in event.transitions else []
+    assert all(condition.target for each in held for condition in each.conditions)
+    assert not any(each.prepare or each.before for each in held)
+    return [([condition.func for condition in each.conditions], each.dest, each.after) for each in held]
+
+
+@pytest.mark.parametrize("engine", ENGINES, ids=TITLES)
+def test_what_runs_is_what_the_machine_holds(engine: AnyEngine) -> None:
+    """Row by row, in the order they are tried, and what the Machine holds is the table."""
+    for state, trigger in pairs(engine.table):
+        rows = engine.rows(state, trigger)
+        assert rows == engine.table.row(state, trigger)
+        assert as_the_machine_has_it(engine, state, trigger) == [
+            (
+                [row.guard.value] if row.guard else [],
+                row.target.name if row.target else None,
+                [deed.value for deed in row.does],
+            )
+            for row in rows
+        ]
+
+
+class Puppet:
+    """A model and a doer: its guards hold as it is told, and it notes what it is to do. Other guards are not asked."""
+
+    def __init__(self, state: Any, facts: Mapping[str, bool], deeds: Any) -> None:
+        self.state = state
+        self.facts = facts
+        self.deeds = {each.value for each in deeds}
+        self.did: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self.deeds:
+            return partial(self.did.append, name)
+        return self.facts[name]
+
+
+def do(name: str, puppet: Puppet, _: object) -> None:
+    getattr(puppet, name)()
+
+
+def puppeteer(table: Any) -> AnyEngine:
+    """An engine of the same table that asks puppets and has them do."""
+    return Engine(
+        table,
+        {each: attrgetter(each.value) for each in table.guards},
+        {each: partial(do, each.value) for each in table.deeds},
+    )
+
+
+@pytest.mark.parametrize("engine", ENGINES, ids=TITLES)
+def test_the_machine_takes_the_same_row(engine: AnyEngine) -> None:
+    """In every state, on every trigger and whatever holds, it would go where the engine goes and do the same."""
+    table, ours, taken = engine.table, puppeteer(engine.table), set()
+    for state, trigger in pairs(table):
+        asked = sorted({row.guard.value for row in table.row(state, trigger) if row.guard})
+        for holds in product((False, True), repeat=len(asked)):
+            facts = dict(zip(asked, holds, strict=True))
+            puppets = [Puppet(state, facts, table.deeds) for _ in range(3)]
+            row = ours.fire(puppets[0], trigger)
+            reacted = ours.react(puppets[1], puppets[1], trigger)
+            try:
+                went = engine.machine.events[trigger.name].trigger(puppets[2])
+            except MachineError:  # refused
+                went = False
+            assert reacted is went is (row is not None)
+            assert puppets[0].state is puppets[1].state is puppets[2].state
+            assert puppets[1].did == puppets[2].did == [deed.value for deed in (row.does if row else ())]
+            taken.add(row)
+    assert {row for row in taken if row} == set(table.rows)
+
+
+def test_a_deed_that_raises_leaves_the_state_as_the_row_has_changed_it() -> None:
+    """What it left undone is not done either; a session that this happens to breaks."""
+
+    def broken(*_: object) -> None:
+        raise RuntimeError("broken")
+
+    done: list[object] = []
+    row: SessionRow = Row(
+        Trigger.CANCEL, State.IDLE, None, State.CLOSED, (Deed.HOLD, Deed.SPEAK, Deed.REPORT)
+    )
+    deeds = {
+        **core.DEEDS,
+        Deed.HOLD: lambda _, about: done.append(about),
+        Deed.SPEAK: broken,
+        Deed.REPORT: broken,
+    }
+    session = Core()
+    with pytest.raises(RuntimeError, match="broken"):
+        Engine(session_table(row), core.GUARDS, deeds).react(session, session, Trigger.CANCEL, "it")
+    assert (session.state, done) == (State.CLOSED, ["it"])
 
 
 def test_no_model_is_held_by_the_machine() -> None:
@@ -74,11 +219,11 @@ def test_a_guard_that_raises_changes_nothing() -> None:
         def over_rate(self) -> bool:
             raise RuntimeError("broken")
 
-    core = Broken()
-    core.state = State.STREAMING
+    session = Broken()
+    session.state = State.STREAMING
     with pytest.raises(RuntimeError, match="broken"):
-        ENGINE.fire(core, Trigger.MESSAGE)
-    assert core.state is State.STREAMING
+        ENGINE.fire(session, Trigger.MESSAGE)
+    assert session.state is State.STREAMING
 
 
 def test_the_drawing_shows_every_row() -> None:
