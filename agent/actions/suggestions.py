@@ -67,12 +67,12 @@ class Deed(Word):
     TELL_CLOSED = "tell_closed"
 
 
-OwnRow: TypeAlias = Row[Status, Step, Guard, Deed]
-OwnTable: TypeAlias = Table[Status, Step, Guard, Deed]
+SuggestionRow: TypeAlias = Row[Status, Step, Guard, Deed]
+SuggestionTable: TypeAlias = Table[Status, Step, Guard, Deed]
 
 _ENDED_RUN = (Status.DONE, Status.FAILED, Status.UNKNOWN)
 
-TABLE: OwnTable = Table(
+TABLE: SuggestionTable = Table(
     title="Suggestion",
     states=Status,
     triggers=Step,

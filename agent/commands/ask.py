@@ -23,7 +23,7 @@ from ..host import Threads
 from ..ports.brain import Question, Refused, TurnEvent, Verified
 from ..ports.search import Lang
 from ..server.metrics import Metrics
-from ..session.speaking import citations
+from ..session.turns import citations
 from ..text.terminal import printable, printable_line
 from .output import FAILED, OK, REFUSED, complain, write
 from .settings import read_settings

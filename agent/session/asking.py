@@ -21,8 +21,8 @@ from ..protocol.outbound import Response
 from ..text.words import deltas
 from .events import Event, Kill
 from .history import History
-from .speaking import following, response
 from .turn import Parts, where
+from .turns import following, response
 
 _log = structlog.get_logger("agent.session")
 

@@ -3,13 +3,16 @@
 Two tables decide what may happen: the session's (states.py) and a suggestion's own (actions/suggestions.py). The
 handlers below find out what an event is about and hand it to a table; the table says what is done about it, and the
 methods of its deeds do it, by facts (is there a turn, what waits), never by asking for the state.
+
+A core is composed of the turn in progress (turns.py) and of suggestions and actions (actions.py); both write to one
+`Out` and ask the session's table through `react`. What is about neither, or about both, is here: the client's frames
+and their limits, the messages that wait, and how a session ends.
 """
 
-from collections import deque
 from collections.abc import Callable
 from typing import Any, ClassVar, TypeAlias
+from weakref import ref
 
-from ..actions.suggestions import Step
 from ..config import (
     BAD_FRAMES,
     BAD_FRAMES_WINDOW,
@@ -22,8 +25,8 @@ from ..ports.conversation import NO_SCOPE, Scope
 from ..protocol import inbound
 from ..protocol.outbound import Error, StreamEnd
 from ..wire.bucket import Bucket
-from .confirming import OwnEngine
-from .effects import Close, Effect, EndTurn, Leave
+from .actions import Actions, SuggestionEngine
+from .effects import Close, Effect, Leave
 from .events import (
     Disconnected,
     Drain,
@@ -39,23 +42,25 @@ from .events import (
     Told,
 )
 from .history import History
-from .speaking import Speaking
+from .out import Out, React
 from .states import TABLE, Deed, Guard, SessionTable, State, Trigger
+from .turns import Turns
 
 SessionEngine: TypeAlias = Engine[State, Trigger, Guard, Deed]
 
 
-class Core(Speaking):
+class Core:
     """The state of one session, and what it wants done about each event.
 
     rate_limit: messages per second that may pre-empt or queue, 0 for no limit.
     history: tokens of what was said that are kept for the next question. scope: whose the session is.
-    engine, own_engine: what runs the two tables; the tests pass mutilated ones. held: the client knows what a
+    engine, suggestion_engine: what runs the two tables; the tests pass mutilated ones. held: the client knows what a
     suggestion may lack (it offered the subprotocol), so that no confirm of it runs with a required field missing.
-    Raises nothing for anything a client or a Brain does.
+    Raises nothing for anything a client or a Brain does. A core that nobody holds is gone at once.
     """
 
     __slots__ = (
+        "__weakref__",
         "_bad",
         "_closing",
         "_engine",
@@ -63,7 +68,10 @@ class Core(Speaking):
         "_queue",
         "_rate",
         "_scope",
+        "actions",
+        "out",
         "state",
+        "turns",
     )
 
     def __init__(
@@ -72,25 +80,38 @@ class Core(Speaking):
         history: int = 0,
         scope: Scope = NO_SCOPE,
         engine: SessionEngine | None = None,
-        own_engine: OwnEngine | None = None,
+        suggestion_engine: SuggestionEngine | None = None,
         held: bool = True,
     ) -> None:
-        super().__init__(own_engine, History(history), held)
         self.state = TABLE.initial
+        self.out = Out()
+        react = _weakly(self)
+        self.turns = Turns(self.out, react, History(history))
+        self.actions = Actions(self.out, react, suggestion_engine, held)
         self._engine = engine or ENGINE
-        self._queue: deque[Question] = deque()
+        self._queue: list[Question] = []  # QUEUED_MESSAGES at most
         self._rate = Bucket(rate_limit, 2 * rate_limit)
         self._frames = Bucket(FRAMES_PER_SECOND, FRAMES_PER_SECOND)
         self._scope = scope
-        self._bad: deque[float] = deque(maxlen=BAD_FRAMES)
+        self._bad: tuple[float, ...] = ()  # when the last bad frames came
         self._closing = (1012, "going down")
 
     def handle(self, event: Event) -> list[Effect]:
         """Take one event; return what is to be done, in order."""
-        self._effects = []
-        self._now = event.at
+        self.out.now = event.at
+        effects: list[Effect] = []
+        self.out.effects = effects
         self._HANDLERS[type(event)](self, event)
-        return self._effects
+        return effects
+
+    def react(self, trigger: Trigger, subject: object = None) -> bool:
+        """Ask the session's table: take the row for `trigger`, if it has one, and do what it says."""
+        return self._engine.react(self, self, trigger, subject)
+
+    @property
+    def asking(self) -> str | None:
+        """The id of the message in progress, or None."""
+        return self.turns.asking
 
     # --- guards: the facts that rows ask for
 
@@ -102,81 +123,72 @@ class Core(Speaking):
     @property
     def over_rate(self) -> bool:
         """The client pre-empts or queues faster than it may."""
-        return not self._rate.has(self._now)
+        return not self._rate.has(self.out.now)
+
+    @property
+    def will_be_live(self) -> bool:
+        """A suggestion can be confirmed, or the turn is about to make one."""
+        return self.actions.any_live or self.turns.offering
 
     # --- events, each by its handler
 
+    def end(self, code: int, reason: str) -> None:
+        """End now, and tell the client with this close code."""
+        self._closing = (code, reason)
+        self.react(Trigger.KILL)
+
     def _received(self, event: Received) -> None:
         if not self._frames.take(event.at):
-            self._end(1008, "too many frames per second")
+            self.end(1008, "too many frames per second")
             return
         self._FRAMES[type(event.frame)](self, event.frame)
 
     def _malformed(self, event: Malformed) -> None:
         if not self._frames.take(event.at):
-            self._end(1008, "too many frames per second")
+            self.end(1008, "too many frames per second")
             return
-        self._send(Error(code=event.code, message=event.message, id=event.ref))  # type: ignore[arg-type]
-        self._note("errors", event.code)
-        self._bad.append(event.at)
+        self.out.send(Error(code=event.code, message=event.message, id=event.ref))  # type: ignore[arg-type]
+        self.out.note("errors", event.code)
+        self._bad = (*self._bad, event.at)[-BAD_FRAMES:]
         if len(self._bad) == BAD_FRAMES and event.at - self._bad[0] < BAD_FRAMES_WINDOW:
-            self._end(1008, "too many bad frames")
+            self.end(1008, "too many bad frames")
 
     def _message(self, frame: inbound.Message) -> None:
-        self._react(Trigger.MESSAGE, Question(frame.id, frame.text, frame.lang, self._now, self._scope))
+        self.react(Trigger.MESSAGE, Question(frame.id, frame.text, frame.lang, self.out.now, self._scope))
 
     def _cancel(self, frame: inbound.Cancel) -> None:
         named = [question for question in self._queue if question.id == frame.id]
         for question in named:
             self._queue.remove(question)
         if frame.id is None or self.asking == frame.id:
-            self._react(Trigger.CANCEL)
+            self.react(Trigger.CANCEL)
         elif not named:
-            self._cancel_led_by(frame.id)
+            self.actions.cancel_led_by(frame.id)
         for question in named:
-            self._send(StreamEnd(reason="cancelled", id=question.id))
-
-    def _confirm(self, frame: inbound.ConfirmAction) -> None:
-        self._note("confirms")
-        self._about(frame.suggestion_id, Step.CONFIRM, frame.payload)
-
-    def _reject(self, frame: inbound.RejectAction) -> None:
-        self._about(frame.suggestion_id, Step.REJECT)
+            self.out.send(StreamEnd(reason="cancelled", id=question.id))
 
     def _reported(self, event: Reported) -> None:
-        self._react(Trigger.EXECUTED if event.outcome.claimed else Trigger.UNCLAIMED, event.outcome)
-
-    def _expired(self, event: Expired) -> None:
-        self._expire(event.suggestion_id)
-
-    def _drain(self, event: Drain) -> None:
-        self._react(Trigger.DRAIN)
-
-    def _kill(self, event: Kill) -> None:
-        self._end(event.code, event.reason)
-
-    def _disconnected(self, event: Disconnected) -> None:
-        self._react(Trigger.DISCONNECT)
+        self.react(Trigger.EXECUTED if event.outcome.claimed else Trigger.UNCLAIMED, event.outcome)
 
     # --- what the rows of the session's table do
 
-    def cancel_nothing(self, _: object) -> None:
+    def cancel_nothing(self) -> None:
         """Count a cancel that found nothing in progress; no frame is sent."""
-        self._note("cancels", "nothing")
+        self.out.note("cancels", "nothing")
 
     def enqueue(self, question: Question) -> None:
         """Keep a message until the action has reported."""
         self._queue.append(question)
 
-    def take_queued(self, _: object) -> None:
+    def take_queued(self) -> None:
         """Take the oldest message that waits, if one does."""
         if self._queue:
-            self._react(Trigger.MESSAGE, self._queue.popleft())
+            self.react(Trigger.MESSAGE, self._queue.pop(0))
 
-    def cancel_queue(self, _: object = None) -> None:
+    def cancel_queue(self) -> None:
         """End every message that waits."""
         while self._queue:
-            self._send(StreamEnd(reason="cancelled", id=self._queue.popleft().id))
+            self.out.send(StreamEnd(reason="cancelled", id=self._queue.pop(0).id))
 
     def turn_away(self, question: Question) -> None:
         """Refuse a message: the server is going down."""
@@ -192,98 +204,105 @@ class Core(Speaking):
             "busy", "An action is running and the queue is full; ask again when it has ended.", question
         )
 
-    def spend_rate(self, _: object) -> None:
+    def spend_rate(self) -> None:
         """Count a message against the client's rate."""
-        self._rate.take(self._now)
+        self._rate.take(self.out.now)
 
-    def begin_drain(self, _: object) -> None:
+    def finish_turn(self) -> None:
+        """Send what follows the last delta, suggestions too, as one group that nothing removes."""
+        for offer in self.turns.finish():
+            if not self.out.draining:
+                self.actions.suggest(*offer)
+
+    def begin_drain(self) -> None:
         """Take nothing new from here on."""
-        self.draining = True
+        self.out.draining = True
 
-    def go_down(self, _: object) -> None:
+    def go_down(self) -> None:
         """Close what is open, tell the client, and close the connection."""
         self.cancel_queue()
-        self.cancel_live()
-        self._let_go()
-        self._effects.append(Close(*self._closing))
+        self.actions.cancel_live()
+        self.actions.let_go()
+        self.out.add(Close(*self._closing))
 
-    def abandon(self, _: object) -> None:
+    def abandon(self) -> None:
         """The client is gone: end everything; there is nobody to tell."""
-        if self._turn:
-            self._effects.append(EndTurn(self._turn.number))
-            self._note("turns", "disconnected", self._turn.question.id)
-            self._turn = None
-        self._drop_actions()
+        self.turns.abandon()
+        self.actions.abandon()
         self._queue.clear()
-        self._effects.append(Leave())
+        self.out.add(Leave())
 
     # --- helpers
 
-    def _react(self, trigger: Trigger, subject: object = None) -> bool:
-        return self._engine.react(self, self, trigger, subject)
-
-    def _end(self, code: int, reason: str) -> None:
-        self._closing = (code, reason)
-        self._react(Trigger.KILL)
-
     def _refuse(self, code: Any, message: str, question: Question) -> None:
-        self._send(Error(code=code, message=message, id=question.id))
-        self._note("errors", code, question.id)
+        self.out.send(Error(code=code, message=message, id=question.id))
+        self.out.note("errors", code, question.id)
 
-    _HANDLERS: ClassVar[dict[type, Callable[["Core", Any], None]]] = {
+    _HANDLERS: ClassVar[dict[type[Event], Callable[["Core", Any], object]]] = {
         Received: _received,
         Malformed: _malformed,
-        Told: Speaking.told,
-        Faulted: Speaking.faulted,
-        Dropped: Speaking.dropped,
-        Spoken: Speaking.spoken,
+        Told: lambda core, event: core.turns.told(event),
+        Faulted: lambda core, event: core.turns.faulted(event),
+        Dropped: lambda core, event: core.turns.dropped(event),
+        Spoken: lambda core, event: core.turns.spoken(event),
         Reported: _reported,
-        Expired: _expired,
-        Drain: _drain,
-        Kill: _kill,
-        Disconnected: _disconnected,
+        Expired: lambda core, event: core.actions.expired(event),
+        Drain: lambda core, _: core.react(Trigger.DRAIN),
+        Kill: lambda core, event: core.end(event.code, event.reason),
+        Disconnected: lambda core, _: core.react(Trigger.DISCONNECT),
     }
-    _FRAMES: ClassVar[dict[type, Callable[["Core", Any], None]]] = {
+    _FRAMES: ClassVar[dict[type[inbound.Inbound], Callable[["Core", Any], object]]] = {
         inbound.Message: _message,
         inbound.Cancel: _cancel,
-        inbound.ConfirmAction: _confirm,
-        inbound.RejectAction: _reject,
+        inbound.ConfirmAction: lambda core, frame: core.actions.confirm(frame),
+        inbound.RejectAction: lambda core, frame: core.actions.reject(frame),
     }
+
+
+def _weakly(core: Core) -> React:
+    """Return the core's `react` for its parts, which do not hold the core that holds them: it needs no collector."""
+    known = ref(core)
+
+    def react(trigger: Trigger, subject: object = None) -> bool:
+        alive = known()
+        return alive is not None and alive.react(trigger, subject)
+
+    return react
 
 
 GUARDS: dict[Guard, Callable[[Core], bool]] = {
-    Guard.CONFIRM_WAITS: lambda core: core.confirm_waits,
-    Guard.DRAINING: lambda core: core.draining,
-    Guard.ANY_LIVE: lambda core: core.any_live,
-    Guard.NONE_LIVE: lambda core: core.none_live,
+    Guard.CONFIRM_WAITS: lambda core: core.actions.confirm_waits,
+    Guard.DRAINING: lambda core: core.out.draining,
+    Guard.ANY_LIVE: lambda core: core.actions.any_live,
+    Guard.NONE_LIVE: lambda core: not core.actions.any_live,
     Guard.WILL_BE_LIVE: lambda core: core.will_be_live,
     Guard.OVER_RATE: lambda core: core.over_rate,
     Guard.QUEUE_FULL: lambda core: core.queue_full,
 }
 DEEDS: dict[Deed, Callable[[Core, Any], None]] = {
-    Deed.RUN_NEXT: Core.run_next,
-    Deed.GO_DOWN: Core.go_down,
-    Deed.TAKE_QUEUED: Core.take_queued,
-    Deed.CANCEL_TURN: Core.cancel_turn,
-    Deed.CANCEL_WAITING: Core.cancel_waiting,
-    Deed.BEGIN_TURN: Core.begin_turn,
-    Deed.TURN_AWAY: Core.turn_away,
-    Deed.SLOW_DOWN: Core.slow_down,
-    Deed.SPEND_RATE: Core.spend_rate,
-    Deed.SAY_BUSY: Core.say_busy,
-    Deed.ENQUEUE: Core.enqueue,
-    Deed.SPEAK: Core.speak,
-    Deed.HEAR_MORE: Core.hear_more,
-    Deed.FINISH_TURN: Core.finish_turn,
-    Deed.CANCEL_LIVE: Core.cancel_live,
-    Deed.STOP_ACTION: Core.stop_action,
-    Deed.CANCEL_QUEUE: Core.cancel_queue,
-    Deed.CANCEL_NOTHING: Core.cancel_nothing,
-    Deed.HOLD: Core.hold,
-    Deed.REPORT: Core.report,
-    Deed.TELL_CLOSED: Core.tell_closed,
-    Deed.BEGIN_DRAIN: Core.begin_drain,
-    Deed.ABANDON: Core.abandon,
+    Deed.BEGIN_TURN: lambda core, question: core.turns.begin(question),
+    Deed.SPEAK: lambda core, told: core.turns.speak(told),
+    Deed.HEAR_MORE: lambda core, _: core.turns.hear_more(),
+    Deed.CANCEL_TURN: lambda core, _: core.turns.cancel(),
+    Deed.FINISH_TURN: lambda core, _: core.finish_turn(),
+    Deed.HOLD: lambda core, suggestion: core.actions.hold(suggestion),
+    Deed.RUN_NEXT: lambda core, _: core.actions.run_next(),
+    Deed.REPORT: lambda core, outcome: core.actions.report(outcome),
+    Deed.STOP_ACTION: lambda core, _: core.actions.stop(),
+    Deed.CANCEL_WAITING: lambda core, _: core.actions.cancel_waiting(),
+    Deed.CANCEL_LIVE: lambda core, _: core.actions.cancel_live(),
+    Deed.TELL_CLOSED: lambda core, suggestion: core.actions.tell_closed(suggestion),
+    Deed.ENQUEUE: lambda core, question: core.enqueue(question),
+    Deed.TAKE_QUEUED: lambda core, _: core.take_queued(),
+    Deed.CANCEL_QUEUE: lambda core, _: core.cancel_queue(),
+    Deed.CANCEL_NOTHING: lambda core, _: core.cancel_nothing(),
+    Deed.SPEND_RATE: lambda core, _: core.spend_rate(),
+    Deed.TURN_AWAY: lambda core, question: core.turn_away(question),
+    Deed.SLOW_DOWN: lambda core, question: core.slow_down(question),
+    Deed.SAY_BUSY: lambda core, question: core.say_busy(question),
+    Deed.BEGIN_DRAIN: lambda core, _: core.begin_drain(),
+    Deed.GO_DOWN: lambda core, _: core.go_down(),
+    Deed.ABANDON: lambda core, _: core.abandon(),
 }
 
 

@@ -7,7 +7,7 @@ from agent.ports.action import Outcome
 from agent.ports.brain import Blocked, Drafted, Proposal, Redraft, Refused, Verified, VerifiedText
 from agent.ports.search import Snippet
 from agent.protocol import inbound, outbound
-from agent.session.confirming import OwnEngine
+from agent.session.actions import SuggestionEngine
 from agent.session.core import Core, SessionEngine
 from agent.session.effects import Close, Effect, Note, RunAction, Send
 from agent.session.events import (
@@ -62,11 +62,11 @@ class Driver:
     def __init__(
         self,
         engine: SessionEngine | None = None,
-        own_engine: OwnEngine | None = None,
+        suggestion_engine: SuggestionEngine | None = None,
         rate_limit: float = 0.0,
         held: bool = True,
     ) -> None:
-        self.core = Core(rate_limit, engine=engine, own_engine=own_engine, held=held)
+        self.core = Core(rate_limit, engine=engine, suggestion_engine=suggestion_engine, held=held)
         self.now = 100.0
         self.turn = 0  # the number of the last turn begun
         self.effects: list[Effect] = []  # of the last event

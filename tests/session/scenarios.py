@@ -667,8 +667,8 @@ def a_lost_client_leaves_nothing(make: Make) -> None:
         d = into(make(), state)
         assert d.drop() == []
         assert (d.state, d.did()) == ("closed", did)
-        assert not d.core.live
-        assert not d.core.confirm_waits
+        assert not d.core.actions.live
+        assert not d.core.actions.confirm_waits
         assert d.drop() == []
         assert d.did() == []
 
@@ -678,7 +678,7 @@ def a_lost_client_takes_its_confirms_along(make: Make) -> None:
     d = with_waiting(make(), "executing")
     d.message("q")
     assert d.drop() == []
-    assert not d.core.confirm_waits
+    assert not d.core.actions.confirm_waits
     assert d.did() == ["StopAction", "LetGoAction", "DisarmExpiry", "Leave"]
 
 

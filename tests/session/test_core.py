@@ -1,22 +1,24 @@
 """The core's promises, and that each row and each guard of both tables is needed for one of them."""
 
+import gc
 from collections.abc import Callable
 from functools import partial
 from typing import Any
+from weakref import ref
 
 import pytest
 
 from agent.actions import suggestions
-from agent.actions.suggestions import OwnRow
+from agent.actions.suggestions import SuggestionRow
 from agent.config import SUGGESTIONS_REMEMBERED
 from agent.fsm import Row
 from agent.session import states
-from agent.session.confirming import own_engine
+from agent.session.actions import suggestion_engine
 from agent.session.core import engine
 from agent.session.states import SessionRow
 
 from .driver import Driver
-from .scenarios import SCENARIOS, Make
+from .scenarios import SCENARIOS, Make, into
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.__name__)
@@ -51,17 +53,17 @@ def test_every_guard_of_the_session_is_needed(row: SessionRow) -> None:
 
 
 @pytest.mark.parametrize("row", suggestions.TABLE.rows, ids=named)
-def test_every_row_of_a_suggestion_is_needed(row: OwnRow) -> None:
+def test_every_row_of_a_suggestion_is_needed(row: SuggestionRow) -> None:
     """Without any one row of a suggestion's table a promise is broken."""
-    mutilated = own_engine(suggestions.TABLE.without(row))
-    assert some_scenario_fails(lambda **more: Driver(own_engine=mutilated, **more))
+    mutilated = suggestion_engine(suggestions.TABLE.without(row))
+    assert some_scenario_fails(lambda **more: Driver(suggestion_engine=mutilated, **more))
 
 
 @pytest.mark.parametrize("row", [row for row in suggestions.TABLE.rows if row.guard], ids=named)
-def test_every_guard_of_a_suggestion_is_needed(row: OwnRow) -> None:
+def test_every_guard_of_a_suggestion_is_needed(row: SuggestionRow) -> None:
     """Without any one guard of a suggestion's table a promise is broken."""
-    mutilated = own_engine(suggestions.TABLE.unguarded(row))
-    assert some_scenario_fails(lambda **more: Driver(own_engine=mutilated, **more))
+    mutilated = suggestion_engine(suggestions.TABLE.unguarded(row))
+    assert some_scenario_fails(lambda **more: Driver(suggestion_engine=mutilated, **more))
 
 
 def test_suggestions_are_forgotten_in_the_end() -> None:
@@ -78,3 +80,17 @@ def test_suggestions_are_forgotten_in_the_end() -> None:
 def test_a_huge_suggestion_id_is_not_echoed() -> None:
     """What no server ever issued is not repeated at length."""
     assert Driver().confirm("x" * 60_000) == [("error", "unknown_suggestion", None)]
+
+
+@pytest.mark.parametrize("state", ["idle", "streaming", "executing"])
+def test_a_core_that_nobody_holds_is_gone_at_once(state: str) -> None:
+    """Its parts do not hold what holds them, so that no session waits for the collector."""
+    driver = Driver()
+    into(driver, state)
+    gone = ref(driver.core)
+    gc.disable()
+    try:
+        del driver
+        assert gone() is None
+    finally:
+        gc.enable()

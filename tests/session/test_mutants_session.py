@@ -14,7 +14,7 @@ from agent.actions.suggestions import Deed, Step, Suggestion
 from agent.ports.action import Outcome
 from agent.ports.brain import Drafted
 from agent.protocol.inbound import Cancel
-from agent.session.confirming import OWN_ENGINE
+from agent.session.actions import ENGINE
 from agent.session.events import Faulted, Received, Reported, Told
 from agent.session.session import Session
 from agent.testing.wires import MemoryWire
@@ -176,9 +176,9 @@ async def test_an_action_that_has_reported_is_let_go_of(autojump_clock: trio.tes
 def test_what_was_closed_stays_closed(closing: Step) -> None:
     """A confirm of a suggestion that was closed unconfirmed changes nothing, and is only answered."""
     suggestion = Suggestion("s1", "create_ticket", {}, "m", deadline=130.0)
-    OWN_ENGINE.fire(suggestion, closing)
+    ENGINE.fire(suggestion, closing)
     closed = suggestion.state
-    row = OWN_ENGINE.fire(suggestion, Step.CONFIRM)
+    row = ENGINE.fire(suggestion, Step.CONFIRM)
     assert suggestion.state is closed
     assert row is not None
     assert row.does in ((Deed.ANSWER_CANCELLED,), (Deed.ANSWER_EXPIRED,))

@@ -15,12 +15,12 @@ from agent.actions import suggestions
 from agent.actions.suggestions import Suggestion
 from agent.fsm import Engine, Row, Table, matrix, mermaid
 from agent.session import core, states
-from agent.session.confirming import OWN_ENGINE
+from agent.session.actions import ENGINE as SUGGESTION_ENGINE
 from agent.session.core import ENGINE, Core
 from agent.session.states import Deed, Guard, SessionRow, SessionTable, State, Trigger
 
 AnyEngine: TypeAlias = Engine[Any, Any, Any, Any]
-ENGINES: list[AnyEngine] = [ENGINE, OWN_ENGINE]
+ENGINES: list[AnyEngine] = [ENGINE, SUGGESTION_ENGINE]
 TITLES = [each.table.title for each in ENGINES]
 ABSENT = [(state, trigger) for state in State for trigger in Trigger if not states.TABLE.row(state, trigger)]
 OWN_ABSENT = [
@@ -47,7 +47,7 @@ def test_what_is_not_in_a_suggestions_table_is_refused(
     """An absent pair of a suggestion changes nothing and does nothing."""
     suggestion = Suggestion("s", "a", {}, "m", 1.0)
     suggestion.state = state
-    assert OWN_ENGINE.fire(suggestion, step) is None
+    assert SUGGESTION_ENGINE.fire(suggestion, step) is None
     assert suggestion.state is state
 
 
@@ -205,7 +205,7 @@ def test_no_model_is_held_by_the_machine() -> None:
     """An engine keeps no reference to what it has run."""
     suggestion: Any = type("Model", (Suggestion,), {})("s", "a", {}, "m", 1.0)
     gone = weakref.ref(suggestion)
-    OWN_ENGINE.fire(suggestion, suggestions.Step.CONFIRM)
+    SUGGESTION_ENGINE.fire(suggestion, suggestions.Step.CONFIRM)
     del suggestion
     gc.collect()
     assert gone() is None

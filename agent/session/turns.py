@@ -1,4 +1,4 @@
-"""The half of the core that is about a turn: what the Brain says, what is said of it, and how it ends.
+"""The turn of a session: what the Brain says, what is said of it, and how it ends.
 
 A Brain's words are taken in the order the table allows; while a text is being spoken what comes after it waits. A dead
 turn is told by its number, whoever speaks for it.
@@ -6,15 +6,20 @@ turn is told by its number, whoever speaks for it.
 
 from collections import deque
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from ..ports.brain import Drafted, Proposal, Question, Redraft, Refused, TurnEvent, Verified, VerifiedText
 from ..ports.conversation import Exchange
 from ..protocol.outbound import Blocked, Citation, Error, Response, StreamEnd
-from .confirming import Confirming, OwnEngine
 from .effects import BeginTurn, Distrust, EndTurn, Speak
 from .events import Dropped, Faulted, Spoken, Told
 from .history import History
+from .out import Out, React
 from .states import Trigger
+
+Offer: TypeAlias = tuple[
+    str, Proposal, str
+]  # a suggestion's id, what it proposes, and the message that led to it
 
 _TOLD: dict[type[TurnEvent], Trigger] = {
     Drafted: Trigger.DRAFTED,
@@ -32,22 +37,23 @@ class _Turn:
     question: Question
     said: list[VerifiedText] = field(default_factory=list)
     text: str = ""  # what was said so far, as the client has it
-    proposals: list[tuple[str, Proposal]] = field(default_factory=list)
+    offers: tuple[Offer, ...] = ()
     unsaid: deque[Told] = field(default_factory=deque)
     speaking: int = 0  # texts handed out and not yet written
     complete: bool = False
 
 
-class Speaking(Confirming):
-    """The turn of one session that is in progress, if there is one."""
+class Turns:
+    """The turns of one session, of which at most one is in progress. history: what the next question is given."""
 
-    __slots__ = ("_history", "_turn", "_turns")
+    __slots__ = ("_begun", "_history", "_out", "_react", "_turn")
 
-    def __init__(self, own_engine: OwnEngine | None, history: History, held: bool) -> None:
-        super().__init__(own_engine, held)
+    def __init__(self, out: Out, react: React, history: History) -> None:
+        self._out = out
+        self._react = react
         self._history = history
         self._turn: _Turn | None = None
-        self._turns = 0
+        self._begun = 0
 
     @property
     def asking(self) -> str | None:
@@ -55,9 +61,9 @@ class Speaking(Confirming):
         return self._turn.question.id if self._turn else None
 
     @property
-    def will_be_live(self) -> bool:
-        """A suggestion can be confirmed, or this turn is about to make one."""
-        return bool(self.live) or bool(self._turn and self._turn.proposals)
+    def offering(self) -> bool:
+        """The turn in progress is about to make a suggestion."""
+        return self._turn is not None and bool(self._turn.offers)
 
     # --- what a turn's task tells
 
@@ -75,11 +81,16 @@ class Speaking(Confirming):
         """Take what a Brain said; False when it spoke out of order, and nothing more of it counts."""
         told = event.event
         if not self._react(_TOLD[type(told)], told):
-            self._effects.append(Distrust(turn.number))
+            self._out.add(Distrust(turn.number))
             return False
         if isinstance(told, Verified | Refused):
             turn.complete = isinstance(told, Refused) or told.last
-            turn.proposals = list(zip(event.ids, told.proposals, strict=True))
+            if told.proposals:
+                message = turn.question.id
+                turn.offers = tuple(
+                    (suggestion_id, proposal, message)
+                    for suggestion_id, proposal in zip(event.ids, told.proposals, strict=True)
+                )
         return True
 
     def faulted(self, event: Faulted) -> None:
@@ -89,14 +100,14 @@ class Speaking(Confirming):
             return
         turn.complete = True
         turn.unsaid.clear()
-        self._send(
+        self._out.send(
             Error(
                 code="internal",
                 message=f"Something broke here; ask again, or report fault {event.fault}.",
                 id=turn.question.id,
             )
         )
-        self._note("errors", "internal", turn.question.id)
+        self._out.note("errors", "internal", turn.question.id)
         self._react(Trigger.REFUSED, Refused(event.refusal))
 
     def dropped(self, event: Dropped) -> None:
@@ -109,46 +120,45 @@ class Speaking(Confirming):
         turn = self._turn
         if turn is None or turn.number != event.turn:
             return
-        self._wall_ms = event.wall_ms
+        self._out.wall_ms = event.wall_ms
         turn.speaking -= 1
         if not turn.speaking:
             self._react(Trigger.STREAMED if turn.complete else Trigger.MORE)
 
     # --- what the rows of the session's table do about the turn
 
-    def begin_turn(self, question: Question) -> None:
+    def begin(self, question: Question) -> None:
         """Start the Brain on a question, with what was said before it."""
-        self._turns += 1
+        self._begun += 1
         question = question.after(self._history.kept)
-        self._turn = _Turn(self._turns, question)
-        self._effects.append(BeginTurn(self._turns, question))
-        self._note("messages", message=question.id)
+        self._turn = _Turn(self._begun, question)
+        self._out.add(BeginTurn(self._begun, question))
+        self._out.note("messages", message=question.id)
 
-    def cancel_turn(self, _: object = None) -> None:
+    def cancel(self) -> None:
         """End the turn here and now: its scope, its deltas and its place in the session."""
         turn = self._turn
         if turn is None:
             return
         self._turn = None
-        self._effects.append(EndTurn(turn.number))
-        self._send(StreamEnd(reason="cancelled", id=turn.question.id))
-        self._note("turns", "cancelled", turn.question.id)
+        self._out.add(EndTurn(turn.number))
+        self._out.send(StreamEnd(reason="cancelled", id=turn.question.id))
+        self._out.note("turns", "cancelled", turn.question.id)
 
-    def finish_turn(self, _: object) -> None:
-        """Send what follows the last delta, as one group that nothing removes."""
+    def finish(self) -> tuple[Offer, ...]:
+        """Send what follows the last delta, and return what is to be suggested after it."""
         turn = self._turn
         if turn is None:
-            return
+            return ()
         self._turn = None
         last = turn.said[-1]
         message = turn.question.id
-        self._send(StreamEnd(reason="done", id=message))
-        self._send(response(turn.text, turn.said, message))
-        self._note("turns", last.blocked.code if last.blocked else "answered", message)
+        self._out.send(StreamEnd(reason="done", id=message))
+        self._out.send(response(turn.text, turn.said, message))
+        self._out.note("turns", last.blocked.code if last.blocked else "answered", message)
         if not last.blocked:
             self._history.add(Exchange(turn.question.text, turn.text))
-        for suggestion_id, proposal in () if self.draining else turn.proposals:
-            self._suggest(suggestion_id, proposal, message)
+        return turn.offers
 
     def speak(self, told: Verified | Refused) -> None:
         """Say a verified text; a refusal follows what was already said after a space."""
@@ -160,14 +170,21 @@ class Speaking(Confirming):
         turn.text += text
         turn.speaking += 1
         last = isinstance(told, Refused) or told.last
-        self._effects.append(Speak(turn.number, text, last))
+        self._out.add(Speak(turn.number, text, last))
 
-    def hear_more(self, _: object) -> None:
+    def hear_more(self) -> None:
         """Take up what the Brain said meanwhile."""
         turn = self._turn
         while turn and turn is self._turn and turn.unsaid and not turn.speaking:
             if not self._hear(turn, turn.unsaid.popleft()):
                 return
+
+    def abandon(self) -> None:
+        """End the turn; there is nobody to tell."""
+        if self._turn is not None:
+            self._out.add(EndTurn(self._turn.number))
+            self._out.note("turns", "disconnected", self._turn.question.id)
+            self._turn = None
 
 
 def following(said: str, text: VerifiedText) -> str:
