@@ -17,6 +17,7 @@ class Question:
 
     lang: what the client said, or None. at: its arrival in seconds on the loop's clock. scope: whose it is.
     history: what was asked and answered before in this conversation, oldest first: context, never a source.
+    wishes: what the message before this one left open; None where nobody could confirm an action.
     """
 
     id: str
@@ -25,10 +26,11 @@ class Question:
     at: float
     scope: Scope = NO_SCOPE
     history: tuple[Exchange, ...] = ()
+    wishes: "tuple[Wish, ...] | None" = None
 
-    def after(self, history: tuple[Exchange, ...]) -> "Question":
-        """Return it as asked after these exchanges."""
-        return replace(self, history=history)
+    def after(self, history: tuple[Exchange, ...], wishes: "tuple[Wish, ...] | None" = None) -> "Question":
+        """Return it as asked after these exchanges, with what they left open."""
+        return replace(self, history=history, wishes=wishes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,17 @@ class Proposal:
 
 
 @dataclass(frozen=True, slots=True)
+class Wish:
+    """An action that was asked for; while it is open, the user was asked for what it lacks, and may tell it next.
+
+    proposal: what the words gave, and what is missing. words: the messages that it was asked for in, oldest first.
+    """
+
+    proposal: Proposal
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Drafted:
     """A draft (in sentence mode, a sentence) is complete and is being verified."""
 
@@ -77,11 +90,15 @@ class Redraft:
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """A text that stands. `last` says that nothing follows it in this turn; `proposals` come with the last."""
+    """A text that stands. `last` says that nothing follows it in this turn.
+
+    proposals, and wishes that it leaves open for the next message, come with the last.
+    """
 
     text: VerifiedText
     last: bool = True
     proposals: tuple[Proposal, ...] = ()
+    wishes: tuple[Wish, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +107,7 @@ class Refused:
 
     text: VerifiedText
     proposals: tuple[Proposal, ...] = ()
+    wishes: tuple[Wish, ...] = ()
 
 
 TurnEvent: TypeAlias = Drafted | Redraft | Verified | Refused

@@ -157,6 +157,7 @@ class Core:
         self.react(Trigger.MESSAGE, Question(frame.id, frame.text, frame.lang, self.out.now, self._scope))
 
     def _cancel(self, frame: inbound.Cancel) -> None:
+        self.turns.forget_wishes()
         named = [question for question in self._queue if question.id == frame.id]
         for question in named:
             self._queue.remove(question)

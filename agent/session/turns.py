@@ -8,7 +8,17 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from ..ports.brain import Drafted, Proposal, Question, Redraft, Refused, TurnEvent, Verified, VerifiedText
+from ..ports.brain import (
+    Drafted,
+    Proposal,
+    Question,
+    Redraft,
+    Refused,
+    TurnEvent,
+    Verified,
+    VerifiedText,
+    Wish,
+)
 from ..ports.conversation import Exchange
 from ..protocol.outbound import Blocked, Citation, Error, Response, StreamEnd
 from .effects import BeginTurn, Distrust, EndTurn, Speak
@@ -41,12 +51,13 @@ class _Turn:
     unsaid: deque[Told] = field(default_factory=deque)
     speaking: int = 0  # texts handed out and not yet written
     complete: bool = False
+    wishes: tuple[Wish, ...] = ()  # that it leaves open
 
 
 class Turns:
     """The turns of one session, of which at most one is in progress. history: what the next question is given."""
 
-    __slots__ = ("_begun", "_history", "_out", "_react", "_turn")
+    __slots__ = ("_begun", "_history", "_out", "_react", "_turn", "_wishes")
 
     def __init__(self, out: Out, react: React, history: History) -> None:
         self._out = out
@@ -54,6 +65,7 @@ class Turns:
         self._history = history
         self._turn: _Turn | None = None
         self._begun = 0
+        self._wishes: tuple[Wish, ...] = ()  # open until the next message begins, or a cancel
 
     @property
     def asking(self) -> str | None:
@@ -91,6 +103,7 @@ class Turns:
                     (suggestion_id, proposal, message)
                     for suggestion_id, proposal in zip(event.ids, told.proposals, strict=True)
                 )
+            turn.wishes = told.wishes
         return True
 
     def faulted(self, event: Faulted) -> None:
@@ -125,12 +138,17 @@ class Turns:
         if not turn.speaking:
             self._react(Trigger.STREAMED if turn.complete else Trigger.MORE)
 
+    def forget_wishes(self) -> None:
+        """Leave nothing open for the next message: a cancel takes that back too."""
+        self._wishes = ()
+
     # --- what the rows of the session's table do about the turn
 
     def begin(self, question: Question) -> None:
         """Start the Brain on a question, with what was said before it."""
         self._begun += 1
-        question = question.after(self._history.kept)
+        question = question.after(self._history.kept, self._wishes)
+        self._wishes = ()
         self._turn = _Turn(self._begun, question)
         self._out.add(BeginTurn(self._begun, question))
         self._out.note("messages", message=question.id)
@@ -158,6 +176,7 @@ class Turns:
         self._out.note("turns", last.blocked.code if last.blocked else "answered", message)
         if not last.blocked:
             self._history.add(Exchange(turn.question.text, turn.text))
+        self._wishes = turn.wishes
         return turn.offers
 
     def speak(self, told: Verified | Refused) -> None:
