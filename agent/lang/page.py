@@ -75,6 +75,10 @@ class Fields:
     phone: str
     text: str
     subject: str
+    name: str
+    when: str
+    body: str
+    priority: str
     message: str
     status: str
     id: str

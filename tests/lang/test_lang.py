@@ -13,6 +13,7 @@ from typing import Any, get_args
 import pytest
 
 import agent.lang
+from agent.actions.fields import REQUIRED, written
 from agent.errors import UsageError
 from agent.lang import DEFAULT, LANGUAGES, Lang, counting, either, found, page
 from agent.lang import language as records
@@ -150,6 +151,15 @@ def test_nothing_that_is_said_holds_a_number(lang: Lang) -> None:
         ("about", language.courtesies.about),
     ]
     assert [(path, text) for path, text in said if tokens(text)] == []
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_every_field_of_an_action_has_a_name(lang: Lang) -> None:
+    """On the card, in the language of the page."""
+    named = table(LANGUAGES[lang].page.field)
+    assert [
+        name for action in REQUIRED for name in written(action)[1]["properties"] if not named.get(name)
+    ] == []
 
 
 def test_the_folders_hold_data_only() -> None:
