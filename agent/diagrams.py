@@ -15,6 +15,7 @@ from .actions.suggestions import TABLE as SUGGESTION
 from .fsm import Table, matrix, mermaid
 from .protocol.asyncapi import document
 from .session.states import TABLE as SESSION
+from .wire.life import TABLE as CONNECTION
 
 PACKAGE = Path(__file__).resolve().parent
 
@@ -26,6 +27,7 @@ def render() -> dict[str, str]:
     return {
         "session.md": _table(SESSION, "agent/session/states.py"),
         "suggestion.md": _table(SUGGESTION, "agent/actions/suggestions.py"),
+        "connection.md": _table(CONNECTION, "agent/wire/life.py"),
         "layers.md": _layers(PACKAGE),
         "asyncapi.json": document().decode(),
     }

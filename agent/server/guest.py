@@ -12,6 +12,7 @@ import trio
 from ..config import CLOSE_TIMEOUT, FIRST_WORDS, FRAMES_PER_SECOND, TURNED_AWAY_BRIEFLY
 from ..errors import BadFrame
 from ..ports.observe import Observer
+from ..ports.wire import Wire
 from ..protocol.codec import decode, encode
 from ..protocol.inbound import Message
 from ..protocol.outbound import Error
@@ -24,7 +25,7 @@ _WAIT = "Too many messages from your address; wait a moment before you ask again
 
 
 class Guest:
-    """One client in its place (implements `agent.server.websocket.Host`).
+    """One client in its place (implements `agent.server.hosts.Host`).
 
     address: whom it counts for; None is nobody in particular. leaving: those that give way at leisure.
     """
@@ -62,12 +63,12 @@ class Guest:
         """Return in how many seconds this client should come back, when it is sent away."""
         return self._cap.come_back_in()
 
-    def overdue(self, connection: Connection) -> None:
+    def overdue(self, wire: Wire) -> None:
         """Close the connection: nothing was said in time."""
         self._end("idle", IDLE)
-        connection.close(IDLE, f"no message in {self._cap.idle_timeout:g} s")
+        wire.close(IDLE, f"no message in {self._cap.idle_timeout:g} s")
 
-    def hear(self, connection: Connection, said: str | bytes) -> bool:
+    def hear(self, wire: Wire, said: str | bytes) -> bool:
         """Take note of what the client said; False when it is answered here and the session need not know.
 
         What is refused is answered with `rate_limited`, and more than FRAMES_PER_SECOND of it close with 1008.
@@ -88,10 +89,10 @@ class Guest:
         self._observer.count("limited", "messages")
         self._observer.count("errors", "rate_limited")
         refusal = Error(code="rate_limited", message=_WAIT, id=frame.id)
-        connection.put(connection.frame(encode(refusal)))
-        connection.flush()
+        wire.put(wire.frame(encode(refusal)))
+        wire.flush()
         if not self._refused.take(now):
-            connection.close(POLICY, "too many messages per second")
+            wire.close(POLICY, "too many messages per second")
         return False
 
     def _end(self, limit: str, code: int) -> None:

@@ -1,8 +1,8 @@
 """One WebSocket: the library answers and reads what is not plain, the outbox keeps the order and writes.
 
-The upgrade is answered here: its head was read and checked (sniff.py), and the library, which would parse it again,
-is handed a connection that is open. That is not documented API (a WSConnection with its `connection` set, and
-`_reader_task`, which its own functions start), so it stays in this file and the library's minor version is pinned.
+The upgrade is answered by us: its head was read and checked (sniff.py), and the library, which would parse it again,
+is handed a connection that is open (handshake.py). That is not documented API (a WSConnection with its `connection`
+set, and `_reader_task`, which its own functions start), so the library's minor version is pinned.
 
 What the library writes goes to the outbox too, and plain text frames pass it by (carrier.py).
 
@@ -17,27 +17,25 @@ socket is closed. Each step has its deadline.
 
 import socket
 import struct
-from base64 import b64encode
 from collections.abc import Awaitable, Callable
-from hashlib import sha1
-from math import inf
-from typing import Protocol, TypeAlias
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import structlog
 import trio
 from trio_websocket import ConnectionClosed, WebSocketConnection
-from wsproto import ConnectionType, WSConnection
-from wsproto.connection import Connection as OpenConnection
 
 from ..config import CLOSE_TIMEOUT, FLUSH_TIMEOUT, MAX_FRAME
 from ..errors import WireClosed
 from ..fsm import Engine
 from ..wire.frames import BINARY, CLOSE, PING, TEXT, frame
-from ..wire.life import TABLE, Happening, Life
+from ..wire.life import TABLE, Deed, Guard, Happening, Life
 from ..wire.meter import POLICY, TOO_BIG
 from ..wire.outbox import Outbox, Told
 from .admission import SUBPROTOCOL
 from .carrier import Carrier
+from .handshake import accepted, opened
+from .hosts import AnyHost, Host
 from .sniff import Head, hang_up
 
 _log = structlog.get_logger("agent.server")
@@ -47,49 +45,21 @@ ABNORMAL, PROTOCOL_ERROR, INVALID_TEXT, INTERNAL = 1006, 1002, 1007, 1011
 _REASON_MAX = 123  # bytes of a close frame's reason: a control frame's 125 less the code
 _FAULTS = {PROTOCOL_ERROR: "protocol error", INVALID_TEXT: "invalid UTF-8"}
 _TOO_MUCH = "too much waits to be sent: read faster, or ask for less at a time"
-_KEY_SUFFIX = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"  # RFC 6455, section 1.3
 _RESET = struct.pack(
     "ii", 1, 0
 )  # SO_LINGER on, 0 seconds: closing resets and frees what the kernel still holds
 
 
-class Host(Protocol):
-    """What the server decides about one client beyond its frames."""
-
-    due: float
-    """When the client must have said something, in seconds on the loop's clock."""
-
-    def overdue(self, connection: "Connection") -> None:
-        """Close the connection of a client that has not."""
-        ...
-
-    def hear(self, connection: "Connection", said: str | bytes) -> bool:
-        """Take note of a whole message; False when it goes no further. Never blocks."""
-        ...
-
-    def come_back_in(self) -> int:
-        """Return in how many seconds the client should come back when it is sent away; 0 when that is all one."""
-        ...
-
-
-class AnyHost:
-    """Lets a client say what it likes, when it likes (implements `Host`)."""
-
-    due = inf
-
-    def overdue(self, connection: "Connection") -> None:
-        """Do nothing; it never is."""
-
-    def hear(self, connection: "Connection", said: str | bytes) -> bool:
-        """Let it pass."""
-        return True
-
-    def come_back_in(self) -> int:
-        """Say nothing."""
-        return 0
-
-
 Take: TypeAlias = Callable[[str | bytes], None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Goodbye:
+    """What a close frame says, and for how many seconds its answer is waited for at most."""
+
+    code: int
+    reason: str
+    linger: float
 
 
 class Connection:
@@ -109,14 +79,14 @@ class Connection:
         self._host = host or AnyHost()
         self._raw = stream
         self._carrier = Carrier(self, stream, head.rest)
-        self._ws = WebSocketConnection(self._carrier, _opened(), max_message_size=MAX_FRAME)
+        self._ws = WebSocketConnection(self._carrier, opened(), max_message_size=MAX_FRAME)
         self._nursery: trio.Nursery | None = None  # while the library runs
         self._take: Take | None = None  # while messages are delivered
         self._delivering: trio.CancelScope | None = None
         self._taken = 0  # messages that came by way of the library
         self._code = ABNORMAL  # of the close frame that ended it, ours or the client's
         self._linger = CLOSE_TIMEOUT
-        self.outbox.put(_accepted(head, self.agent_v1))
+        self.outbox.put(accepted(head, self.agent_v1))
 
     # --- what a session needs
 
@@ -192,18 +162,7 @@ class Connection:
         One that sends the client away for a while says when to come back, to each another time.
         linger: seconds that the client's answer is waited for at most.
         """
-        if not self._happens(Happening.GOODBYE):
-            return
-        self._code = code
-        self._linger = linger
-        seconds = self._host.come_back_in() if code in (GOING_DOWN, TRY_AGAIN) else 0
-        if seconds:
-            reason = f"{reason}; come back in {seconds} s"
-        text = reason.encode()[:_REASON_MAX].decode(errors="ignore").encode()
-        self.outbox.put(frame(CLOSE, struct.pack("!H", code) + text))
-        self.outbox.close()
-        self.outbox.flush()
-        self._deliver_no_more()
+        self._happens(Happening.GOODBYE, _Goodbye(code, reason, linger))
 
     def abort(self) -> None:
         """Drop the connection at once, without a close frame. Idempotent, never blocks.
@@ -211,10 +170,7 @@ class Connection:
         Every task that waits on the socket gets its error in its next step. What the kernel still holds is dropped
         with it when a frame was begun: its rest can never follow.
         """
-        if not self._happens(Happening.ABORT):
-            return
-        self.aborted = True
-        self._drop()
+        self._happens(Happening.ABORT)
 
     # --- what the library's stream needs
 
@@ -239,7 +195,6 @@ class Connection:
         self.outbox.put(data)
         if data[0] == CLOSE:
             self._happens(Happening.PARTED)
-            self.outbox.close()
         self.outbox.flush()
 
     def library_closed(self) -> None:
@@ -257,8 +212,6 @@ class Connection:
         try:
             async with trio.open_nursery() as self._nursery:
                 self._happens(Happening.ACCEPT)
-                self.outbox.open(self._nursery.start_soon)
-                self._nursery.start_soon(self._ws._reader_task)  # noqa: SLF001 - its own way in shakes hands itself
                 await handler(self)
                 await self._leave()
                 self._nursery.cancel_scope.cancel()
@@ -267,7 +220,7 @@ class Connection:
         self.aborted = self.aborted or len(self.outbox) > 0
         if self._happens(Happening.WRITTEN):
             if self.outbox.torn or self._shook_hands():
-                self._drop()
+                self._drop_stream()
             else:
                 await hang_up(self._raw)
 
@@ -315,30 +268,55 @@ class Connection:
         self.outbox.drop()
         del self._ws, self._carrier, self._raw, self._host, self.outbox
 
-    def _happens(self, what: Happening) -> bool:
-        return _ENGINE.fire(self, what) is not None
+    def _happens(self, what: Happening, subject: object = None) -> bool:
+        return _ENGINE.react(self, self, what, subject)
 
-    def _drop(self) -> None:
+    def _lost(self, stalled: bool) -> None:
+        """Nothing more can be written: a client that takes nothing is dropped, one that is gone has left."""
+        self._happens(Happening.ABORT if stalled else Happening.LEFT)
+
+    # --- what the rows of its table do
+
+    def begin(self) -> None:
+        """Write the answer to the upgrade, and let the library read."""
+        assert self._nursery is not None
+        self.outbox.open(self._nursery.start_soon)
+        self._nursery.start_soon(self._ws._reader_task)  # noqa: SLF001 - its own way in shakes hands itself
+
+    def say_goodbye(self, goodbye: "_Goodbye") -> None:
+        """Write a close frame, the last of all."""
+        self._code = goodbye.code
+        self._linger = goodbye.linger
+        seconds = self._host.come_back_in() if goodbye.code in (GOING_DOWN, TRY_AGAIN) else 0
+        reason = f"{goodbye.reason}; come back in {seconds} s" if seconds else goodbye.reason
+        text = reason.encode()[:_REASON_MAX].decode(errors="ignore").encode()
+        self.outbox.put(frame(CLOSE, struct.pack("!H", goodbye.code) + text))
+        self.outbox.close()
+        self.outbox.flush()
+
+    def take_no_more(self) -> None:
+        """Let nothing follow the close frame that was put."""
+        self.outbox.close()
+
+    def deliver_no_more(self) -> None:
+        """End the delivery of messages, if there is one."""
+        if self._delivering is not None:
+            self._delivering.cancel()
+
+    def drop(self) -> None:
+        """Drop what waits, and the stream under it."""
+        self.aborted = True
+        self._drop_stream()
+
+    def _drop_stream(self) -> None:
         torn = self.outbox.torn
         self.outbox.drop()
-        self._deliver_no_more()
         if isinstance(self._raw, trio.SocketStream):
             if torn:
                 self._raw.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
             self._raw.socket.close()
         elif self._nursery is not None:
             self._nursery.start_soon(trio.aclose_forcefully, self._raw)
-
-    def _lost(self, stalled: bool) -> None:
-        """Nothing more can be written: a client that takes nothing is dropped, one that is gone has left."""
-        if stalled:
-            self.abort()
-        elif self._happens(Happening.LEFT):
-            self._deliver_no_more()
-
-    def _deliver_no_more(self) -> None:
-        if self._delivering is not None:
-            self._delivering.cancel()
 
     def _overflowed(self, over: str, waited: int) -> None:
         """More waits than is allowed: nothing of it is sent, and the client is told why if its socket takes that."""
@@ -360,7 +338,15 @@ class Connection:
         return self._closed_as() not in (None, ABNORMAL, TOO_BIG, *_FAULTS)
 
 
-_ENGINE = Engine(TABLE, Connection, Connection)
+_GUARDS: dict[Guard, Callable[[Connection], bool]] = {}
+_DEEDS: dict[Deed, Callable[[Connection, Any], None]] = {
+    Deed.BEGIN: lambda connection, _: connection.begin(),
+    Deed.SAY_GOODBYE: lambda connection, goodbye: connection.say_goodbye(goodbye),
+    Deed.TAKE_NO_MORE: lambda connection, _: connection.take_no_more(),
+    Deed.DELIVER_NO_MORE: lambda connection, _: connection.deliver_no_more(),
+    Deed.DROP: lambda connection, _: connection.drop(),
+}
+_ENGINE = Engine(TABLE, _GUARDS, _DEEDS)
 Handler: TypeAlias = Callable[[Connection], Awaitable[None]]
 
 
@@ -382,21 +368,3 @@ async def serve_websocket(
         connection.abort()
         connection.come_apart()
         await trio.aclose_forcefully(stream)
-
-
-def _opened() -> WSConnection:
-    """Return the library's view of a server's connection whose upgrade has been answered."""
-    protocol = WSConnection(ConnectionType.SERVER)
-    protocol.connection = OpenConnection(ConnectionType.SERVER)
-    return protocol
-
-
-def _accepted(head: Head, agent_v1: bool) -> bytes:
-    """Return the answer to an upgrade (RFC 6455, section 4.2.2)."""
-    (key,) = head.values(b"sec-websocket-key")
-    proof = b64encode(sha1(key + _KEY_SUFFIX, usedforsecurity=False).digest())
-    protocol = f"Sec-WebSocket-Protocol: {SUBPROTOCOL}\r\n".encode() if agent_v1 else b""
-    return (
-        b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-        b"Sec-WebSocket-Accept: " + proof + b"\r\n" + protocol + b"\r\n"
-    )

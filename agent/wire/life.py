@@ -4,12 +4,10 @@
 for what is still to be written. What ends a connection at once skips both.
 """
 
-from enum import Enum
-
-from ..fsm import Row, Table, rows
+from ..fsm import Row, Table, Word, rows
 
 
-class Life(Enum):
+class Life(Word):
     """Where a connection is. `closed` is final."""
 
     HANDSHAKING = "handshaking"
@@ -19,10 +17,10 @@ class Life(Enum):
     CLOSED = "closed"
 
 
-class Happening(Enum):
+class Happening(Word):
     """What can happen to a connection."""
 
-    ACCEPT = "accept"  # its upgrade is answered, and it is read
+    ACCEPT = "accept"  # its upgrade was right
     GOODBYE = "goodbye"  # we say the first close frame
     PARTED = "parted"  # the client's close frame has come, or a fault that ends what it may say
     LEFT = "left"  # the client is gone without one
@@ -31,20 +29,39 @@ class Happening(Enum):
     ABORT = "abort"  # the socket is dropped
 
 
-_SPEAKING = (Life.HANDSHAKING, Life.OPEN)
+class Guard(Word):
+    """There is none: what happens is never refused for a fact."""
 
-TABLE: Table[Life, Happening] = Table(
+
+class Deed(Word):
+    """What is done about it."""
+
+    BEGIN = "begin"
+    SAY_GOODBYE = "say_goodbye"
+    TAKE_NO_MORE = "take_no_more"
+    DELIVER_NO_MORE = "deliver_no_more"
+    DROP = "drop"
+
+
+_SPEAKING = (Life.HANDSHAKING, Life.OPEN)
+_WAITING = (*_SPEAKING, Life.CLOSING)
+
+TABLE: Table[Life, Happening, Guard, Deed] = Table(
     title="Connection",
     states=Life,
     triggers=Happening,
+    guards=Guard,
+    deeds=Deed,
     initial=Life.HANDSHAKING,
     rows=(
-        Row(Happening.ACCEPT, Life.HANDSHAKING, None, Life.OPEN),
-        *rows(Happening.GOODBYE, _SPEAKING, None, Life.CLOSING),
-        *rows(Happening.PARTED, (*_SPEAKING, Life.CLOSING), None, Life.FLUSHING),
-        *rows(Happening.LEFT, (*_SPEAKING, Life.CLOSING), None, Life.FLUSHING),
+        Row(Happening.ACCEPT, Life.HANDSHAKING, None, Life.OPEN, (Deed.BEGIN,)),
+        *rows(Happening.GOODBYE, _SPEAKING, None, Life.CLOSING, Deed.SAY_GOODBYE, Deed.DELIVER_NO_MORE),
+        *rows(Happening.PARTED, _WAITING, None, Life.FLUSHING, Deed.TAKE_NO_MORE),
+        *rows(Happening.LEFT, _WAITING, None, Life.FLUSHING, Deed.DELIVER_NO_MORE),
         Row(Happening.IN_VAIN, Life.CLOSING, None, Life.CLOSED),
         Row(Happening.WRITTEN, Life.FLUSHING, None, Life.CLOSED),
-        *rows(Happening.ABORT, (*_SPEAKING, Life.CLOSING, Life.FLUSHING), None, Life.CLOSED),
+        *rows(
+            Happening.ABORT, (*_WAITING, Life.FLUSHING), None, Life.CLOSED, Deed.DROP, Deed.DELIVER_NO_MORE
+        ),
     ),
 )

@@ -16,8 +16,9 @@ from trio_websocket import ConnectionClosed, WebSocketConnection, wrap_client_st
 from agent.config import CLOSE_TIMEOUT, FLUSH_TIMEOUT, OUTBOX_FRAMES, WRITE_TIMEOUT
 from agent.errors import WireClosed
 from agent.ports.wire import Wire
+from agent.server.handshake import accepted
 from agent.server.sniff import Head, read_head
-from agent.server.websocket import Connection, _accepted, serve_websocket
+from agent.server.websocket import Connection, serve_websocket
 from agent.testing.echo import echo
 from agent.testing.faults import pipe
 from agent.testing.wires import Inbox
@@ -418,7 +419,7 @@ async def test_the_librarys_client_accepts_the_answer_to_its_upgrade(offered: tu
 def test_the_answer_to_an_upgrade_is_that_of_the_standard() -> None:
     """The key and its proof are RFC 6455's own example."""
     key = (b"sec-websocket-key", b"dGhlIHNhbXBsZSBub25jZQ==")
-    answer = _accepted(Head(b"GET", b"/ws", b"1.1", (key,), b"", b""), False)
+    answer = accepted(Head(b"GET", b"/ws", b"1.1", (key,), b"", b""), False)
     assert answer == (
         b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
         b"Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n"

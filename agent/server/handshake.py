@@ -1,0 +1,30 @@
+"""The upgrade of a connection to a WebSocket, answered without the library, which would parse its request again."""
+
+from base64 import b64encode
+from hashlib import sha1
+
+from wsproto import ConnectionType, WSConnection
+from wsproto.connection import Connection as OpenConnection
+
+from .admission import SUBPROTOCOL
+from .sniff import Head
+
+_KEY_SUFFIX = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"  # RFC 6455, section 1.3
+
+
+def opened() -> WSConnection:
+    """Return the library's view of a server's connection whose upgrade has been answered."""
+    protocol = WSConnection(ConnectionType.SERVER)
+    protocol.connection = OpenConnection(ConnectionType.SERVER)
+    return protocol
+
+
+def accepted(head: Head, agent_v1: bool) -> bytes:
+    """Return the answer to an upgrade (RFC 6455, section 4.2.2)."""
+    (key,) = head.values(b"sec-websocket-key")
+    proof = b64encode(sha1(key + _KEY_SUFFIX, usedforsecurity=False).digest())
+    protocol = f"Sec-WebSocket-Protocol: {SUBPROTOCOL}\r\n".encode() if agent_v1 else b""
+    return (
+        b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        b"Sec-WebSocket-Accept: " + proof + b"\r\n" + protocol + b"\r\n"
+    )
