@@ -1,18 +1,17 @@
 """How well questions are answered from documents that were not written for it: `python -m tests.bench.documents DIR`.
 
-DIR holds `<set>/` (documents) and `<set>.jsonl` for each set. A row is {"id", "question", "lang", "kind", "file",
-"lines": [first, last], "answer": [...], "also": [{"file", "lines"}]}; one of kind "off" has no answer there, and of
-these the first half of a set is near its subject and the rest far from it.
+DIR holds sets of documents and their questions (`labelled`).
 
 Every question goes through a turn as a client's does, with the mock, which quotes. An answer is right when its text
 holds one of `answer`, not within a longer word or number, and a citation overlaps `lines` or one of `also`. hit@k: one
 of the first k sections holds these lines. Each set is read by a process of its own, whose CPU seconds until it can
 answer and whose peak of resident memory are told. Both ways, with vectors and without, unless --vectors says which.
+
+    --model replay:tests/data/smollm_documents      what a language model makes of them, beside the mock (`beside`)
 """
 
 import argparse
 import json
-import re
 import resource
 import subprocess
 import sys
@@ -29,7 +28,7 @@ from agent.grounding.verify import snippets_of
 from agent.host import Threads
 from agent.llm.mock import MockModel
 from agent.ports.brain import Question, Refused, TurnEvent, Verified, VerifiedText
-from agent.ports.search import Lang, Query, Snippet
+from agent.ports.search import Lang, Query
 from agent.retrieval.load import load
 from agent.retrieval.search import KnowledgeBase
 from agent.retrieval.synonyms import read_synonyms
@@ -37,48 +36,12 @@ from agent.settings import Settings
 from agent.text.sentences import sentences
 from agent.text.words import words
 
+from . import beside
+from .labelled import Row, is_right, overlaps, rows_of, sets
+
 KS = (1, 3, 8)
 SURE = (("high", "high"), ("med", "med"), ("low", "low"))
-_PLAIN = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "\u00a0": " ", "\u202f": " "})
-_MARKS = re.compile(r"[*`]|\\(?=\W)")
 _HELD = 0.8  # of the words of a sentence of an answer, that one citation must hold
-
-Row = dict[str, Any]
-
-
-def normal(text: str) -> str:
-    """Return a text without case, marks of emphasis and runs of white space."""
-    return re.sub(r"\s+", " ", _MARKS.sub("", text.translate(_PLAIN))).strip().casefold()
-
-
-def holds(text: str, answers: Sequence[str]) -> bool:
-    """Tell whether a text holds one of the answers, not within a longer word or number."""
-    return any(_stands(normal(answer), normal(text)) for answer in answers)
-
-
-def _stands(answer: str, text: str) -> bool:
-    before = (
-        r"(?<![^\W_])(?<!\d[.,])" if answer[:1].isdigit() else r"(?<![^\W_])" if answer[:1].isalnum() else ""
-    )
-    after = (
-        r"(?!\d|[.,]\d)(?![^\W_])"
-        if answer[-1:].isdigit()
-        else r"(?![^\W_])"
-        if answer[-1:].isalnum()
-        else ""
-    )
-    return re.search(before + re.escape(answer) + after, text) is not None
-
-
-def overlaps(snippets: Sequence[Snippet], row: Row) -> bool:
-    """Tell whether one of some snippets has a line of those that answer."""
-    return any(
-        snippet.file == "kb/" + place["file"]
-        and snippet.first <= place["lines"][1]
-        and place["lines"][0] <= snippet.last
-        for place in (row, *row.get("also", ()))
-        for snippet in snippets
-    )
 
 
 def unheld(text: VerifiedText) -> int:
@@ -128,9 +91,7 @@ async def measure(folder: Path, rows: Sequence[Row], vectors: str) -> dict[str, 
             )
             where = next((at for at, found in enumerate(ranked) if overlaps(found.snippets, row)), max(KS))
             result["hits"] = [where < k for k in KS]
-            result["right"] = (
-                answered and holds(last.text.text, row["answer"]) and overlaps(last.text.citations, row)
-            )
+            result["right"] = answered and is_right(last.text, row)
         if answered:
             result["unheld"] = unheld(last.text)
             result["characters"] = len(last.text.text)
@@ -207,16 +168,24 @@ def main() -> None:
         "--vectors", help="auto, off, static, minilm or bert:FOLDER; by default off, then auto"
     )
     parser.add_argument("--only", help="one set, as JSON")
+    parser.add_argument(
+        "--model", help="a language model, as `agent serve --model` names it, beside the mock"
+    )
+    parser.add_argument("--base-url", help="where that is served")
+    parser.add_argument("--every", type=int, default=1, help="ask it each so many questions of a set only")
     options = parser.parse_args()
     if options.only:
-        rows = [
-            json.loads(each) for each in (options.folder / f"{options.only}.jsonl").read_text().splitlines()
-        ]
+        rows = rows_of(options.folder, options.only)
         say(json.dumps(trio.run(measure, options.folder / options.only, rows, options.vectors or "off")))
         return
-    names = sorted(path.stem for path in options.folder.glob("*.jsonl") if path.with_suffix("").is_dir())
+    names = sets(options.folder)
     if not names:
         parser.error(f"{options.folder} holds no <set>.jsonl beside a folder <set>")
+    if options.model:
+        chosen = beside.settings(options.model, options.base_url)
+        by_set_asked = trio.run(beside.ask_all, options.folder, chosen, options.every)
+        say("\n".join(beside.lines(by_set_asked, options.model)))
+        return
     for vectors in [options.vectors] if options.vectors else ["off", "auto"]:
         by_set = {}
         for name in names:

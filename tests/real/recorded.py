@@ -1,25 +1,36 @@
 """What the small real model says of a few documents, recorded once, so that it can be played where it is not installed.
 
-    python -m tests.real.recorded      asks it anew, and replaces tests/data/smollm/*.jsonl
+    python -m tests.real.recorded          asks it anew, and replaces tests/data/smollm/*.jsonl
+    python -m tests.real.recorded DIR      the same of every sixth labelled question in DIR (`tests.bench.labelled`),
+                                           in tests/data/smollm_documents/*.jsonl, for `tests.bench.documents`
 
-Needed again when what a model is asked has changed: the documents here, the instructions, or how evidence is shown.
+Needed again when what a model is asked has changed: the documents, the search, the instructions, or how evidence is
+shown. The documents of DIR are other people's, so of what was asked of them only the question's id is kept; a recording
+is found by its name.
 """
 
+import json
 import socket
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import trio
 
 from agent.compose import Adapters
+from agent.models.record import digest
 from agent.retrieval.load import Source
 from agent.retrieval.search import KnowledgeBase
 from agent.settings import Settings
 from agent.testing import smollm
 from agent.testing.network import network
+from tests.bench import beside
 
 DATA = Path(__file__).parents[1] / "data" / "smollm"
+LABELLED = DATA.with_name("smollm_documents")
+EVERY = 6
 DOCUMENT = """\
 # Plans
 
@@ -92,19 +103,41 @@ async def asked(settings: Settings, questions: Sequence[str]) -> list[dict[str, 
     return responses
 
 
-def record() -> None:
-    """Ask the real model everything, and keep what it says."""
+@contextmanager
+def recording(folder: Path) -> Iterator[tuple[str, str]]:
+    """Run the real model for a block; give what it is named when it is recorded in an emptied folder, and its URL."""
     if not smollm.installed():
         raise SystemExit(smollm.MISSING)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    for old in DATA.glob("*.jsonl"):
+    for old in folder.glob("*.jsonl"):
         old.unlink()
     with smollm.running(port) as url:
-        model = f"record:{DATA}:openai:{smollm.NAME}"
+        yield f"record:{folder}:openai:{smollm.NAME}", url
+
+
+def record() -> None:
+    """Ask the real model everything, and keep what it says."""
+    with recording(DATA) as (model, url):
         trio.run(asked, settings(model, base_url=url), QUESTIONS)
 
 
+def record_labelled(folder: Path) -> None:
+    """Ask the real model labelled questions, and keep what it says."""
+    with recording(LABELLED) as (model, url):
+        by_set = trio.run(beside.ask_all, folder, beside.settings(model, url), EVERY)
+    for each in (each for of_set in by_set.values() for each in of_set):
+        for request in each.requests:
+            place = LABELLED / f"{digest(request)}.jsonl"
+            if place.exists():  # an answer that failed was not kept
+                _, *answer = place.read_text("utf-8").splitlines()
+                place.write_text("\n".join([json.dumps({"request": each.row["id"]}), *answer, ""]), "utf-8")
+    sys.stdout.write("\n".join(beside.lines(by_set, smollm.NAME)) + "\n")
+
+
 if __name__ == "__main__":
-    record()
+    if len(sys.argv) > 1:
+        record_labelled(Path(sys.argv[1]))
+    else:
+        record()
