@@ -7,7 +7,6 @@ within what JSON is and within our bounds, must be of the kind that the text beg
 """
 
 import re
-from dataclasses import dataclass
 
 import json_repair
 import msgspec
@@ -25,16 +24,14 @@ _TOO_DEEP = f"it is nested over {DOCUMENT_DEPTH} deep"
 _json: msgspec.json.Decoder[Json] = msgspec.json.Decoder()
 
 
-@dataclass(frozen=True, slots=True)
-class Read:
+class Read(msgspec.Struct, frozen=True):
     """A JSON value. repaired: the text was not JSON and was mended."""
 
     document: Json
     repaired: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Unread:
+class Unread(msgspec.Struct, frozen=True):
     """No JSON value. reason: one clause; found: the beginning of the text. mendable: `mended` may be asked."""
 
     reason: str
@@ -56,7 +53,8 @@ def strict(text: str) -> Read | Unread:
         return Unread("it holds a number that is out of range", brief(text))
     except msgspec.DecodeError:
         return Unread("it is not JSON", brief(text), len(text) <= REPAIR_CHARACTERS and not _nests(text))
-    return Read(document) if measure(document)[0] <= DOCUMENT_DEPTH else Unread(_TOO_DEEP, brief(text))
+    shallow = text.count("{") + text.count("[") <= DOCUMENT_DEPTH  # whatever it holds; most are
+    return Read(document) if shallow or _fits(document) else Unread(_TOO_DEEP, brief(text))
 
 
 def mended(text: str) -> Read | Unread:
@@ -70,7 +68,7 @@ def mended(text: str) -> Read | Unread:
         return no
     try:
         document: Json = json_repair.loads(start)
-        if measure(document)[0] > DOCUMENT_DEPTH:
+        if not _fits(document):
             return Unread(_TOO_DEEP, brief(text))
     except (RecursionError, ValueError):
         return no
@@ -95,6 +93,10 @@ def object_or_array(text: str) -> str | None:
     if last > first:
         return text[first : last + 1]
     return text[first:] if not text[:first].strip() else None
+
+
+def _fits(document: Json) -> bool:
+    return measure(document)[0] <= DOCUMENT_DEPTH
 
 
 def _nests(text: str) -> bool:

@@ -110,7 +110,7 @@ class Extractor:
         choice: whether a call is due; with AUTO no call is an answer too (`Outcome.text`).
         Raises nothing but what a model raises against its port. Cancelled, it closes the model's stream first.
         """
-        return await self._outcome(self._plan(asked, choice))
+        return await self._begun(self._plan(asked, choice))
 
     async def update(
         self,
@@ -128,14 +128,14 @@ class Extractor:
         choice: as `extract` has it; Named may name a tool, or `edit` or `remove`.
         The values given are not changed: what nobody edits comes back as it is. Raises and is cancelled as `extract`.
         """
-        return await self._outcome(self._update(asked, docs, (inserts, deletes, edits), choice))
+        return await self._begun(self._update(asked, docs, (inserts, deletes, edits), choice))
 
     @asynccontextmanager
     async def stream(
         self, asked: Asked, choice: Choice | Named = Choice.REQUIRED
     ) -> AsyncGenerator[Partials, None]:
         """Do as `extract`, and show the calls while they are written. Leaving early closes the model's stream."""
-        async with aclosing(self._steps(self._plan(asked, choice), watched=True)) as steps:
+        async with aclosing(self._watched(self._plan(asked, choice))) as steps:
             yield Partials(steps)
 
     # --- plans
@@ -211,49 +211,60 @@ class Extractor:
 
     # --- rounds
 
-    async def _outcome(self, plan: Plan | str) -> Outcome:
-        async with aclosing(self._steps(plan, watched=False)) as steps:
-            async for step in steps:
-                if isinstance(step, Outcome):
-                    return step
-        raise AssertionError("the last step is an outcome")
-
-    async def _steps(self, plan: Plan | str, watched: bool) -> AsyncGenerator[Partial | Outcome, None]:
-        """Yield the partials of the first answer, if they are watched, and at last the outcome."""
+    async def _begun(self, plan: Plan | str) -> Outcome:
         if isinstance(plan, str):
-            yield Outcome("invalid", errors=(plan,))
-            return
+            return Outcome("invalid", errors=(plan,))
         rounds = Rounds(plan)
-        step: Request | Outcome = rounds.request()
+        return await self._ended(rounds, rounds.request())
+
+    async def _ended(self, rounds: Rounds, step: Request | Outcome) -> Outcome:
+        """Return what comes of it all, from this step on."""
         while isinstance(step, Request):
-            gathering = Gathering()
-            watch = Watch(plan, rounds.ids()) if watched and not rounds.begun else None
-            failed = Failed("the answer ended before its end", "cut")
+            gathering, failed = Gathering(), None
             try:
                 async with aclosing(self._model.stream(step)) as pieces:
                     async for piece in pieces:
                         gathering.take(piece)
                         if gathering.reason is not None:
                             break
-                        shown = watch.take(piece, trio.current_time()) if watch is not None else None
+            except ModelFailed as error:
+                failed = error
+            step = rounds.feed(await self._reply(gathering, failed))
+        return step
+
+    async def _watched(self, plan: Plan | str) -> AsyncGenerator[Partial | Outcome, None]:
+        """Yield the partials of the first answer, and at last the outcome."""
+        if isinstance(plan, str):
+            yield Outcome("invalid", errors=(plan,))
+            return
+        rounds = Rounds(plan)
+        step: Request | Outcome = rounds.request()
+        while isinstance(step, Request) and not rounds.begun:
+            gathering, failed = Gathering(), None
+            watch = Watch(plan, rounds.ids())
+            try:
+                async with aclosing(self._model.stream(step)) as pieces:
+                    async for piece in pieces:
+                        gathering.take(piece)
+                        if gathering.reason is not None:
+                            break
+                        shown = watch.take(piece, trio.current_time())
                         if shown is not None:
                             yield shown
             except ModelFailed as error:
-                failed = Failed(str(error), error.kind, error.retry_after)
-                gathering.reason = None
-            if watch is not None:
-                for shown in watch.rest():
-                    yield shown
+                failed = error
+            for shown in watch.rest():
+                yield shown
             step = rounds.feed(await self._reply(gathering, failed))
-        yield step
+        yield await self._ended(rounds, step)
 
-    async def _reply(self, gathering: Gathering, failed: Failed) -> Reply:
+    async def _reply(self, gathering: Gathering, failed: ModelFailed | None) -> Reply:
         """Return a whole answer, read; of one that is cut nothing is read."""
-        reason, text = gathering.reason, gathering.text
+        reason, text = None if failed else gathering.reason, gathering.text
         if reason not in ("stop", "calls"):
             unread = Unread("it was cut", "")
             calls = tuple(Written(each.id, each.name, "", unread) for each in gathering.calls)
-            cut = failed if reason is None else None
+            cut = _failed(failed) if reason is None else None
             return Reply(text, calls, reason or "stop", gathering.usage, failed=cut)
         written = []
         for each in gathering.calls:
@@ -274,3 +285,10 @@ class Extractor:
         with trio.move_on_after(REPAIR_TIMEOUT):
             return await self._run_sync(partial(mended, text))
         return unread
+
+
+def _failed(error: ModelFailed | None) -> Failed:
+    """Return why an answer has no end: its model said so, or said nothing more."""
+    if error is None:
+        return Failed("the answer ended before its end", "cut")
+    return Failed(str(error), error.kind, error.retry_after)

@@ -39,7 +39,14 @@ class _Patching:
 
     def __init__(self, document: Json) -> None:
         self.document = copied(document)
-        self.room = DOCUMENT_VALUES - measure(document)[1]
+        self._room: int | None = None  # counted when something needs it: most operations swap one small value
+
+    @property
+    def room(self) -> int:
+        """How many values the document may hold besides those that it does."""
+        if self._room is None:
+            self._room = DOCUMENT_VALUES - measure(self.document)[1]
+        return self._room
 
     def get(self, path: list[str]) -> Json:
         """Return the value at a place that must exist."""
@@ -72,7 +79,8 @@ class _Patching:
         parent, part = self._at(path)
         key = _found(parent, part)
         value = parent.pop(key)
-        self.room += measure(value)[1]
+        if self._room is not None:
+            self._room += measure(value)[1]
         return value
 
     def swap(self, path: list[str], value: Json) -> None:
@@ -90,9 +98,11 @@ class _Patching:
         depth, count = measure(value)
         if len(path) + depth > DOCUMENT_DEPTH:
             raise _Wrong(f"the document would be nested over {DOCUMENT_DEPTH} deep")
+        if count == freed:
+            return
         if self.room + freed < count:
             raise _Wrong(f"the document would hold over {DOCUMENT_VALUES} values")
-        self.room += freed - count
+        self._room = self.room + freed - count
 
     def _at(self, path: list[str]) -> _At:
         return _At(self.get(path[:-1]), path[-1])

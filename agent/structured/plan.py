@@ -1,7 +1,7 @@
 """What one request for validated calls asks for, fixed before the first round; pure."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import msgspec
 
@@ -45,8 +45,7 @@ class Held:
     document: Json
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(msgspec.Struct, frozen=True):
     """What is asked. shapes: every tool; allowed: those that may be called, in an update to insert.
 
     tools: those of the first round. bare: the only tool that can be meant where an object in a text names none.
@@ -63,7 +62,7 @@ class Plan:
     native: bool = True
     max_attempts: int = 3
     max_tokens: int = 1024
-    held: Mapping[str, Held] = field(default_factory=dict)
+    held: Mapping[str, Held] = {}
     edits: bool = False
     deletes: bool = False
 

@@ -135,13 +135,16 @@ class Rounds:
 
     def _end(self, status: Status, reply: Reply | None = None) -> Outcome:
         failed = reply.failed if reply else None
-        errors = [
-            f"{slot.id} {slot.name}: {problem}" for slot in self._failing for problem in slot.problems
-        ] + self._notes
+        errors = (
+            ()
+            if status == "ok"
+            else [f"{slot.id} {slot.name}: {problem}" for slot in self._failing for problem in slot.problems]
+            + self._notes
+        )
         return Outcome(
             status,
             tuple(slot.extracted() for slot in self._slots.values()),
-            () if status == "ok" else tuple(errors),
+            tuple(errors),
             self._attempts,
             self._usage,
             self._text,

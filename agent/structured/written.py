@@ -1,7 +1,6 @@
 """What a model answered in one round, complete and read; pure."""
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import msgspec
@@ -18,8 +17,7 @@ _ARGUMENTS = ("arguments", "parameters")  # what models call them in text
 _BESIDE = frozenset({"name", "id", "type", *_ARGUMENTS})
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
+class Written(msgspec.Struct, frozen=True):
     """A call as it came. id: its service's, not always unique. read: its arguments."""
 
     id: str
@@ -28,8 +26,7 @@ class Written:
     read: Read | Unread
 
 
-@dataclass(frozen=True, slots=True)
-class Failed:
+class Failed(msgspec.Struct, frozen=True):
     """Why there is no whole answer: what `agent.errors.ModelFailed` said."""
 
     message: str
@@ -37,8 +34,7 @@ class Failed:
     retry_after: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(msgspec.Struct, frozen=True):
     """One answer. calls: in the order of their beginnings. reason: why it ended. read: the JSON in its text, if any.
 
     failed: it has no end; the calls are what came before that.

@@ -3,13 +3,13 @@
 import json
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
-from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TypeVar
 
 import pytest
 import trio
+from msgspec.structs import replace
 
 from agent.errors import ModelFailed
 from agent.models.record import Recording, Replaying, digest
