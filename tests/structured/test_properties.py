@@ -277,7 +277,7 @@ def check_rounds(data: st.DataObject) -> None:
             replaced = (
                 replaced or answer.read is not None or any(made.name in SHAPES for made in answer.calls)
             )
-        for slot in rounds._slots.values():
+        for slot in rounds._calls.slots.values():
             if not slot.failing and slot.final is None and slot.state is not None:
                 valid.setdefault(slot.id, written(slot.state.document))
     assert isinstance(step, Outcome)
