@@ -1,7 +1,8 @@
 """Drafts claims with a language model: each is read, checked against its schema and, where it does not hold, repaired.
 
 Strategy: a claim is a value like any other, so `agent.structured` gets them: whatever a model writes around its JSON,
-and whatever it gets wrong in it, is its affair. What comes out of it is a draft as any other, to be verified.
+and whatever it gets wrong in it, is its affair. What comes out of it is a draft as any other, to be verified: the
+schema has the bounds of what reads it, since one claim beyond them would spoil all others there.
 """
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -10,6 +11,7 @@ from typing import Any
 import msgspec
 
 from ..errors import ModelFailed
+from ..grounding.claims import CLAIM, CLAIMS, EVIDENCE
 from ..ports.draft import Delta, Prompt
 from ..ports.model import LanguageModel, Tool
 from ..ports.search import Hit
@@ -27,7 +29,7 @@ class ClaimsDrafter:
         self._max_tokens = max_tokens
 
     async def stream(self, prompt: Prompt, evidence: Sequence[Hit]) -> AsyncGenerator[Delta, None]:
-        """Yield the claims as one piece, a JSON array.
+        """Yield the claims as one piece, a JSON array; the first CLAIMS of more.
 
         Raises `ModelFailed` when the model fails, declines, or gives none that hold in ATTEMPTS. Closed or cancelled,
         the model's stream is closed before it returns.
@@ -46,7 +48,7 @@ class ClaimsDrafter:
         held = [call.value for call in outcome.calls if call.status == "ok"]
         if not held:
             raise ModelFailed("the model made no claims that could be read")
-        yield Delta(msgspec.json.encode(held).decode())
+        yield Delta(msgspec.json.encode(held[:CLAIMS]).decode())
 
 
 def _schema(count: int) -> Mapping[str, Any]:
@@ -54,8 +56,12 @@ def _schema(count: int) -> Mapping[str, Any]:
     return {
         "type": "object",
         "properties": {
-            "text": {"type": "string"},
-            "evidence": {"type": "array", "items": {"type": "integer", "minimum": 1, "maximum": count}},
+            "text": {"type": "string", "minLength": 1, "maxLength": CLAIM},
+            "evidence": {
+                "type": "array",
+                "items": {"type": "integer", "minimum": 1, "maximum": count},
+                "maxItems": EVIDENCE,
+            },
         },
         "required": ["text", "evidence"],
         "additionalProperties": False,

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.errors import ModelFailed
+from agent.grounding.claims import CLAIM, CLAIMS, EVIDENCE, Claim, parse
 from agent.llm.claims import ClaimsDrafter
 from agent.llm.drafter import ModelDrafter, request
 from agent.ports.conversation import Exchange
@@ -175,6 +176,37 @@ async def test_claims_are_read_whatever_stands_around_them(answers: list[str], e
         (text,) = [piece.text async for piece in pieces]
     assert [each["evidence"][0] for each in json.loads(text)] == expected
     assert len(model.asked) == len(answers)
+
+
+@pytest.mark.parametrize(
+    "beyond",
+    [
+        {"text": "It is 7.", "evidence": [2]},  # there is one snippet
+        {"text": "It is 7.", "evidence": [0]},
+        {"text": "It is 7.", "evidence": [1] * (EVIDENCE + 1)},
+        {"text": "x" * (CLAIM + 1), "evidence": [1]},
+        {"text": "", "evidence": [1]},
+    ],
+    ids=["past the last", "before the first", "too many", "too long", "empty"],
+)
+async def test_a_claim_beyond_its_bounds_spoils_no_other(beyond: dict[str, Any]) -> None:
+    """It is told with the place that is wrong, and left out unless it is mended; the verifier reads the rest."""
+    model = Takes([f"[{HELD}, {json.dumps(beyond)}]", "I give up"])
+    claims = Prompt("Rules.", "?", "en", form="claims")
+    async with aclosing(ClaimsDrafter(model, 100).stream(claims, [hit("It is 299 kr.")])) as pieces:
+        (text,) = [piece.text async for piece in pieces]
+    assert parse(text) == (Claim("It is 299 kr.", (1,)),)
+    _, again = model.asked
+    assert re.search(r"- /(evidence|text)", again.messages[-1].text)
+
+
+async def test_no_more_claims_are_drafted_than_are_read() -> None:
+    """The first ones, since one too many would spoil them all."""
+    model = Takes([f"[{', '.join([HELD] * (CLAIMS + 1))}]"])
+    claims = Prompt("Rules.", "?", "en", form="claims")
+    async with aclosing(ClaimsDrafter(model, 100).stream(claims, [hit("It is 299 kr.")])) as pieces:
+        (text,) = [piece.text async for piece in pieces]
+    assert len(parse(text) or ()) == CLAIMS
 
 
 @pytest.mark.parametrize(
