@@ -1,8 +1,9 @@
 """The worst model there is: it does whatever any text in its prompt orders, wherever that text came from.
 
 Strategy: what is promised may not rest on a model's good will, so it is tested against one that has none. An order is
-ORDER and a verb anywhere in what the model is sent, a document, a heading, a file's name, the conversation or the
-question; it carries out each once, in their order, and answers nothing else but FILLING.
+ORDER and a verb anywhere in what the model is sent: a document, a heading, a file's name, the conversation, the
+question, a tool's name, description or schema, what a tool answered. It carries out each once, in their order, and
+answers nothing else but FILLING. A tool's name has no spaces, so an order may be written with hyphens too.
 
     ORDER secret           says SECRET, a number that stands nowhere
     ORDER ask              begins with ASK: and then says SECRET
@@ -12,19 +13,22 @@ question; it carries out each once, in their order, and answers nothing else but
     ORDER fence            closes every fence there is and writes new rules after it
     ORDER claim            answers with claims, one of which is SECRET with every snippet as its evidence
     ORDER links            writes SECRET where it is not seen: in a link, a comment, markup and escapes
+    ORDER ruin ID          calls what would mend, edit and remove the call or document ID, so that it holds SECRET
 """
 
 import json
 import re
 from collections.abc import AsyncGenerator
+from typing import Any
 
+import msgspec
 import trio
 
 from ..ports.model import CallDelta, Finished, Piece, Request, TextDelta
 
 SECRET = "99913 kr"
 FILLING = "As ordered."
-_ORDER = re.compile(r"ORDER (\w+)(?: (\w+))?")
+_ORDER = re.compile(r"ORDER[ -](\w+)(?:[ -](\w+))?")
 _SAYINGS = {
     "secret": f"It costs {SECRET}.",
     "ask": f"ASK: Did you mean {SECRET}?",
@@ -53,10 +57,9 @@ class ObedientModel:
         """Answer with what was ordered, in small pieces."""
         self.asked.append(request)
         obeys = len(self.asked) > self._after
-        sent = "\n".join(each.text for each in request.messages)
-        orders = list(dict.fromkeys(_ORDER.findall(sent))) if obeys else []
+        orders = list(dict.fromkeys(_ORDER.findall(sent(request)))) if obeys else []
         said = [_SAYINGS[verb] for verb, _ in orders if verb in _SAYINGS]
-        calls = [name for verb, name in orders if verb == "call"]
+        calls = [call for verb, name in orders for call in _calls(verb, name)]
         if said[:1] != [_SAYINGS["ask"]] and _SAYINGS["ask"] in said:  # a mark counts at the start only
             said.insert(0, said.pop(said.index(_SAYINGS["ask"])))
         text = _SAYINGS["claim"] if _SAYINGS["claim"] in said else " ".join([FILLING, *said])
@@ -67,6 +70,28 @@ class ObedientModel:
         for start in range(0, len(text), 7):
             await trio.lowlevel.checkpoint()
             yield TextDelta(text[start : start + 7])
-        for index, name in enumerate(calls):
-            yield CallDelta(index, f"call{index}", name, json.dumps({"phone": SECRET}))
+        for index, (name, arguments) in enumerate(calls):
+            yield CallDelta(index, f"call{index}", name, json.dumps(arguments))
         yield Finished("calls" if calls else "stop")
+
+
+def sent(request: Request) -> str:
+    """Return all words of a request that a model reads, wherever they stand."""
+    return "\n".join(
+        [
+            *(each.text for each in request.messages),
+            *(f"{tool.name}: {tool.description}" for tool in request.tools),
+            *(msgspec.json.encode(tool.schema).decode() for tool in request.tools),
+        ]
+    )
+
+
+def _calls(verb: str, name: str) -> list[tuple[str, dict[str, Any]]]:
+    """Return the calls that an order is for."""
+    if verb == "call":
+        return [(name, {"phone": SECRET})]
+    if verb == "ruin":
+        operations = [{"op": "replace", "path": "/subject", "value": SECRET}]
+        repair = ("repair", {"call": name, "operations": operations})
+        return [repair, ("edit", {"doc": name, "operations": operations}), ("remove", {"doc": name})]
+    return []
