@@ -1,15 +1,13 @@
 """The composed server when its ledger does not answer, and what a drain owes to actions and handshakes."""
 
 import io
-import logging
 import threading
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
-import structlog
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
@@ -18,52 +16,27 @@ from agent.compose import Adapters
 from agent.config import ACTION_TIMEOUT, LEDGER_CLOSE_TIMEOUT, LEDGER_RETRY, RECORD_TIMEOUT
 from agent.errors import WireClosed
 from agent.host import Threads
-from agent.log import configure
 from agent.retrieval.load import Source
 from agent.settings import Settings
 from agent.storage import sqlite
 from agent.storage.file import LedgerFile
 from agent.storage.memory import MemoryLedger
 from agent.storage.trust import FILE, afresh
-from agent.testing.network import Network, network
+from agent.testing.network import Disk, Network, network
+from tests.logs import logged
 
 UPGRADE = (
     b"GET /ws HTTP/1.1\r\nHost: 127.0.0.1:8787\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
     b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n"
 )
 KB = (Source.of("kb/pricing.md", "# Pricing\n\nThe Standard plan costs 299 kr a month.\n"),)
-T = TypeVar("T")
-
-
-class Disk:
-    """Does blocking work inline, after a wait for as long as it hangs (implements `RunSync` on virtual time)."""
-
-    def __init__(self) -> None:
-        self._works = trio.Event()
-        self._works.set()
-
-    async def __call__(self, function: Callable[[], T]) -> T:
-        await trio.lowlevel.checkpoint()
-        await self._works.wait()
-        return function()
-
-    def hang(self) -> None:
-        self._works = trio.Event()
-
-    def work(self) -> None:
-        self._works.set()
 
 
 @pytest.fixture
 def log() -> Iterator[io.StringIO]:
-    """What is logged; logging is left as it was found."""
-    root = logging.getLogger()
-    before = root.handlers[:], root.level
-    stream = io.StringIO()
-    configure("json", "warning", stream)
-    yield stream
-    root.handlers, root.level = before
-    structlog.reset_defaults()
+    """What is logged."""
+    with logged("warning") as stream:
+        yield stream
 
 
 @asynccontextmanager

@@ -1,12 +1,32 @@
-"""A language model that says what it is told to, so that what surrounds models can be tested on virtual time."""
+"""A language model and a drafter that say what they are told to, so that what surrounds them can be tested on virtual
+time."""
 
+import re
 from collections.abc import AsyncGenerator, Iterable, Sequence
+from contextlib import aclosing
 from typing import TypeAlias
 
 import trio
 
 from ..errors import ModelFailed
-from ..ports.model import Finished, Piece, Request
+from ..ports.draft import Delta, Prompt
+from ..ports.model import Finished, LanguageModel, Message, Piece, Request, Tool, ToolCall
+from ..ports.search import Hit
+
+_SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}}
+ASKED = Request(
+    (
+        Message("system", "Rules."),
+        Message("user", "SECRET? ⅓ å 😀"),
+        Message("assistant", "", (ToolCall("c1", "f", '{"a": 1}'),)),
+        Message("tool", "one", call_id="c1"),
+        Message("user", "So?"),
+    ),
+    (Tool("f", "Does.", _SCHEMA), Tool("g", "", _SCHEMA)),
+    max_tokens=50,
+    stable=1,
+)
+"""What a model is asked where it does not matter what: some of everything, and a word that no failure may hold."""
 
 Step: TypeAlias = Piece | float | ModelFailed
 """What it does next: say a piece, wait some seconds, fail."""
@@ -45,3 +65,64 @@ class FakeModel:
             raise ModelFailed("the answer ended before its end", "cut")
         finally:
             self.closed += 1
+
+
+class FakeDrafter:
+    """Drafts a text an attempt, a word at a time, or raises (a `Drafter`); the last one repeats.
+
+    wait: seconds before each word. closing: seconds that its end takes, whatever ended it. hang: it never ends.
+    prompts, evidence: what it was asked. made: each word and when it was given, in seconds. open: how many streams have
+    not ended.
+    """
+
+    def __init__(
+        self, *drafts: str | Exception, wait: float = 0.0, closing: float = 0.0, hang: bool = False
+    ) -> None:
+        self._drafts = drafts
+        self._wait = wait
+        self._closing = closing
+        self._hang = hang
+        self.prompts: list[Prompt] = []
+        self.evidence: list[Sequence[Hit]] = []
+        self.made: list[tuple[float, str]] = []
+        self.open = 0
+
+    async def stream(self, prompt: Prompt, evidence: Sequence[Hit]) -> AsyncGenerator[Delta, None]:
+        """Yield the draft of this attempt."""
+        self.prompts.append(prompt)
+        self.evidence.append(evidence)
+        draft = self._drafts[min(prompt.attempt, len(self._drafts) - 1)]
+        self.open += 1
+        try:
+            if isinstance(draft, Exception):
+                raise draft
+            for word in re.findall(r"\s*\S+\s*", draft):
+                await trio.sleep(self._wait)
+                self.made.append((trio.current_time(), word))
+                yield Delta(word)
+            if self._hang:
+                await trio.sleep_forever()
+        finally:
+            with trio.move_on_after(self._closing, shield=True):
+                await trio.sleep_forever()
+            self.open -= 1
+
+
+async def pieces_of(model: LanguageModel, request: Request = ASKED) -> list[Piece]:
+    """Return all pieces of an answer. Raises `ModelFailed` as the model does."""
+    async with aclosing(model.stream(request)) as stream:
+        return [piece async for piece in stream]
+
+
+async def outcome_of(
+    model: LanguageModel, request: Request = ASKED
+) -> tuple[list[Piece], ModelFailed | None]:
+    """Return the pieces that came, and how it failed if it did."""
+    pieces: list[Piece] = []
+    try:
+        async with aclosing(model.stream(request)) as stream:
+            async for piece in stream:
+                pieces.append(piece)
+    except ModelFailed as failed:
+        return pieces, failed
+    return pieces, None

@@ -28,6 +28,33 @@ async def inline(function: Callable[[], T]) -> T:
     return function()
 
 
+class Disk:
+    """Does blocking work here, once it does not hang (implements `agent.ports.work.RunSync` for virtual time).
+
+    calls: how often it was asked to.
+    """
+
+    def __init__(self) -> None:
+        self._works = trio.Event()
+        self._works.set()
+        self.calls = 0
+
+    async def __call__(self, function: Callable[[], T]) -> T:
+        """Return `function()`, after a wait for as long as it hangs."""
+        self.calls += 1
+        await trio.lowlevel.checkpoint()
+        await self._works.wait()
+        return function()
+
+    def hang(self) -> None:
+        """Keep all waiting that comes from now on."""
+        self._works = trio.Event()
+
+    def work(self) -> None:
+        """Let all that wait go on."""
+        self._works.set()
+
+
 class Network:
     """A running server and the connections to it."""
 

@@ -2,23 +2,21 @@
 
 import gc
 import io
-import logging
 import weakref
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import pytest
-import structlog
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from agent.actions.runner import Runner, Stopped
 from agent.config import ACTION_TIMEOUT, RECORD_TIMEOUT
 from agent.errors import ActionFailed, ActionUnknown
-from agent.log import configure
 from agent.ports.action import Call, Executor, Outcome, Running
 from agent.ports.ledger import Row, Status
 from agent.storage.memory import MemoryLedger
+from tests.logs import logged
 
 Begin = Callable[[], None]
 CALL = Call("s1", "send_sms", {"phone": "070-SECRET"})
@@ -26,14 +24,9 @@ CALL = Call("s1", "send_sms", {"phone": "070-SECRET"})
 
 @pytest.fixture
 def log() -> Iterator[io.StringIO]:
-    """What is logged at the default level; logging is left as it was found."""
-    root = logging.getLogger()
-    before = root.handlers[:], root.level
-    stream = io.StringIO()
-    configure("json", "info", stream)
-    yield stream
-    root.handlers, root.level = before
-    structlog.reset_defaults()
+    """What is logged at the default level."""
+    with logged() as stream:
+        yield stream
 
 
 class FakeClock:

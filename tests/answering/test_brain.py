@@ -18,6 +18,7 @@ from agent.numbers.given import Given
 from agent.ports.brain import Drafted, Proposal, Question, Refused, TurnEvent, Verified
 from agent.ports.draft import Delta, Prompt
 from agent.ports.search import Hit, Lang, Passage, Query, Snippet
+from agent.testing.models import FakeDrafter
 
 SNIPPET = Snippet("kb/pricing.md", "Standard costs 299 kr per month.", 5, 5)
 HIT = Hit(SNIPPET, Passage("kb/pricing.md", ("Plans",), "en", (SNIPPET,)), 0.9)
@@ -49,34 +50,8 @@ class FakeRetriever:
         return ("Plans and prices",)
 
 
-class FakeModel:
-    """Plays one draft per attempt: a text, cut into words a `wait` apart, or an exception."""
-
-    def __init__(self, *drafts: str | Exception, wait: float = 0.0, closing: float = 0.0) -> None:
-        self.drafts, self.wait, self.closing = drafts, wait, closing
-        self.prompts: list[Prompt] = []
-        self.evidence: list[Sequence[Hit]] = []
-        self.open = 0
-
-    async def stream(self, prompt: Prompt, evidence: Sequence[Hit]) -> AsyncGenerator[Delta, None]:
-        self.prompts.append(prompt)
-        self.evidence.append(evidence)
-        draft = self.drafts[prompt.attempt]
-        self.open += 1
-        try:
-            if isinstance(draft, Exception):
-                raise draft
-            for word in draft.split(" "):
-                await trio.sleep(self.wait)
-                yield Delta(f"{word} ")
-        finally:
-            with trio.CancelScope(shield=True):
-                await trio.sleep(self.closing)
-            self.open -= 1
-
-
 def brain(
-    model: FakeModel, retriever: FakeRetriever | None = None, settings: AnswerSettings | None = None
+    model: FakeDrafter, retriever: FakeRetriever | None = None, settings: AnswerSettings | None = None
 ) -> GroundedBrain:
     return GroundedBrain(retriever or FakeRetriever(), model, settings or AnswerSettings())
 
@@ -104,7 +79,7 @@ def shape(events: Sequence[TurnEvent]) -> list[str]:
 
 async def test_a_draft_that_stands_is_answered() -> None:
     """The verified text is the last event, with the snippet that holds its number."""
-    events = await told(brain(FakeModel(TRUE)))
+    events = await told(brain(FakeDrafter(TRUE)))
     assert shape(events) == ["Drafted", "Verified"]
     last = events[-1]
     assert isinstance(last, Verified)
@@ -117,8 +92,8 @@ async def test_a_draft_that_stands_is_answered() -> None:
 async def test_the_search_gets_the_question_without_what_is_to_be_done() -> None:
     """The query is the user's own words, in the question's language, less those about an action."""
     retriever = FakeRetriever()
-    await told(brain(FakeModel(TRUE), retriever), ask("price?"))
-    await told(brain(FakeModel(TRUE), retriever), ask("What does it cost? Call me on 08-123 45 67"))
+    await told(brain(FakeDrafter(TRUE), retriever), ask("price?"))
+    await told(brain(FakeDrafter(TRUE), retriever), ask("What does it cost? Call me on 08-123 45 67"))
     assert retriever.asked[0] == Query("price?", "en", HITS)
     assert "cost" in retriever.asked[1].text
     assert "08-123" not in retriever.asked[1].text
@@ -126,14 +101,14 @@ async def test_the_search_gets_the_question_without_what_is_to_be_done() -> None
 
 async def test_without_a_hit_the_model_is_not_asked() -> None:
     """No evidence is a refusal at once."""
-    model = FakeModel(TRUE, TRUE)
+    model = FakeDrafter(TRUE, TRUE)
     assert shape(await told(brain(model, FakeRetriever(())))) == ["no_sources"]
     assert model.prompts == []
 
 
 async def test_a_mismatch_is_drafted_once_more() -> None:
     """The redraft gets the same evidence, and is answered when it stands."""
-    model = FakeModel(FALSE, TRUE)
+    model = FakeDrafter(FALSE, TRUE)
     assert shape(await told(brain(model))) == ["Drafted", "Redraft", "Drafted", "Verified"]
     assert [prompt.attempt for prompt in model.prompts] == [0, 1]
     assert model.evidence == [(HIT,), (HIT,)]
@@ -141,7 +116,7 @@ async def test_a_mismatch_is_drafted_once_more() -> None:
 
 async def test_a_second_mismatch_is_refused() -> None:
     """Two drafts that do not stand end in a refusal without the numbers of either."""
-    events = await told(brain(FakeModel(FALSE, "It is 399 kr.")))
+    events = await told(brain(FakeDrafter(FALSE, "It is 399 kr.")))
     assert shape(events) == ["Drafted", "Redraft", "Drafted", "number_mismatch"]
     assert "349" not in str(events)
     assert "399" not in str(events)
@@ -152,7 +127,7 @@ async def test_a_refusal_cites_no_snippet_that_shows_a_refused_number() -> None:
     texts = ("Standard costs 299 kr per month.", "Keep the receipt.", "Basic lasts 149 days.")
     snippets = [Snippet("kb/a.md", text, line, line) for line, text in enumerate(texts, 1)]
     hits = tuple(Hit(each, Passage("kb/a.md", (), "en", tuple(snippets)), 0.9) for each in snippets)
-    model = FakeModel("It lasts 299 days.", "It costs 149 kr.")
+    model = FakeDrafter("It lasts 299 days.", "It costs 149 kr.")
     last = (await told(brain(model, FakeRetriever(hits))))[-1]
     assert isinstance(last, Refused)
     assert last.text.citations == (snippets[1],)
@@ -160,7 +135,7 @@ async def test_a_refusal_cites_no_snippet_that_shows_a_refused_number() -> None:
 
 async def test_the_redraft_is_told_where_it_went_wrong_but_no_number() -> None:
     """It quotes the sentence that failed with its numbers taken out."""
-    model = FakeModel("Yes, of course. It is 349 kr and 12 % off. Bye.", TRUE)
+    model = FakeDrafter("Yes, of course. It is 349 kr and 12 % off. Bye.", TRUE)
     await told(brain(model))
     first, second = model.prompts
     assert (first.again, second.instructions) == ("", first.instructions)
@@ -172,7 +147,7 @@ async def test_the_redraft_is_told_where_it_went_wrong_but_no_number() -> None:
 
 async def test_the_question_is_never_a_source() -> None:
     """A number that only the user said is refused."""
-    events = await told(brain(FakeModel(FALSE, FALSE)), ask("Is it 349 kr?"))
+    events = await told(brain(FakeDrafter(FALSE, FALSE)), ask("Is it 349 kr?"))
     assert shape(events)[-1] == "number_mismatch"
 
 
@@ -182,18 +157,18 @@ async def test_a_model_that_fails_is_a_refusal(failing: int) -> None:
     drafts: list[str | Exception] = [FALSE, FALSE]
     drafts[failing] = ModelFailed("overloaded")
     before = ["Drafted", "Redraft"] if failing else []
-    assert shape(await told(brain(FakeModel(*drafts)))) == [*before, "model_failed"]
+    assert shape(await told(brain(FakeDrafter(*drafts)))) == [*before, "model_failed"]
 
 
 @pytest.mark.parametrize("draft", ["", "   ", "bad \ud800 text"])
 async def test_a_draft_without_text_is_a_failure_of_the_model(draft: str) -> None:
     """Nothing, white space, or what cannot be encoded is no draft."""
-    assert shape(await told(brain(FakeModel(draft)))) == ["model_failed"]
+    assert shape(await told(brain(FakeDrafter(draft)))) == ["model_failed"]
 
 
 async def test_a_bug_of_the_model_is_left_to_the_turns_edge() -> None:
     """An exception that is no ModelFailed is not dressed up as one; the stream is closed all the same."""
-    model = FakeModel(ValueError("bug"))
+    model = FakeDrafter(ValueError("bug"))
     with pytest.raises(ValueError, match="bug"):
         await told(brain(model))
     assert model.open == 0
@@ -215,7 +190,7 @@ async def test_the_language_is_the_clients_word_then_the_texts_then_the_settings
     text: str, said: Lang | None, default: Lang, expected: Lang
 ) -> None:
     """Search, prompt and refusals are in the same language."""
-    model, retriever = FakeModel(TRUE), FakeRetriever()
+    model, retriever = FakeDrafter(TRUE), FakeRetriever()
     await told(brain(model, retriever, AnswerSettings(lang=default)), ask(text, said))
     assert (retriever.asked[0].lang, model.prompts[0].lang) == (expected, expected)
     (refusal,) = await told(brain(model, FakeRetriever(()), AnswerSettings(lang=default)), ask(text, said))
@@ -229,13 +204,13 @@ async def test_the_language_is_the_clients_word_then_the_texts_then_the_settings
 @pytest.mark.parametrize(
     ("model", "hits"),
     [
-        (FakeModel(TRUE), (HIT,)),
-        (FakeModel(TRUE), ()),
-        (FakeModel(FALSE, FALSE), (HIT,)),
-        (FakeModel(ModelFailed("it failed")), (HIT,)),
+        (FakeDrafter(TRUE), (HIT,)),
+        (FakeDrafter(TRUE), ()),
+        (FakeDrafter(FALSE, FALSE), (HIT,)),
+        (FakeDrafter(ModelFailed("it failed")), (HIT,)),
     ],
 )
-async def test_proposals_come_with_the_last_event(model: FakeModel, hits: tuple[Hit, ...]) -> None:
+async def test_proposals_come_with_the_last_event(model: FakeDrafter, hits: tuple[Hit, ...]) -> None:
     """Whether answer or refusal, the last event and no other carries what the user's words asked for."""
     events = await told(brain(model, FakeRetriever(hits)), ask("What does it cost? Call me on 08-123 45 67"))
     carrying = [event for event in events if isinstance(event, Verified | Refused)]
@@ -248,7 +223,7 @@ async def test_proposals_come_with_the_last_event(model: FakeModel, hits: tuple[
 
 async def test_a_draft_that_takes_too_long_is_a_failure(autojump_clock: MockClock) -> None:
     """The settings' turn_timeout bounds each draft, and the model is closed."""
-    model = FakeModel(TRUE, wait=3600.0)
+    model = FakeDrafter(TRUE, wait=3600.0)
     assert shape(await told(brain(model, settings=AnswerSettings(turn_timeout=3.0)))) == ["model_failed"]
     assert trio.current_time() == pytest.approx(3.0)
     assert model.open == 0
@@ -257,8 +232,7 @@ async def test_a_draft_that_takes_too_long_is_a_failure(autojump_clock: MockCloc
 @pytest.mark.parametrize(("over", "expected"), [(0, ["Drafted", "Verified"]), (1, ["model_failed"])])
 async def test_a_draft_is_bounded_in_bytes(over: int, expected: list[str]) -> None:
     """DRAFT_MAX bytes of UTF-8 are allowed, one more is not."""
-    letters = DRAFT_MAX // 2 - 1
-    model = FakeModel("å" * letters + "a" * (1 + over))  # and one space
+    model = FakeDrafter("å" * (DRAFT_MAX // 2) + "a" * over)
     assert shape(await told(brain(model))) == expected
     assert model.open == 0
 
@@ -266,7 +240,7 @@ async def test_a_draft_is_bounded_in_bytes(over: int, expected: list[str]) -> No
 async def test_an_endless_draft_is_cut_off() -> None:
     """A model that never stops is stopped at the bound."""
 
-    class Endless(FakeModel):
+    class Endless(FakeDrafter):
         said = 0
 
         async def stream(self, prompt: Prompt, evidence: Sequence[Hit]) -> AsyncGenerator[Delta, None]:
@@ -299,7 +273,7 @@ async def test_a_cancel_at_any_moment_ends_it_silently(autojump_clock: MockClock
     at = 0.5
     seen = set()
     while at < whole:
-        model = FakeModel(FALSE + " x", TRUE + " x", wait=1.0)
+        model = FakeDrafter(FALSE + " x", TRUE + " x", wait=1.0)
         start = trio.current_time()
         events: list[tuple[float, str]] = []
         with trio.move_on_after(at) as scope:
@@ -316,7 +290,7 @@ async def test_a_cancel_at_any_moment_ends_it_silently(autojump_clock: MockClock
 async def test_a_cancel_between_two_deltas_closes_the_model() -> None:
     """Cancelled while the stream is suspended at a delta, its clean-up is still awaited."""
 
-    class Suspended(FakeModel):
+    class Suspended(FakeDrafter):
         async def stream(self, prompt: Prompt, evidence: Sequence[Hit]) -> AsyncGenerator[Delta, None]:
             self.open += 1
             try:
@@ -335,7 +309,7 @@ async def test_a_cancel_between_two_deltas_closes_the_model() -> None:
 async def test_a_clean_up_that_hangs_is_given_up(autojump_clock: MockClock) -> None:
     """A stream that does not close in UNWIND_TIMEOUT is left."""
 
-    class Hanging(FakeModel):
+    class Hanging(FakeDrafter):
         async def stream(self, prompt: Prompt, evidence: Sequence[Hit]) -> AsyncGenerator[Delta, None]:
             try:
                 yield Delta("a" * (DRAFT_MAX + 1))
@@ -348,7 +322,7 @@ async def test_a_clean_up_that_hangs_is_given_up(autojump_clock: MockClock) -> N
 
 async def test_turns_at_once_do_not_mix() -> None:
     """One brain serves many turns at a time, each with its own events."""
-    of = brain(FakeModel(FALSE, TRUE))
+    of = brain(FakeDrafter(FALSE, TRUE))
     results: list[list[str]] = []
 
     async def turn() -> None:
@@ -368,7 +342,7 @@ async def test_the_evidence_is_kept_to_its_budget() -> None:
     other = Snippet("kb/b.md", "The fee is 349 kr, whatever you have bought from us.", 1, 1)
     hits = (HIT, Hit(other, Passage("kb/b.md", (), "en", (other,)), 0.5))
     for budget, expected in [(0, "Verified"), (20, "number_mismatch")]:
-        model = FakeModel(FALSE, FALSE)
+        model = FakeDrafter(FALSE, FALSE)
         events = await told(brain(model, FakeRetriever(hits), AnswerSettings(evidence_tokens=budget)))
         assert shape(events)[-1] == expected
         assert len(model.evidence[0]) == (2 if expected == "Verified" else 1)
@@ -378,20 +352,20 @@ async def test_the_evidence_is_kept_to_its_budget() -> None:
 async def test_a_question_back_is_an_answer(verify: Literal["whole", "sentence"]) -> None:
     """A draft that asks is delivered without its mark, not blocked, not sure; its numbers are verified too."""
     of = AnswerSettings(verify=verify)
-    model = FakeModel("ASK: Is it about the 299 kr plan?")
+    model = FakeDrafter("ASK: Is it about the 299 kr plan?")
     last = (await told(brain(model, settings=of)))[-1]
     assert isinstance(last, Verified)
     assert last.text.text.strip() == "Is it about the 299 kr plan?"
     assert (last.text.blocked, last.text.confidence) == (None, "low")
     assert model.prompts[0].may_ask
     wrong = "ASK: Is it about the 349 kr plan?"
-    assert shape(await told(brain(FakeModel(wrong, wrong), settings=of)))[-1] == "number_mismatch"
-    assert shape(await told(brain(FakeModel("ASK: "), settings=of))) == ["Drafted", "model_failed"]
+    assert shape(await told(brain(FakeDrafter(wrong, wrong), settings=of)))[-1] == "number_mismatch"
+    assert shape(await told(brain(FakeDrafter("ASK: "), settings=of))) == ["Drafted", "model_failed"]
 
 
 async def test_a_model_that_may_not_ask_is_not_told_to() -> None:
     """Off, neither the instructions nor the prompt let it."""
-    model = FakeModel(TRUE)
+    model = FakeDrafter(TRUE)
     await told(brain(model, settings=AnswerSettings(clarify=False)))
     assert not model.prompts[0].may_ask
     assert "ASK:" not in model.prompts[0].instructions
@@ -399,7 +373,7 @@ async def test_a_model_that_may_not_ask_is_not_told_to() -> None:
 
 async def test_no_redraft_is_made_when_none_is_allowed() -> None:
     """The first mismatch is the refusal."""
-    model = FakeModel(FALSE)
+    model = FakeDrafter(FALSE)
     assert shape(await told(brain(model, settings=AnswerSettings(redrafts=0)))) == [
         "Drafted",
         "number_mismatch",
@@ -413,7 +387,7 @@ async def test_strict_binding_refuses_what_is_said_of_another(way: dict[str, Any
     draft = claims(wrong) if "answer" in way else wrong
     last = {}
     for binding in ("off", "strict"):
-        of = brain(FakeModel(draft, draft), settings=AnswerSettings(binding=binding, **way))
+        of = brain(FakeDrafter(draft, draft), settings=AnswerSettings(binding=binding, **way))
         last[binding] = shape(await told(of))[-1]
     assert last == {"off": "Verified", "strict": "number_mismatch"}
 
@@ -425,7 +399,7 @@ async def test_an_answer_may_count_its_own_list_when_asked_for(way: dict[str, An
     draft = claims(said) if "answer" in way else said
     last = {}
     for counts in (False, True):
-        of = brain(FakeModel(draft, draft), settings=AnswerSettings(own_counts=counts, **way))
+        of = brain(FakeDrafter(draft, draft), settings=AnswerSettings(own_counts=counts, **way))
         last[counts] = shape(await told(of))[-1]
     assert last == {False: "number_mismatch", True: "Verified"}
 
@@ -434,12 +408,12 @@ async def test_what_stands_of_the_last_draft_is_kept_when_asked_for() -> None:
     """Only then, only after the redraft, and only when it claims something."""
     good, bad = TRUE + " " + FALSE, "Hi! " + FALSE
     keeping = AnswerSettings(keep_standing=True)
-    events = await told(brain(FakeModel(good, good), settings=keeping))
+    events = await told(brain(FakeDrafter(good, good), settings=keeping))
     assert shape(events) == ["Drafted", "Redraft", "Drafted", "Verified"]
     assert isinstance(events[-1], Verified)
     assert events[-1].text.text == TRUE
-    assert shape(await told(brain(FakeModel(good, good))))[-1] == "number_mismatch"
-    assert shape(await told(brain(FakeModel(good, bad), settings=keeping)))[-1] == "number_mismatch"
+    assert shape(await told(brain(FakeDrafter(good, good))))[-1] == "number_mismatch"
+    assert shape(await told(brain(FakeDrafter(good, bad), settings=keeping)))[-1] == "number_mismatch"
 
 
 async def test_without_confidence_every_answer_says_low() -> None:
@@ -448,7 +422,7 @@ async def test_without_confidence_every_answer_says_low() -> None:
     for on in (True, False):
         last = (
             await told(
-                brain(FakeModel("Standard costs 299 kr per month."), settings=AnswerSettings(confidence=on))
+                brain(FakeDrafter("Standard costs 299 kr per month."), settings=AnswerSettings(confidence=on))
             )
         )[-1]
         assert isinstance(last, Verified)
@@ -465,7 +439,7 @@ CLAIMS = AnswerSettings(answer="claims")
 
 async def test_claims_that_check_out_are_the_answer() -> None:
     """The rest is dropped, without a redraft; the model was asked for claims."""
-    model = FakeModel(claims(TRUE, FALSE, "Thank you."))
+    model = FakeDrafter(claims(TRUE, FALSE, "Thank you."))
     events = await told(brain(model, settings=CLAIMS))
     assert shape(events) == ["Drafted", "Verified"]
     assert isinstance(events[-1], Verified)
@@ -476,7 +450,7 @@ async def test_claims_that_check_out_are_the_answer() -> None:
 
 async def test_claims_of_which_none_checks_out_are_drafted_once_more() -> None:
     """The redraft is told which failed, without their numbers; then it is a refusal."""
-    model = FakeModel(claims(FALSE), claims(FALSE))
+    model = FakeDrafter(claims(FALSE), claims(FALSE))
     events = await told(brain(model, settings=CLAIMS))
     assert shape(events) == ["Drafted", "Redraft", "Drafted", "number_mismatch"]
     added = model.prompts[1].again
@@ -486,10 +460,10 @@ async def test_claims_of_which_none_checks_out_are_drafted_once_more() -> None:
 
 async def test_claims_that_cannot_be_read_are_drafted_once_more() -> None:
     """The redraft is told so; a model that does not do it has failed."""
-    model = FakeModel(TRUE, claims(TRUE))
+    model = FakeDrafter(TRUE, claims(TRUE))
     assert shape(await told(brain(model, settings=CLAIMS))) == ["Drafted", "Redraft", "Drafted", "Verified"]
     assert "JSON" in model.prompts[1].again
-    assert shape(await told(brain(FakeModel(TRUE, TRUE), settings=CLAIMS)))[-1] == "model_failed"
+    assert shape(await told(brain(FakeDrafter(TRUE, TRUE), settings=CLAIMS)))[-1] == "model_failed"
 
 
 # --- sentence by sentence
@@ -500,25 +474,25 @@ LONG = "The plan is 299 kr per month with us. "
 
 async def test_each_sentence_is_said_when_it_stands() -> None:
     """All but the last are not last; proposals come with the last."""
-    events = await told(brain(FakeModel(LONG * 3), settings=SENTENCE), ask("Cost? Call me on 08-123 45 67"))
+    events = await told(brain(FakeDrafter(LONG * 3), settings=SENTENCE), ask("Cost? Call me on 08-123 45 67"))
     assert shape(events) == ["Drafted", "Verified"] * 3
     verified = [event for event in events if isinstance(event, Verified)]
     assert [event.last for event in verified] == [False, False, True]
     assert [len(event.proposals) for event in verified] == [0, 0, 1]
-    assert "".join(event.text.text for event in verified) == LONG * 3 + " "
+    assert "".join(event.text.text for event in verified) == LONG * 3
 
 
 async def test_a_sentence_that_fails_is_not_drafted_again() -> None:
     """What was said cannot be taken back, so the refusal follows it; a first sentence that fails can be."""
     failing = LONG + "It is 349 kr in Norway. " + LONG
-    model = FakeModel(failing, LONG)
+    model = FakeDrafter(failing, LONG)
     assert shape(await told(brain(model, settings=SENTENCE))) == [
         *["Drafted", "Verified"],
         "Drafted",
         "number_mismatch",
     ]
     assert model.open == 0
-    first = FakeModel("It is 349 kr in Norway. " + LONG, LONG)
+    first = FakeDrafter("It is 349 kr in Norway. " + LONG, LONG)
     assert shape(await told(brain(first, settings=SENTENCE))) == ["Drafted", "Redraft", "Drafted", "Verified"]
 
 
@@ -526,7 +500,7 @@ async def test_a_model_that_fails_in_the_middle_is_told_after_what_was_said(
     autojump_clock: MockClock,
 ) -> None:
     """The sentences that stood stay said."""
-    model = FakeModel(LONG * 2, wait=1.0)
+    model = FakeDrafter(LONG * 2, wait=1.0)
     events = await told(brain(model, settings=AnswerSettings(verify="sentence", turn_timeout=10.5)))
     assert shape(events) == ["Drafted", "Verified", "model_failed"]
     assert model.open == 0
@@ -535,7 +509,7 @@ async def test_a_model_that_fails_in_the_middle_is_told_after_what_was_said(
 async def test_a_cancel_ends_sentences_silently(autojump_clock: MockClock) -> None:
     """Wherever it lands, nothing is emitted after it and the model is closed."""
     for at in range(20):
-        model = FakeModel(LONG * 2, wait=1.0)
+        model = FakeDrafter(LONG * 2, wait=1.0)
         start = trio.current_time()
         events: list[tuple[float, str]] = []
         with trio.move_on_after(at + 0.5):
@@ -557,7 +531,7 @@ async def test_a_cancel_ends_sentences_silently(autojump_clock: MockClock) -> No
 )
 async def test_what_is_no_question_has_a_fixed_answer(text: str, lang: Lang | None, begins: str) -> None:
     """Without a search or a model, in the language that is set or that it was said in."""
-    retriever, model = FakeRetriever(), FakeModel(TRUE)
+    retriever, model = FakeRetriever(), FakeDrafter(TRUE)
     events = await told(brain(model, retriever), ask(text, lang))
     drafted, said = events
     assert isinstance(drafted, Drafted)
@@ -569,7 +543,7 @@ async def test_what_is_no_question_has_a_fixed_answer(text: str, lang: Lang | No
 
 async def test_a_greeting_before_a_question_is_no_part_of_it() -> None:
     """Neither of what is looked for nor of what the model is asked; an action that it asks for is proposed still."""
-    retriever, model = FakeRetriever(), FakeModel(TRUE)
+    retriever, model = FakeRetriever(), FakeDrafter(TRUE)
     await told(brain(model, retriever), ask("Hello, what does Standard cost? Thanks!"))
     assert model.prompts[0].question == "what does Standard cost?"
     assert retriever.asked[0].text == "what does Standard cost?"
@@ -601,7 +575,7 @@ async def test_the_evidence_is_read_in_small_steps(
 
     monkeypatch.setattr(evidence, "read", noted)
     one = brain(
-        FakeModel("Plan 3 costs 3 kr."),
+        FakeDrafter("Plan 3 costs 3 kr."),
         FakeRetriever(hits),
         AnswerSettings(binding=binding, evidence_tokens=10**6),
     )

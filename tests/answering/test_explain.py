@@ -3,25 +3,24 @@
 import io
 import json
 import logging
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
 import structlog
-import trio
 
 from agent import log
 from agent.answering.brain import GroundedBrain
 from agent.answering.settings import AnswerSettings
 from agent.compose import Adapters, composed, log_why
 from agent.ports.brain import Question, TurnEvent
-from agent.ports.draft import Delta, Drafter, Prompt
-from agent.ports.search import Hit
+from agent.ports.draft import Drafter
 from agent.retrieval.load import Source
 from agent.retrieval.search import KnowledgeBase
 from agent.server.metrics import Metrics
 from agent.settings import Settings
+from agent.testing.models import FakeDrafter
 
 T = TypeVar("T")
 PRICES = """\
@@ -40,18 +39,6 @@ BASE = KnowledgeBase.build([Source.of("kb/a.md", PRICES)])
 ASKED = "What does the Standard plan cost?"
 
 
-class Drafts:
-    """A model that says these, one draft after the other (implements `agent.ports.draft.Drafter`)."""
-
-    def __init__(self, *drafts: str) -> None:
-        self.drafts = drafts
-
-    async def stream(self, prompt: Prompt, evidence: Sequence[Hit]) -> AsyncGenerator[Delta, None]:
-        """Say the attempt's own draft, the last one again and again."""
-        await trio.lowlevel.checkpoint()
-        yield Delta(self.drafts[min(prompt.attempt, len(self.drafts) - 1)])
-
-
 async def why(model: Drafter, question: str = ASKED, **settings: Any) -> list[str]:
     """Return what is told of one turn."""
     told: list[str] = []
@@ -63,7 +50,7 @@ async def why(model: Drafter, question: str = ASKED, **settings: Any) -> list[st
 
 async def test_an_answer_is_told_in_all_its_parts() -> None:
     """Query, sections with scores, draft, each number with what holds it, and how it ended."""
-    told = await why(Drafts("Standard is 299 kr, and Basic 149 kr.\nAgain 299 kr."))
+    told = await why(FakeDrafter("Standard is 299 kr, and Basic 149 kr.\nAgain 299 kr."))
     assert told[0] == f"query (en): {ASKED}"
     assert told[1].startswith("found: 3 statements in 2 sections, of which the model is given 3")
     assert told[2].split("  ")[2:] == ["kb/a.md:5-6", "Plans", "(2 statements)"]
@@ -79,7 +66,7 @@ async def test_an_answer_is_told_in_all_its_parts() -> None:
 
 async def test_a_refused_number_is_told_with_the_nearest() -> None:
     """Of both drafts: the same value first, then the same kind, then what is near it."""
-    told = await why(Drafts("It is 289 kr.", "It is 299 days, or 38 kr."))
+    told = await why(FakeDrafter("It is 289 kr.", "It is 299 days, or 38 kr."))
     refused = [line.split(":", 1) for line in told if line.startswith("number")]
     assert [line[0] for line in refused] == ["number '289 kr'", "number '299 days'", "number '38 kr'"]
     assert all("REFUSED" in line[1] for line in refused)
@@ -90,7 +77,7 @@ async def test_a_refused_number_is_told_with_the_nearest() -> None:
 
 async def test_nothing_found_tells_what_came_nearest() -> None:
     """However unsure that is, and no draft was made."""
-    told = await why(Drafts("never"), "Who won the cup with that invoice of a hundred boats?")
+    told = await why(FakeDrafter("never"), "Who won the cup with that invoice of a hundred boats?")
     assert told[1:3] == ["found: nothing that is sure enough", "nearest, too unsure to count:"]
     assert "kb/a.md" in told[3]
     assert told[-1] == "refused: no_sources (No sources found)"
@@ -99,30 +86,30 @@ async def test_nothing_found_tells_what_came_nearest() -> None:
 
 async def test_a_courtesy_and_a_model_that_fails_are_told_too() -> None:
     """So that no question is without a reason."""
-    assert await why(Drafts(""), "hello") == [
+    assert await why(FakeDrafter(""), "hello") == [
         "no question: greeting; it has a fixed answer, and nothing is looked up"
     ]
-    assert (await why(Drafts("  ")))[-1] == "the model failed: the draft is empty"
+    assert (await why(FakeDrafter("  ")))[-1] == "the model failed: the draft is empty"
 
 
 @pytest.mark.parametrize("form", [{"verify": "sentence"}, {"keep_standing": True}, {"binding": "strict"}])
 async def test_every_way_tells_its_draft_and_its_numbers(form: dict[str, Any]) -> None:
     """Sentence by sentence too, where what was said already stands."""
-    told = await why(Drafts("Standard is 299 kr. Basic is 148 kr.", "Standard is 298 kr."), **form)
+    told = await why(FakeDrafter("Standard is 299 kr. Basic is 148 kr.", "Standard is 298 kr."), **form)
     assert "draft 1:" in told
     assert any(line.startswith("number '148 kr': REFUSED") for line in told)
-    stood = await why(Drafts("Standard is 299 kr. Then more."), **form)
+    stood = await why(FakeDrafter("Standard is 299 kr. Then more."), **form)
     assert any(line.startswith("number '299 kr': held by kb/a.md:6") for line in stood)
 
 
 async def test_claims_tell_what_was_dropped() -> None:
     """And a draft that is none of what was asked for says so."""
     claims = [{"text": "Standard is 299 kr.", "evidence": [1]}, {"text": "It is 7 kr.", "evidence": [1]}]
-    told = await why(Drafts(json.dumps(claims)), answer="claims")
+    told = await why(FakeDrafter(json.dumps(claims)), answer="claims")
     assert "dropped, as it does not stand: It is 7 kr." in told
     assert any(line.startswith("number '7 kr': REFUSED") for line in told)
     assert any(line.startswith("number '299 kr': held by") for line in told)
-    told = await why(Drafts("no JSON", "no JSON"), answer="claims")
+    told = await why(FakeDrafter("no JSON", "no JSON"), answer="claims")
     assert sum("not the JSON" in line for line in told) == 2
 
 
@@ -134,7 +121,7 @@ async def test_nobody_listens_unless_it_is_asked_for(monkeypatch: pytest.MonkeyP
 
     for name in ("found_lines", "draft_lines", "ended_lines"):
         monkeypatch.setattr(f"agent.answering.brain.{name}", never)
-    brain = GroundedBrain(BASE, Drafts("It is 299 kr."), AnswerSettings())
+    brain = GroundedBrain(BASE, FakeDrafter("It is 299 kr."), AnswerSettings())
     events: list[TurnEvent] = []
     await brain.answer(Question("1", ASKED, "en", 0.0), events.append)
     assert events
@@ -161,7 +148,7 @@ async def logged(level: log.Level, folder: Path) -> str:
         return function()
 
     settings = Settings.of(kb=folder / "kb", vectors="off", log_level=level)
-    model = Drafts("Standard is 289 kr.", "Standard is 299 kr.")
+    model = FakeDrafter("Standard is 289 kr.", "Standard is 299 kr.")
     chosen = Adapters(model=model, run_sync=work)
     async with composed(settings, chosen, Metrics(), lambda _: None) as made:
         assert made.knowledge is not None

@@ -1,10 +1,8 @@
 """What every embedder must do, whatever it is made of. A new one joins by a line in EMBEDDERS."""
 
 import json
-from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TypeVar
 
 import httpx
 import numpy as np
@@ -19,16 +17,11 @@ from agent.embedding.static import Static
 from agent.embedding.threaded import Threaded
 from agent.embedding.weights import Folder
 from agent.ports.embed import Embedder
+from agent.testing.network import inline
 from agent.testing.vectors import WordsEmbedder
 from tests.embedding.small import Small
 
-T = TypeVar("T")
 TEXTS = ["a price is one of the two months", "", "we pay it", "refund for the months", " \n", "x " * 400]
-
-
-async def inline(function: Callable[[], T]) -> T:
-    await trio.lowlevel.checkpoint()
-    return function()
 
 
 def _static(folder: Path) -> Embedder:

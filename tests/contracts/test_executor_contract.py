@@ -17,6 +17,7 @@ from agent.actions.runner import Runner, Stopped
 from agent.actions.webhook import WebhookExecutor
 from agent.ports.action import Call, Executor, Outcome
 from agent.storage.memory import MemoryLedger
+from agent.testing.fakes import Figures, Noon
 
 Effect = Callable[[], None]
 CALL = Call("s1", "send_sms", {"phone": "070-1234567"})
@@ -44,19 +45,6 @@ def _webhook(effect: Effect) -> Executor:
 
 
 EXECUTORS = {"record": _record, "webhook": _webhook}
-
-
-class Still:
-    """A clock and an observer that tell nothing."""
-
-    def now_ms(self) -> int:
-        return 0
-
-    def count(self, metric: str, label: str = "") -> None: ...
-
-    def measure(self, metric: str, seconds: float) -> None: ...
-
-    def gauge(self, metric: str, change: int) -> None: ...
 
 
 class Rig:
@@ -114,8 +102,7 @@ async def test_a_stop_is_answered_by_the_truth(
 ) -> None:
     """Under the runner, a stop before begin is cancelled without an effect; after it the real result is reported."""
     outcomes: list[Outcome] = []
-    still = Still()
-    runner = Runner(nursery, MemoryLedger(), rig.executor, still, still)
+    runner = Runner(nursery, MemoryLedger(), rig.executor, Noon(), Figures())
     running = runner.start(CALL, outcomes.append)
     await trio.sleep(at)
     running.stop()
@@ -130,7 +117,6 @@ async def test_stopped_in_the_tick_of_begin_the_first_of_the_two_counts(
 ) -> None:
     """A stop right after begin was granted is too late: one effect, and its real result."""
     outcomes: list[Outcome] = []
-    still = Still()
 
     class StopAtBegin:
         async def run(self, call: Call, begin: Callable[[], None]) -> Mapping[str, Any]:
@@ -140,7 +126,7 @@ async def test_stopped_in_the_tick_of_begin_the_first_of_the_two_counts(
 
             return await rig.executor.run(call, begin_then_stop)
 
-    runner = Runner(nursery, MemoryLedger(), StopAtBegin(), still, still)
+    runner = Runner(nursery, MemoryLedger(), StopAtBegin(), Noon(), Figures())
     running = runner.start(CALL, outcomes.append)
     await runner.wait_idle()
     assert rig.effects == 1

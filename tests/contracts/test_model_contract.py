@@ -35,7 +35,8 @@ from agent.ports.model import (
     ToolCall,
     Usage,
 )
-from agent.testing.models import FakeModel
+from agent.testing.models import ASKED, FakeModel, outcome_of, pieces_of
+from agent.testing.network import inline
 from agent.testing.spoken import SHAPES, printed
 from agent.testing.upstream import Reply, after, reply, upstream
 from tests.strike import Strike
@@ -43,7 +44,6 @@ from tests.strike import Strike
 T = TypeVar("T")
 Ending: TypeAlias = Literal["whole", "cut", "hang"]
 Given: TypeAlias = tuple[Sequence[Piece], Ending]
-ASKED = Request((Message("user", "What does it cost? ⅓ å"),))
 DONE = Finished("stop", Usage(12, 3))
 SAID: tuple[Piece, ...] = (TextDelta("It costs "), TextDelta("½ å"), TextDelta(" 😀.\n\n"), DONE)
 
@@ -54,11 +54,6 @@ class Rig:
     def __init__(self, model: LanguageModel, running: Callable[[], int]) -> None:
         self.model = model
         self.running = running
-
-
-async def inline(function: Callable[[], T]) -> T:
-    await trio.lowlevel.checkpoint()
-    return function()
 
 
 @asynccontextmanager
@@ -148,23 +143,6 @@ def rig(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[..., Abstrac
     return lambda *pieces, ending="whole": RIGS[request.param](tmp_path, (pieces, ending))
 
 
-async def all_of(model: LanguageModel, request: Request = ASKED) -> list[Piece]:
-    async with aclosing(model.stream(request)) as stream:
-        return [piece async for piece in stream]
-
-
-async def outcome(model: LanguageModel, request: Request = ASKED) -> tuple[list[Piece], ModelFailed | None]:
-    """Return the pieces that came and how it failed, if it did."""
-    pieces: list[Piece] = []
-    try:
-        async with aclosing(model.stream(request)) as stream:
-            async for piece in stream:
-                pieces.append(piece)
-    except ModelFailed as failure:
-        return pieces, failure
-    return pieces, None
-
-
 def text_of(pieces: Sequence[Piece]) -> str:
     return "".join(piece.text for piece in pieces if isinstance(piece, TextDelta))
 
@@ -183,7 +161,7 @@ async def test_text_comes_in_pieces_and_ends_once(
 ) -> None:
     """As it was said, with its usage; `Finished` is last, and nothing is held after it."""
     async with rig(*SAID) as made:
-        pieces = await all_of(made.model)
+        pieces = await pieces_of(made.model)
         assert text_of(pieces) == "It costs ½ å 😀.\n\n"
         assert [piece for piece in pieces if isinstance(piece, Finished)] == [DONE]
         assert pieces[-1] == DONE
@@ -202,7 +180,7 @@ async def test_calls_are_told_apart(rig: Callable[..., AbstractAsyncContextManag
         Finished("calls", Usage(1, 2)),
     )
     async with rig(*said) as made:
-        pieces = await all_of(made.model)
+        pieces = await pieces_of(made.model)
         calls = [piece for piece in pieces if isinstance(piece, CallDelta)]
         for index, name, arguments in ((0, "ticket", '{"a":1}'), (1, "sms", '{"text": "å"}')):
             mine = [call for call in calls if call.index == index]
@@ -217,7 +195,7 @@ async def test_why_it_ended_is_told(
 ) -> None:
     """Whoever asks can tell a cut answer and a refusal from a whole one."""
     async with rig(TextDelta("No"), Finished(reason)) as made:
-        pieces = await all_of(made.model)
+        pieces = await pieces_of(made.model)
         assert text_of(pieces) == "No"
         assert isinstance(pieces[-1], Finished)
         assert pieces[-1].reason == reason
@@ -226,7 +204,7 @@ async def test_why_it_ended_is_told(
 async def test_an_answer_may_be_empty(rig: Callable[..., AbstractAsyncContextManager[Rig]]) -> None:
     """Nothing but its end."""
     async with rig(DONE) as made:
-        assert await all_of(made.model) == [DONE]
+        assert await pieces_of(made.model) == [DONE]
 
 
 @pytest.mark.parametrize("said", [SAID[:2], ()])
@@ -235,7 +213,7 @@ async def test_without_its_last_word_an_answer_was_cut(
 ) -> None:
     """However cleanly it ends; what had come before was given."""
     async with rig(*said) as made:
-        pieces, failure = await outcome(made.model)
+        pieces, failure = await outcome_of(made.model)
         assert failure is not None
         assert failure.kind == "cut"
         assert text_of(pieces) == text_of(said)
@@ -260,7 +238,7 @@ async def test_cancelled_it_lets_go(rig: Callable[..., AbstractAsyncContextManag
     async with rig(*SAID[:-1], ending="hang") as made:
         for _ in range(2):
             with trio.move_on_after(0.05) as scope:
-                await all_of(made.model)
+                await pieces_of(made.model)
             assert scope.cancelled_caught
         await let_go(made)
 
@@ -270,7 +248,7 @@ async def test_cancelled_before_it_begins(rig: Callable[..., AbstractAsyncContex
     async with rig(*SAID) as made:
         with trio.CancelScope() as scope:
             scope.cancel()
-            await all_of(made.model)
+            await pieces_of(made.model)
         assert scope.cancelled_caught
         await let_go(made)
 
@@ -310,7 +288,7 @@ async def test_two_at_once_do_not_mix(rig: Callable[..., AbstractAsyncContextMan
         told: list[list[Piece]] = []
 
         async def ask() -> None:
-            told.append(await all_of(made.model))
+            told.append(await pieces_of(made.model))
 
         nursery.start_soon(ask)
         nursery.start_soon(ask)
@@ -339,7 +317,7 @@ WIDE = Request(
 async def test_any_request_is_answered(rig: Callable[..., AbstractAsyncContextManager[Rig]]) -> None:
     """Halves of characters, calls that are none, all at once; who knows only some requests says so."""
     async with rig(*SAID) as made:
-        pieces, failure = await outcome(made.model, WIDE)
+        pieces, failure = await outcome_of(made.model, WIDE)
         assert text_of(pieces) == text_of(SAID) or (failure is not None and failure.kind == "request")
         assert (failure is None) == (not isinstance(made.model, Replaying))
         assert "QQ" not in f"{failure} {failure!r}"
@@ -352,7 +330,7 @@ async def test_a_request_that_cannot_be_written_is_refused(
     broken = {"a": object()}
     request = Request((Message("user", "x"),), (Tool("t", "", broken),), Choice.REQUIRED, broken)
     async with rig(*SAID) as made:
-        pieces, failure = await outcome(made.model, request)
+        pieces, failure = await outcome_of(made.model, request)
         if isinstance(made.model, FakeModel):
             assert text_of(pieces) == text_of(SAID)
         else:

@@ -4,8 +4,8 @@ And every other way to an answer keeps the first promise as the default one does
 `independent`.
 """
 
-from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import pytest
@@ -15,10 +15,9 @@ import trio.testing
 from agent.client.client import Client
 from agent.compose import Adapters
 from agent.lang import LANGUAGES
-from agent.ports.draft import Delta, Prompt
-from agent.ports.search import Hit
 from agent.retrieval.load import Source
 from agent.settings import Settings
+from agent.testing.models import FakeDrafter
 from agent.testing.network import network
 
 from .independent import shown, unsupported
@@ -37,20 +36,7 @@ MISMATCH = "I cannot verify that"
 ASKED = {language.quoting.asking for language in LANGUAGES.values()}
 
 
-class Slow:
-    """Drafts a text, one word after the other, a TOKEN apart."""
-
-    def __init__(self, *drafts: str, hang: bool = False) -> None:
-        self.drafts, self.hang = drafts, hang
-        self.made: list[tuple[float, str]] = []
-
-    async def stream(self, prompt: Prompt, evidence: Sequence[Hit]) -> AsyncGenerator[Delta, None]:
-        for word in self.drafts[prompt.attempt].split(" "):
-            await trio.sleep(TOKEN)
-            self.made.append((trio.current_time(), word))
-            yield Delta(f"{word} ")
-        if self.hang:
-            await trio.sleep_forever()
+slow = partial(FakeDrafter, wait=TOKEN)
 
 
 @dataclass
@@ -82,7 +68,9 @@ async def ask(client: Client, until: str = "response") -> Heard:
     return heard
 
 
-async def answer(model: Slow, verify: Literal["whole", "sentence"] = "sentence", **settings: Any) -> Heard:
+async def answer(
+    model: FakeDrafter, verify: Literal["whole", "sentence"] = "sentence", **settings: Any
+) -> Heard:
     """Ask one question of a server with that model; check what holds of every answer."""
     made = Settings.of(verify=verify, **{"pace_ms": 0.0} | settings)
     async with network(made, Adapters(model=model), KB) as server, server.connect() as client:
@@ -98,7 +86,7 @@ async def answer(model: Slow, verify: Literal["whole", "sentence"] = "sentence",
 async def test_the_first_word_comes_eight_times_earlier(autojump_clock: trio.testing.MockClock) -> None:
     """An answer of 200 tokens, one in 20 ms: whole mode waits for all of it, sentence mode for the first sentence."""
     draft = (GOOD * 19).strip()
-    model = Slow(draft)
+    model = slow(draft)
     assert 200 <= len(draft.split(" ")) <= 210
     late, early = await answer(model, "whole"), await answer(model)
     assert late.text.strip() == early.text.strip() == draft
@@ -108,7 +96,7 @@ async def test_the_first_word_comes_eight_times_earlier(autojump_clock: trio.tes
 
 async def test_the_model_goes_on_while_a_sentence_is_said(autojump_clock: trio.testing.MockClock) -> None:
     """A slow pace does not hold the model up: its last word comes when it would have come anyhow."""
-    model = Slow((GOOD * 5).strip())
+    model = slow((GOOD * 5).strip())
     heard = await answer(model, pace_ms=1000.0)
     times = [time for time, _ in model.made]
     assert times[-1] - times[0] < (len(times) + 1) * TOKEN
@@ -117,7 +105,7 @@ async def test_the_model_goes_on_while_a_sentence_is_said(autojump_clock: trio.t
 
 async def test_a_sentence_that_fails_ends_the_answer(autojump_clock: trio.testing.MockClock) -> None:
     """What was said stays, the refusal follows it, and the model is not heard any further."""
-    model = Slow(GOOD * 2 + "It is 349 kr in Norway. " + GOOD * 9)
+    model = slow(GOOD * 2 + "It is 349 kr in Norway. " + GOOD * 9)
     heard = await answer(model)
     assert heard.text == GOOD * 2 + MISMATCH
     assert heard.response["blocked"] == {
@@ -129,7 +117,7 @@ async def test_a_sentence_that_fails_ends_the_answer(autojump_clock: trio.testin
 
 async def test_it_ends_although_the_model_hangs(autojump_clock: trio.testing.MockClock) -> None:
     """The sentence that fails is complete; nothing more is waited for."""
-    heard = await answer(Slow(GOOD + "It is 349 kr in Norway. And", hang=True))
+    heard = await answer(slow(GOOD + "It is 349 kr in Norway. And", hang=True))
     assert heard.text == GOOD + MISMATCH
     assert heard.frames[-1][0] < 1.0
 
@@ -138,15 +126,15 @@ async def test_a_first_sentence_that_fails_is_drafted_once_more(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
     """As long as nothing was said a redraft takes nothing back."""
-    heard = await answer(Slow("It is 349 kr in Norway. " + GOOD, GOOD * 3))
+    heard = await answer(slow("It is 349 kr in Norway. " + GOOD, GOOD * 3))
     assert heard.text.strip() == (GOOD * 3).strip()
     assert "blocked" not in heard.response
-    assert (await answer(Slow("It is 349 kr in Norway.", GOOD), redrafts=0)).text == MISMATCH
+    assert (await answer(slow("It is 349 kr in Norway.", GOOD), redrafts=0)).text == MISMATCH
 
 
 async def test_a_model_that_fails_later_leaves_what_was_said(autojump_clock: trio.testing.MockClock) -> None:
     """A draft that takes too long ends as a failure of the model, after the sentences that stood."""
-    heard = await answer(Slow(GOOD * 2 + "And", hang=True), turn_timeout=5.0)
+    heard = await answer(slow(GOOD * 2 + "And", hang=True), turn_timeout=5.0)
     assert heard.text.startswith(GOOD * 2 + "I can't answer right now.")
     assert heard.response["blocked"]["code"] == "model_failed"
 
@@ -154,7 +142,7 @@ async def test_a_model_that_fails_later_leaves_what_was_said(autojump_clock: tri
 async def test_a_cancel_between_two_sentences_is_the_end(autojump_clock: trio.testing.MockClock) -> None:
     """While the next sentence is made nothing is being said, and a cancel ends the turn all the same."""
     made = Settings.of(verify="sentence", pace_ms=0.0)
-    adapters = Adapters(model=Slow(GOOD + "And", hang=True))
+    adapters = Adapters(model=slow(GOOD + "And", hang=True))
     async with network(made, adapters, KB) as server, server.connect() as client:
         await client.next_frame()
         asked = await client.ask("What does the Standard plan cost?", lang="en")
@@ -171,7 +159,7 @@ async def test_a_cancel_between_two_sentences_is_the_end(autojump_clock: trio.te
 async def test_a_number_cut_over_sentences_is_never_half_said(autojump_clock: trio.testing.MockClock) -> None:
     """A decimal point, a line break before digits and a row's next cell belong to the number before them."""
     for tail in ("299. 5 of it. Now", "14\n149 of it. Now", "14 | 99 of it. Now", "299.\n5 of it. Now"):
-        heard = await answer(Slow(f"{GOOD}It is about {tail}"), redrafts=0)
+        heard = await answer(slow(f"{GOOD}It is about {tail}"), redrafts=0)
         assert heard.text in (GOOD + MISMATCH, MISMATCH), tail
 
 

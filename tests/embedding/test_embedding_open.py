@@ -25,15 +25,12 @@ from agent.embedding.threaded import Threaded
 from agent.embedding.weights import Folder
 from agent.errors import UsageError
 from agent.numeric import THREADS
+from agent.testing.network import inline
 
 from .small import Small
 
 T = TypeVar("T")
 URL = "http://127.0.0.1:11434/v1"
-
-
-async def inline(function: Callable[[], T]) -> T:
-    return function()
 
 
 def without(monkeypatch: pytest.MonkeyPatch, *gone: str) -> None:

@@ -2,12 +2,11 @@
 
 import json
 import re
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import Sequence
 from contextlib import aclosing
 from typing import Any
 
 import pytest
-import trio
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,8 +16,10 @@ from agent.llm.claims import ClaimsDrafter
 from agent.llm.drafter import ModelDrafter, request
 from agent.ports.conversation import Exchange
 from agent.ports.draft import Prompt
-from agent.ports.model import CallDelta, Finished, Piece, Request, TextDelta
+from agent.ports.model import CallDelta, Finished, LanguageModel, TextDelta
 from agent.ports.search import Hit, Passage, Snippet
+from agent.testing.models import FakeModel, Step
+from agent.testing.replies import says
 
 PROMPT = Prompt("Use the snippets only.", "What does Standard cost?", "en")
 
@@ -29,48 +30,7 @@ def hit(text: str, file: str = "kb/a.md", headings: tuple[str, ...] = (), lead: 
     return Hit(snippet, Passage(file, headings, "en", (snippet,)), 0.9)
 
 
-class Says:
-    """A language model that says these pieces, or raises (implements `agent.ports.model.LanguageModel`)."""
-
-    def __init__(self, *pieces: Piece | Exception) -> None:
-        self.pieces = pieces
-        self.asked: list[Request] = []
-        self.open = 0
-
-    async def stream(self, request: Request) -> AsyncGenerator[Piece, None]:
-        """Say them one at a time."""
-        self.asked.append(request)
-        self.open += 1
-        try:
-            for piece in self.pieces:
-                await trio.lowlevel.checkpoint()
-                if isinstance(piece, Exception):
-                    raise piece
-                yield piece
-        finally:
-            self.open -= 1
-
-
-class Takes:
-    """A language model that answers each request with the next text, end or failure."""
-
-    def __init__(self, answers: Sequence[str | Finished | ModelFailed]) -> None:
-        self.answers = answers
-        self.asked: list[Request] = []
-
-    async def stream(self, request: Request) -> AsyncGenerator[Piece, None]:
-        """Answer."""
-        self.asked.append(request)
-        await trio.lowlevel.checkpoint()
-        answer = self.answers[len(self.asked) - 1]
-        if isinstance(answer, ModelFailed):
-            raise answer
-        if isinstance(answer, str):
-            yield TextDelta(answer)
-        yield answer if isinstance(answer, Finished) else Finished("stop")
-
-
-async def draft(model: Says, prompt: Prompt = PROMPT) -> list[str]:
+async def draft(model: LanguageModel, prompt: Prompt = PROMPT) -> list[str]:
     """Return the pieces of a draft."""
     async with aclosing(ModelDrafter(model).stream(prompt, [hit("Standard costs 299 kr.")])) as pieces:
         return [piece.text async for piece in pieces]
@@ -118,15 +78,17 @@ def test_no_text_closes_its_fence(texts: Sequence[str], heading: str) -> None:
 
 async def test_a_draft_comes_in_whole_sentences() -> None:
     """Each when it has ended; the last one with the end."""
-    model = Says(TextDelta("It is 2"), TextDelta("99 kr. And"), TextDelta(" more\nis"), Finished("stop"))
+    model = FakeModel(
+        [[TextDelta("It is 2"), TextDelta("99 kr. And"), TextDelta(" more\nis"), Finished("stop")]]
+    )
     assert await draft(model) == ["It is 299 kr. ", "And more\n", "is"]
 
 
 async def test_half_a_sentence_is_no_part_of_a_draft() -> None:
     """When the tokens were spent, what stands after the last whole one may be half a number."""
-    model = Says(TextDelta("It is 299 kr. Or per year 3 2"), Finished("length"))
+    model = FakeModel([[TextDelta("It is 299 kr. Or per year 3 2"), Finished("length")]])
     assert await draft(model) == ["It is 299 kr. "]
-    listed = Says(TextDelta("1. One.\n2. Two.\n3. "), Finished("length"))
+    listed = FakeModel([[TextDelta("1. One.\n2. Two.\n3. "), Finished("length")]])
     assert await draft(listed) == ["1. One.\n2. Two.\n"]
 
 
@@ -140,21 +102,21 @@ async def test_half_a_sentence_is_no_part_of_a_draft() -> None:
         ((ModelFailed("slow", "timeout"),), "timeout"),
     ],
 )
-async def test_what_is_no_draft_is_a_failure(pieces: Sequence[Piece | Exception], kind: str) -> None:
+async def test_what_is_no_draft_is_a_failure(pieces: Sequence[Step], kind: str) -> None:
     """Of which kind, the operator is told."""
-    model = Says(*pieces)
+    model = FakeModel([pieces])
     with pytest.raises(ModelFailed) as raised:
         await draft(model)
-    assert (raised.value.kind, model.open) == (kind, 0)
+    assert (raised.value.kind, model.running) == (kind, 0)
 
 
 async def test_a_draft_that_is_left_closes_the_model() -> None:
     """In the middle of what it says."""
-    model = Says(TextDelta("One. "), TextDelta("Two. "), Finished("stop"))
+    model = FakeModel([[TextDelta("One. "), TextDelta("Two. "), Finished("stop")]])
     async with aclosing(ModelDrafter(model).stream(PROMPT, [])) as pieces:
         assert (await anext(pieces)).text == "One. "
-        assert model.open == 1
-    assert model.open == 0
+        assert model.running == 1
+    assert model.running == 0
 
 
 HELD = '{"text": "It is 299 kr.", "evidence": [1]}'
@@ -163,19 +125,21 @@ HELD = '{"text": "It is 299 kr.", "evidence": [1]}'
 @pytest.mark.parametrize(
     ("answers", "expected"),
     [
-        ([f"[{HELD}]"], [1]),
-        ([f"Here you are:\n```json\n[{HELD}, {HELD}]\n```"], [1, 1]),
-        ([f'[{HELD}, {{"text": "And 3", "evidence": ["1"]}}]', "I give up"], [1]),
+        ([says(f"[{HELD}]")], [1]),
+        ([says(f"Here you are:\n```json\n[{HELD}, {HELD}]\n```")], [1, 1]),
+        ([says(f'[{HELD}, {{"text": "And 3", "evidence": ["1"]}}]'), says("I give up")], [1]),
     ],
 )
-async def test_claims_are_read_whatever_stands_around_them(answers: list[str], expected: list[int]) -> None:
+async def test_claims_are_read_whatever_stands_around_them(
+    answers: Sequence[Sequence[Step]], expected: list[int]
+) -> None:
     """Those that hold are the draft; for the others the model is asked once more."""
-    model = Takes(answers)
+    model = FakeModel(answers)
     claims = Prompt("Rules.", "?", "en", form="claims")
     async with aclosing(ClaimsDrafter(model, 100).stream(claims, [hit("It is 299 kr.")])) as pieces:
         (text,) = [piece.text async for piece in pieces]
     assert [each["evidence"][0] for each in json.loads(text)] == expected
-    assert len(model.asked) == len(answers)
+    assert len(model.requests) == len(answers)
 
 
 @pytest.mark.parametrize(
@@ -191,18 +155,18 @@ async def test_claims_are_read_whatever_stands_around_them(answers: list[str], e
 )
 async def test_a_claim_beyond_its_bounds_spoils_no_other(beyond: dict[str, Any]) -> None:
     """It is told with the place that is wrong, and left out unless it is mended; the verifier reads the rest."""
-    model = Takes([f"[{HELD}, {json.dumps(beyond)}]", "I give up"])
+    model = FakeModel([says(f"[{HELD}, {json.dumps(beyond)}]"), says("I give up")])
     claims = Prompt("Rules.", "?", "en", form="claims")
     async with aclosing(ClaimsDrafter(model, 100).stream(claims, [hit("It is 299 kr.")])) as pieces:
         (text,) = [piece.text async for piece in pieces]
     assert parse(text) == (Claim("It is 299 kr.", (1,)),)
-    _, again = model.asked
+    _, again = model.requests
     assert re.search(r"- /(evidence|text)", again.messages[-1].text)
 
 
 async def test_no_more_claims_are_drafted_than_are_read() -> None:
     """The first ones, since one too many would spoil them all."""
-    model = Takes([f"[{', '.join([HELD] * (CLAIMS + 1))}]"])
+    model = FakeModel([says(f"[{', '.join([HELD] * (CLAIMS + 1))}]")])
     claims = Prompt("Rules.", "?", "en", form="claims")
     async with aclosing(ClaimsDrafter(model, 100).stream(claims, [hit("It is 299 kr.")])) as pieces:
         (text,) = [piece.text async for piece in pieces]
@@ -212,16 +176,16 @@ async def test_no_more_claims_are_drafted_than_are_read() -> None:
 @pytest.mark.parametrize(
     ("answers", "kind"),
     [
-        (["I know nothing of JSON."] * 2, "protocol"),
-        ([ModelFailed("slow", "timeout", 3.0)], "timeout"),
-        ([Finished("refusal")], "request"),
+        ([says("I know nothing of JSON.")] * 2, "protocol"),
+        ([[ModelFailed("slow", "timeout", 3.0)]], "timeout"),
+        ([[Finished("refusal")]], "request"),
     ],
 )
-async def test_claims_that_cannot_be_had_are_a_failure(answers: list[Any], kind: str) -> None:
+async def test_claims_that_cannot_be_had_are_a_failure(answers: Sequence[Sequence[Step]], kind: str) -> None:
     """After two attempts, or at once where the model fails."""
-    model = Takes(answers)
+    model = FakeModel(answers)
     claims = Prompt("Rules.", "?", "en", form="claims")
     async with aclosing(ClaimsDrafter(model, 100).stream(claims, [hit("It is 299 kr.")])) as pieces:
         with pytest.raises(ModelFailed) as raised:
             await anext(pieces)
-    assert (raised.value.kind, len(model.asked)) == (kind, len(answers))
+    assert (raised.value.kind, len(model.requests)) == (kind, len(answers))

@@ -14,11 +14,10 @@ from agent.models.breaker import Breaker
 from agent.models.fallback import Fallback
 from agent.models.patience import Patient
 from agent.models.retry import Retrying
-from agent.ports.model import CallDelta, Finished, LanguageModel, Message, Piece, Request, TextDelta
+from agent.ports.model import CallDelta, Finished, LanguageModel, Piece, TextDelta
 from agent.server.metrics import Metrics
-from agent.testing.models import FakeModel, Step
+from agent.testing.models import ASKED, FakeModel, Step, outcome_of
 
-ASKED = Request((Message("user", "x"),))
 DONE = Finished("stop")
 GOOD: tuple[Piece, ...] = (TextDelta("a"), CallDelta(0, "c", "f", "{}"), DONE)
 DOWN = ModelFailed("down", "server")
@@ -48,14 +47,8 @@ class Noted:
 
 async def outcome(model: LanguageModel) -> tuple[list[Piece], str]:
     """Return the pieces that came, and how it failed ("" when it did not)."""
-    pieces: list[Piece] = []
-    try:
-        async with aclosing(model.stream(ASKED)) as stream:
-            async for piece in stream:
-                pieces.append(piece)
-    except ModelFailed as failure:
-        return pieces, failure.kind
-    return pieces, ""
+    pieces, failure = await outcome_of(model)
+    return pieces, failure.kind if failure else ""
 
 
 # --- time-outs

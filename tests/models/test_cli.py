@@ -4,7 +4,6 @@ import json
 import os
 import time
 from collections.abc import Sequence
-from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from agent.errors import ModelFailed
 from agent.models.cli import SYSTEM, ClaudeCli
 from agent.models.process import group
 from agent.ports.model import Finished, Message, Piece, Request, TextDelta, Tool, Usage
+from agent.testing.models import outcome_of
 from agent.testing.spoken import printed
 
 ASKED = Request((Message("system", "Rules."), Message("user", 'SECRET } "'), Message("assistant", "Yes?")))
@@ -46,14 +46,7 @@ def model(folder: Path, command: Sequence[str], name: str | None = None, **envir
 
 
 async def outcome(made: ClaudeCli, request: Request = ASKED) -> tuple[list[Piece], ModelFailed | None]:
-    pieces: list[Piece] = []
-    failure = None
-    try:
-        async with aclosing(made.stream(request)) as stream:
-            async for piece in stream:
-                pieces.append(piece)
-    except ModelFailed as failed:
-        failure = failed
+    pieces, failure = await outcome_of(made, request)
     assert "SECRET" not in f"{failure} {failure!r}"
     return pieces, failure
 

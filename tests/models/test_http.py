@@ -3,7 +3,6 @@
 import logging
 import socket
 from collections.abc import AsyncIterator, Callable
-from contextlib import aclosing
 from email.utils import formatdate
 
 import httpx
@@ -16,7 +15,8 @@ from agent.models.anthropic import Anthropic
 from agent.models.http import HttpModel, retry_after
 from agent.models.openai import OpenAI
 from agent.models.shape import Shape
-from agent.ports.model import CallDelta, Finished, LanguageModel, Message, Piece, Request, TextDelta, Usage
+from agent.ports.model import CallDelta, Finished, LanguageModel, Piece, TextDelta, Usage
+from agent.testing.models import ASKED, outcome_of
 from agent.testing.spoken import REASONS, SHAPES
 from agent.testing.upstream import (
     Reply,
@@ -33,7 +33,6 @@ from agent.testing.upstream import (
     upstream,
 )
 
-ASKED = Request((Message("system", "Rules."), Message("user", "SECRET3")))
 TEXT = "Det kostar ½ å 😀."
 SAID: tuple[Piece, ...] = (
     TextDelta("Det kostar "),
@@ -59,14 +58,7 @@ def model(shape: str, url: str, transport: Callable[[], httpx.AsyncBaseTransport
 
 async def outcome(model: LanguageModel) -> tuple[list[Piece], ModelFailed | None]:
     """Return the pieces that came, and how it failed if it did; a failure holds nothing that is secret."""
-    pieces: list[Piece] = []
-    failure = None
-    try:
-        async with aclosing(model.stream(ASKED)) as stream:
-            async for piece in stream:
-                pieces.append(piece)
-    except ModelFailed as failed:
-        failure = failed
+    pieces, failure = await outcome_of(model)
     assert "SECRET" not in f"{failure} {failure!r}"
     assert "127.0.0.1" not in str(failure)
     error: BaseException | None = failure

@@ -2,10 +2,8 @@
 
 import os
 import sys
-from collections.abc import Callable
-from contextlib import aclosing
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 import trio
@@ -14,24 +12,18 @@ import agent.models.open
 from agent.errors import ModelFailed, UsageError
 from agent.models.open import KEY, open_language_model
 from agent.models.settings import KINDS, ModelName, ModelSettings, is_named, parsed
-from agent.ports.model import Finished, LanguageModel, Message, Request, TextDelta
+from agent.ports.model import Finished, LanguageModel, TextDelta
 from agent.testing.fakes import Figures
+from agent.testing.models import pieces_of
+from agent.testing.network import inline
 from agent.testing.spoken import SHAPES, printed
 from agent.testing.upstream import refused, reply, upstream
 
-T = TypeVar("T")
-ASKED = Request((Message("user", "x"),))
 SAID = (TextDelta("½"), Finished("stop"))
 
 
-async def inline(function: Callable[[], T]) -> T:
-    await trio.lowlevel.checkpoint()
-    return function()
-
-
 async def text_of(model: LanguageModel) -> str:
-    async with aclosing(model.stream(ASKED)) as stream:
-        return "".join([piece.text async for piece in stream if isinstance(piece, TextDelta)])
+    return "".join([piece.text for piece in await pieces_of(model) if isinstance(piece, TextDelta)])
 
 
 @pytest.mark.parametrize(

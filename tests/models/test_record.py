@@ -1,11 +1,10 @@
 """Recordings: what is kept, what is not, and what finds it again."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import aclosing
 from pathlib import Path
 from types import MappingProxyType
-from typing import TypeVar
 
 import pytest
 import trio
@@ -17,7 +16,6 @@ from agent.ports.model import (
     CallDelta,
     Choice,
     Finished,
-    LanguageModel,
     Message,
     Named,
     Piece,
@@ -27,10 +25,9 @@ from agent.ports.model import (
     ToolCall,
     Usage,
 )
-from agent.testing.models import FakeModel, Step
+from agent.testing.models import ASKED, FakeModel, Step, pieces_of
+from agent.testing.network import inline
 
-T = TypeVar("T")
-ASKED = Request((Message("system", "Rules"), Message("user", "SECRET?")), (Tool("t", "d", {"b": 1, "a": 2}),))
 SAID: tuple[Piece, ...] = (
     TextDelta("å😀\n\u2028"),
     CallDelta(0, "c", "t", '{"x": '),
@@ -39,29 +36,19 @@ SAID: tuple[Piece, ...] = (
 )
 
 
-async def inline(function: Callable[[], T]) -> T:
-    await trio.lowlevel.checkpoint()
-    return function()
-
-
 def files(folder: Path) -> list[Path]:
     return list(folder.iterdir())
 
 
-async def all_of(model: LanguageModel, request: Request = ASKED) -> list[Piece]:
-    async with aclosing(model.stream(request)) as stream:
-        return [piece async for piece in stream]
-
-
 async def test_what_was_recorded_is_played_back(tmp_path: Path) -> None:
     """The same pieces, as JSON lines that only their owner may read, without the model."""
-    assert await all_of(Recording(FakeModel([SAID]), tmp_path, inline)) == list(SAID)
-    assert await all_of(Replaying(tmp_path, inline)) == list(SAID)
+    assert await pieces_of(Recording(FakeModel([SAID]), tmp_path, inline)) == list(SAID)
+    assert await pieces_of(Replaying(tmp_path, inline)) == list(SAID)
     (file,) = files(tmp_path)
     assert file.name == f"{digest(ASKED)}.jsonl"
     assert file.stat().st_mode & 0o777 == 0o600
     lines = [json.loads(line) for line in file.read_text("utf-8").split("\n")[:-1]]
-    assert lines[0]["request"]["messages"][1]["text"] == "SECRET?"
+    assert lines[0]["request"]["messages"][1]["text"] == ASKED.messages[1].text
     assert [*lines[1]] == ["text"]
     assert len(lines) == 1 + len(SAID)
 
@@ -69,9 +56,9 @@ async def test_what_was_recorded_is_played_back(tmp_path: Path) -> None:
 async def test_the_last_answer_to_a_request_stays(tmp_path: Path) -> None:
     """One file a request."""
     model = Recording(FakeModel([SAID, (TextDelta("new"), Finished("stop"))]), tmp_path, inline)
-    await all_of(model)
-    await all_of(model)
-    assert (await all_of(Replaying(tmp_path, inline)))[0] == TextDelta("new")
+    await pieces_of(model)
+    await pieces_of(model)
+    assert (await pieces_of(Replaying(tmp_path, inline)))[0] == TextDelta("new")
     assert len(files(tmp_path)) == 1
 
 
@@ -97,14 +84,14 @@ async def test_only_an_answer_that_finished_is_kept(
 async def test_a_folder_that_is_gone_is_told(tmp_path: Path) -> None:
     """By a failure of ours, without what was said."""
     with pytest.raises(ModelFailed, match="cannot be kept") as failed:
-        await all_of(Recording(FakeModel([SAID]), tmp_path / "gone", inline))
+        await pieces_of(Recording(FakeModel([SAID]), tmp_path / "gone", inline))
     assert failed.value.kind == "request"
 
 
 async def test_what_was_not_recorded_says_what_to_do(tmp_path: Path) -> None:
     """And nothing of what was asked."""
     with pytest.raises(ModelFailed, match="record:DIR:MODEL") as failed:
-        await all_of(Replaying(tmp_path, inline))
+        await pieces_of(Replaying(tmp_path, inline))
     assert failed.value.kind == "request"
     assert "SECRET" not in str(failed.value)
 
@@ -125,7 +112,7 @@ async def test_a_recording_that_is_none_is_told(tmp_path: Path, content: str, ki
     """Cut, empty, edited by hand."""
     (tmp_path / f"{digest(ASKED)}.jsonl").write_text(content, "latin-1")
     with pytest.raises(ModelFailed) as failed:
-        await all_of(Replaying(tmp_path, inline))
+        await pieces_of(Replaying(tmp_path, inline))
     assert failed.value.kind == kind
 
 
@@ -144,6 +131,7 @@ def test_a_request_is_told_by_all_that_changes_an_answer() -> None:
         replace(ASKED, max_tokens=1),
     ]
     assert len({digest(each) for each in others}) == len(others)
-    turned = Tool("t", "d", MappingProxyType({"a": 2, "b": 1}))
-    assert digest(replace(ASKED, stable=2, tools=(turned,))) == digest(ASKED)
+    one, other = ASKED.tools
+    turned = Tool(one.name, one.description, MappingProxyType(dict(reversed([*one.schema.items()]))))
+    assert digest(replace(ASKED, stable=2, tools=(turned, other))) == digest(ASKED)
     assert digest(Request((Message("user", "\ud800"),)))

@@ -16,21 +16,9 @@ from agent.host import Threads, WallClock
 from agent.ports.action import Call, Outcome
 from agent.ports.ledger import Row, Status
 from agent.storage.sqlite import SqliteLedger
+from agent.testing.fakes import Figures
 
 BEFORE_CLAIM, BEFORE_EFFECT, BEFORE_RECORD = SPOTS = ("before claim", "before effect", "before record")
-
-
-class NoFigures:
-    """An Observer that looks away."""
-
-    def count(self, metric: str, label: str = "") -> None:
-        pass
-
-    def measure(self, metric: str, seconds: float) -> None:
-        pass
-
-    def gauge(self, metric: str, change: int) -> None:
-        pass
 
 
 class Spot:
@@ -105,7 +93,7 @@ def one_action(folder: Path, suggestion_id: str, spot: str, pipe: Connection) ->
     async def life() -> None:
         async with SqliteLedger(folder, Threads(), WallClock()) as ledger, trio.open_nursery() as nursery:
             spotted = SpottedLedger(ledger, Spot(spot, pipe))
-            await _run(Runner(nursery, spotted, Append(folder), WallClock(), NoFigures()), suggestion_id)
+            await _run(Runner(nursery, spotted, Append(folder), WallClock(), Figures()), suggestion_id)
 
     trio.run(life)
     pipe.send("it ran to its end")
@@ -116,7 +104,7 @@ def after_the_restart(folder: Path, suggestion_id: str, pipe: Connection) -> Non
 
     async def life() -> tuple[Row | None, int, Outcome]:
         async with SqliteLedger(folder, Threads(), WallClock()) as ledger, trio.open_nursery() as nursery:
-            runner = Runner(nursery, ledger, Append(folder), WallClock(), NoFigures())
+            runner = Runner(nursery, ledger, Append(folder), WallClock(), Figures())
             await runner.wait_idle()
             row, happened = await ledger.get(suggestion_id), effects(folder).count(suggestion_id)
             return row, happened, await _run(runner, suggestion_id)
@@ -129,7 +117,7 @@ def many_actions(folder: Path, name: str, pipe: Connection) -> None:
 
     async def life() -> None:
         async with SqliteLedger(folder, Threads(), WallClock()) as ledger, trio.open_nursery() as nursery:
-            runner = Runner(nursery, ledger, Append(folder), WallClock(), NoFigures())
+            runner = Runner(nursery, ledger, Append(folder), WallClock(), Figures())
             pipe.send("open")
             for number in range(100_000):
                 await _run(runner, f"{name}.{number}")
@@ -142,7 +130,7 @@ def a_crowd_of_actions(folder: Path, name: str, pipe: Connection) -> None:
 
     async def life() -> None:
         async with SqliteLedger(folder, Threads(), WallClock()) as ledger, trio.open_nursery() as nursery:
-            runner = Runner(nursery, ledger, Append(folder), WallClock(), NoFigures())
+            runner = Runner(nursery, ledger, Append(folder), WallClock(), Figures())
             pipe.send("open")
             for number in range(100_000):
                 for one in range(30):

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import pytest
 import trio
+from msgspec.structs import replace
 
 from agent.models.anthropic import Anthropic
 from agent.models.openai import OpenAI
@@ -14,35 +15,20 @@ from agent.ports.model import (
     CallDelta,
     Choice,
     Finished,
-    Message,
     Named,
     Piece,
     Request,
     TextDelta,
-    Tool,
-    ToolCall,
     Usage,
 )
+from agent.testing.models import ASKED
 from agent.testing.spoken import REASONS, SHAPES
 from agent.testing.upstream import Reply, commented, cut_inside, ended, refused, reply, split, upstream
 
 pytestmark = pytest.mark.proof
 T = TypeVar("T")
 TEXT = "Det kostar ½ å 😀."
-SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}}
-REQUEST = Request(
-    (
-        Message("system", "Rules."),
-        Message("user", "Hi"),
-        Message("assistant", "", (ToolCall("c1", "f", '{"a": 1}'),)),
-        Message("tool", "one", call_id="c1"),
-        Message("user", "So?"),
-    ),
-    (Tool("f", "Does.", SCHEMA), Tool("g", "", SCHEMA)),
-    form=SCHEMA,
-    max_tokens=50,
-    stable=1,
-)
+REQUEST = replace(ASKED, form=ASKED.tools[0].schema)
 
 
 def said(reason: str) -> tuple[Piece, ...]:

@@ -9,11 +9,7 @@ from agent.host import WallClock
 from agent.soak.reckoning import Notes, disagreements, read, rows_since, totals
 from agent.storage.sqlite import SqliteLedger
 from agent.storage.trust import FILE
-
-
-async def inline(function):  # type: ignore[no-untyped-def]
-    """Do blocking work at once."""
-    return function()
+from agent.testing.network import inline
 
 
 def found(lines: list[str], rows: dict[str, str] | None) -> list[str]:

@@ -20,21 +20,15 @@ from agent.storage.rows import LOST
 from agent.storage.settings import StorageSettings
 from agent.storage.sqlite import SqliteLedger
 from agent.storage.trust import FILE
+from agent.testing.fakes import Noon
 from agent.testing.network import inline
 
-NOW = 1_700_000_000_000
+NOW = Noon().now_ms()
 DAY = int(TOMBSTONE_SECONDS * 1000)
 
 
-class FixedClock:
-    """It is always the same moment in the world."""
-
-    def now_ms(self) -> int:
-        return NOW
-
-
 def ledger(folder: Path | None) -> SqliteLedger:
-    return SqliteLedger(folder, inline, FixedClock())
+    return SqliteLedger(folder, inline, Noon())
 
 
 def owners(folder: Path) -> list[str]:
@@ -149,7 +143,7 @@ async def test_a_cancelled_claim_that_waits_for_its_turn_claims_nothing(tmp_path
         return function()
 
     gate.set()
-    async with SqliteLedger(tmp_path, slow, FixedClock()) as opened:  # type: ignore[arg-type]
+    async with SqliteLedger(tmp_path, slow, Noon()) as opened:  # type: ignore[arg-type]
         gate = trio.Event()
         async with trio.open_nursery() as nursery:
             nursery.start_soon(opened.claim, "first", "x", NOW)
@@ -210,7 +204,7 @@ async def test_a_file_from_before_its_last_column_goes_on(tmp_path: Path) -> Non
     made.execute(_CLAIM, ("old",))
     made.commit()
     made.close()
-    async with SqliteLedger(tmp_path, inline, FixedClock(), kb="/docs") as opened:
+    async with SqliteLedger(tmp_path, inline, Noon(), kb="/docs") as opened:
         row = await opened.get("old")
         assert row is not None
         assert (row.status, row.kb) == ("unknown", None)
@@ -225,17 +219,17 @@ async def test_a_file_from_before_its_last_column_goes_on(tmp_path: Path) -> Non
             assert older.execute("PRAGMA user_version").fetchone() == (1,)
             older.execute(_CLAIM, ("by older code",))
         assert not await opened.claim("by older code", "a", 9)
-        await opened.record("new", "done", {}, FixedClock().now_ms())
-    async with SqliteLedger(tmp_path, inline, FixedClock()) as again:
+        await opened.record("new", "done", {}, Noon().now_ms())
+    async with SqliteLedger(tmp_path, inline, Noon()) as again:
         assert [row.kb for row in await again.rows()] == [None, "/docs", None]
 
 
 async def test_the_settings_choose_memory_or_a_folder(tmp_path: Path) -> None:
     """`memory` is the ledger of one process; anything else is a folder, made when it is not there."""
-    async with opened_ledger(StorageSettings(), Path("kb"), inline, FixedClock()) as opened:
+    async with opened_ledger(StorageSettings(), Path("kb"), inline, Noon()) as opened:
         assert isinstance(opened, MemoryLedger)
     settings = StorageSettings(str(tmp_path / "a" / "b"))
-    async with opened_ledger(settings, Path("kb"), inline, FixedClock()) as opened:
+    async with opened_ledger(settings, Path("kb"), inline, Noon()) as opened:
         assert isinstance(opened, SqliteLedger)
         await opened.claim("a", "x", NOW)
     assert (tmp_path / "a" / "b" / FILE).is_file()
@@ -253,7 +247,7 @@ async def test_two_ledgers_open_at_once_on_a_new_folder(tmp_path: Path) -> None:
     claimed = trio.Event()
 
     async def one() -> None:
-        made = SqliteLedger(tmp_path / "new", in_thread, FixedClock())  # type: ignore[arg-type]
+        made = SqliteLedger(tmp_path / "new", in_thread, Noon())  # type: ignore[arg-type]
         try:
             async with made as opened:
                 won.append(await opened.claim("a", "x", NOW))
@@ -298,7 +292,7 @@ async def test_the_users_folder_is_found_when_it_is_opened(
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setattr("sys.platform", "linux")
     for data in ("user", "~/kept"):
-        async with opened_ledger(StorageSettings(data=data), Path("kb"), inline, FixedClock()):
+        async with opened_ledger(StorageSettings(data=data), Path("kb"), inline, Noon()):
             pass
     assert user_data_folder() / FILE in (tmp_path / "agent-server").iterdir()
     assert (tmp_path / "home" / "kept" / FILE).is_file()

@@ -19,24 +19,18 @@ from agent.storage.owners import Owner, proved_dead
 from agent.storage.rows import Claim, Record, newest
 from agent.storage.sqlite import SqliteLedger
 from agent.storage.trust import FILE, LOG, Trust, Untrusted
+from agent.testing.fakes import Noon
 from agent.testing.network import inline
 
-NOW = 1_700_000_000_000
-
-
-class FixedClock:
-    """It is always the same moment in the world."""
-
-    def now_ms(self) -> int:
-        return NOW
+NOW = Noon().now_ms()
 
 
 def ledger(folder: Path, told: list[str]) -> SqliteLedger:
-    return SqliteLedger(folder, inline, FixedClock(), told=told.append)
+    return SqliteLedger(folder, inline, Noon(), told=told.append)
 
 
 def opened(folder: Path) -> LedgerFile:
-    made = LedgerFile(folder, FixedClock())
+    made = LedgerFile(folder, Noon())
     made.open()
     return made
 

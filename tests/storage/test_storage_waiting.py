@@ -1,56 +1,26 @@
 """The ledger when its file is slow, locked, or does not answer: who is answered when, and what is written at last."""
 
 import io
-import logging
 import sqlite3
 from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
 
 import pytest
-import structlog
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from agent.config import LEDGER_BATCH, LEDGER_CLOSE_TIMEOUT, LEDGER_RETRY
 from agent.errors import AgentError
-from agent.log import configure
 from agent.ports.ledger import Row
 from agent.storage import file, sqlite
 from agent.storage.sqlite import SqliteLedger
 from agent.storage.trust import FILE
+from agent.testing.fakes import Noon
+from agent.testing.network import Disk
+from tests.logs import logged
 
-NOW = 1_700_000_000_000
-T = TypeVar("T")
-
-
-class Disk:
-    """Does blocking work inline, after a wait for as long as it hangs (implements `RunSync` on virtual time)."""
-
-    def __init__(self) -> None:
-        self._works = trio.Event()
-        self._works.set()
-        self.calls = 0
-
-    async def __call__(self, function: Callable[[], T]) -> T:
-        self.calls += 1
-        await trio.lowlevel.checkpoint()
-        await self._works.wait()
-        return function()
-
-    def hang(self) -> None:
-        self._works = trio.Event()
-
-    def work(self) -> None:
-        self._works.set()
-
-
-class FixedClock:
-    """It is always the same moment in the world."""
-
-    def now_ms(self) -> int:
-        return NOW
+NOW = Noon().now_ms()
 
 
 class Rig:
@@ -60,7 +30,7 @@ class Rig:
         self.disk = Disk()
         self.unrecorded = 0
         self.told: list[str] = []
-        self.ledger = SqliteLedger(folder, self.disk, FixedClock(), self, self.told.append)
+        self.ledger = SqliteLedger(folder, self.disk, Noon(), self, self.told.append)
 
     def count(self, metric: str, label: str = "") -> None:
         raise AssertionError
@@ -89,14 +59,9 @@ async def why_not(asked: Awaitable[object]) -> str:
 
 @pytest.fixture
 def log() -> Iterator[io.StringIO]:
-    """What is logged; logging is left as it was found."""
-    root = logging.getLogger()
-    before = root.handlers[:], root.level
-    stream = io.StringIO()
-    configure("json", "info", stream)
-    yield stream
-    root.handlers, root.level = before
-    structlog.reset_defaults()
+    """What is logged."""
+    with logged("info") as stream:
+        yield stream
 
 
 @pytest.fixture

@@ -27,6 +27,7 @@ from agent.structured.pointer import pointer, tokens
 from agent.structured.rounds import Rounds
 from agent.structured.schema import Shape, shape_of
 from agent.structured.written import Failed, Reply, Written
+from agent.testing.network import inline
 from agent.testing.replies import ScriptedLanguageModel
 
 FEW, MANY = 12, 200
@@ -398,10 +399,6 @@ def check_streams(answers: list[Any], update: bool, patience: float, native: boo
         assert not scope.cancelled_caught or model.requests
 
     trio.run(scenario, clock=MockClock(autojump_threshold=0))
-
-
-async def inline(function: Any) -> Any:
-    return function()
 
 
 streams = {

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
 
 import pytest
 import trio.testing
@@ -12,14 +11,9 @@ from agent import log
 from agent.errors import UsageError
 from agent.llm.script import Entry
 from agent.testing import demo
+from agent.testing.network import inline
 
-T = TypeVar("T")
 KB = Path(__file__).parents[2] / "kb"
-
-
-async def inline(function: Callable[[], T]) -> T:
-    """Do blocking work here and now: virtual time does not see threads."""
-    return function()
 
 
 async def played() -> tuple[int, str]:
