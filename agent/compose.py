@@ -14,15 +14,19 @@ import structlog
 from .actions.open import opened_executor
 from .answering.brain import GroundedBrain
 from .answering.explain import Explain
+from .answering.filling import FillingBrain
+from .errors import UsageError
 from .host import Threads, WallClock, new_id
 from .knowledge import Knowledge
-from .llm.open import model_drafter, opened_drafter
+from .llm.open import model_drafter, model_filler, opened_drafter
 from .models.open import open_language_model
 from .ports.action import Executor
 from .ports.brain import Brain
 from .ports.clock import Clock
 from .ports.draft import Drafter
+from .ports.fill import Filler
 from .ports.ledger import Ledger
+from .ports.model import LanguageModel
 from .ports.observe import Observer
 from .ports.work import RunSync
 from .retrieval.search import KnowledgeBase
@@ -43,6 +47,7 @@ class Adapters:
     """
 
     model: Drafter | None = None
+    filler: Filler | None = None
     brain: Brain | None = None
     knowledge: KnowledgeBase | None = None
     executor: Executor | None = None
@@ -93,7 +98,7 @@ async def composed(
             explain = log_why if settings.log.log_level == "debug" else None
             knowledge = documents(settings, chosen)
             brain = await stack.enter_async_context(
-                answering(settings, knowledge, observer, chosen.run_sync or Threads(), explain, chosen.model)
+                answering(settings, knowledge, observer, chosen.run_sync or Threads(), explain, chosen)
             )
         yield Composed(settings, ledger, executor, knowledge, brain, clock, chosen.new_id)
 
@@ -114,30 +119,38 @@ async def answering(
     observer: Observer,
     run_sync: RunSync,
     explain: Explain | None = None,
-    drafter: Drafter | None = None,
+    chosen: Adapters | None = None,
 ) -> AsyncGenerator[Brain, None]:
     """Open the brain over some documents for the time of a block.
 
     observer: keeps the figures of a language model. run_sync: does its blocking work. explain: is told why each answer
-    is what it is. drafter: in place of the one that the settings name.
+    is what it is. chosen: the drafter and the filler that stand in for the ones the settings name.
     Raises UsageError when that cannot be used.
     """
+    drafter, filler = (chosen.model, chosen.filler) if chosen is not None else (None, None)
+    fills = settings.actions.payloads == "model"
     async with AsyncExitStack() as stack:
-        if drafter is None:
-            drafter = await stack.enter_async_context(_drafter(settings, knowledge, observer, run_sync))
-        yield GroundedBrain(knowledge, drafter, settings.answers, explain)
-
-
-@asynccontextmanager
-async def _drafter(
-    settings: Settings, knowledge: Knowledge, observer: Observer, run_sync: RunSync
-) -> AsyncGenerator[Drafter, None]:
-    if settings.model.drafts_alone:
-        async with opened_drafter(settings.model.model, settings.mock, knowledge.texts) as drafter:
-            yield drafter
-        return
-    async with open_language_model(settings.model, observer, run_sync) as model:
-        yield model_drafter(model, settings.model.answer_tokens, settings.answers.answer)
+        model: LanguageModel | None = None
+        if not settings.model.drafts_alone and (drafter is None or (fills and filler is None)):
+            model = await stack.enter_async_context(open_language_model(settings.model, observer, run_sync))
+        if fills and filler is None:
+            if model is None:
+                raise UsageError(
+                    f"payloads model needs a language model, and {settings.model.model.partition(':')[0]} is none: "
+                    "choose one with model openai:NAME or anthropic:NAME, or leave payloads at words"
+                )
+            filler = model_filler(model, run_sync)
+        if drafter is None and model is not None:
+            drafter = model_drafter(model, settings.model.answer_tokens, settings.answers.answer)
+        elif drafter is None:
+            drafter = await stack.enter_async_context(
+                opened_drafter(settings.model.model, settings.mock, knowledge.texts)
+            )
+        brain = GroundedBrain(knowledge, drafter, settings.answers, explain)
+        if fills and filler is not None:
+            yield FillingBrain(brain, filler, settings.answers, observer)
+        else:
+            yield brain
 
 
 def log_why(lines: Sequence[str]) -> None:

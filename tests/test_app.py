@@ -213,6 +213,17 @@ async def test_a_missing_knowledge_base_is_said_in_one_line(tmp_path: Path) -> N
         await app.run(False)
 
 
+@pytest.mark.parametrize("model", ["mock", "script:x.json"])
+async def test_payloads_of_a_model_need_one(model: str) -> None:
+    """What drafts without one cannot fill in; the error says what to choose."""
+    app = App(Settings.of(payloads="model", model=model), Adapters(run_sync=inline))
+    kind = model.partition(":")[0]
+    with pytest.raises(
+        UsageError, match=f"payloads model needs a language model, and {kind} is none: .*words"
+    ):
+        await app.run(False)
+
+
 async def test_blocking_work_runs_in_a_thread_and_returns() -> None:
     """The real `RunSync`."""
     assert await Threads()(lambda: 6 * 7) == 42

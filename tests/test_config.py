@@ -94,6 +94,7 @@ def test_a_name_that_is_no_settings_is_refused() -> None:
         {"token": " x"},
         {"token": "å"},
         {"action_webhook": "ftp://x"},
+        {"payloads": "mock"},
     ],
     ids=str,
 )

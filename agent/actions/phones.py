@@ -16,6 +16,7 @@ gets the one that was said with it.
 """
 
 import re
+import unicodedata
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -149,8 +150,41 @@ def phones(text: str, asked: Sequence[Asked], calling: frozenset[str]) -> dict[s
     return found
 
 
-def _usable(text: str, asked: Sequence[Asked]) -> Iterator[_Number]:
-    """Yield the phone numbers of a text that are not said to be something else, or not to be used."""
+def told_phone(text: str) -> str:
+    """Return the phone number that answers which one is meant, as it was written; "" for none, and for several."""
+    found = {digits(text[each.start : each.end]): text[each.start : each.end] for each in _answering(text)}
+    return next(iter(found.values())) if len(found) == 1 else ""
+
+
+def said_phones(texts: Sequence[str]) -> dict[str, str]:
+    """Return the phone numbers of somebody's messages by their digits, each as it was written last.
+
+    None that any of the messages says to be something else, or not to be used.
+    """
+    found: dict[str, str] = {}
+    doubtful: set[str] = set()
+    for text in texts:
+        usable = [text[each.start : each.end] for each in _answering(text)]
+        found |= {digits(each): each for each in usable}
+        every = (digits(match.group()) for match in islice(_PHONE.finditer(text), NUMBERS))
+        doubtful |= set(every) - {digits(each) for each in usable}
+    return {key: each for key, each in found.items() if key not in doubtful}
+
+
+def digits(written: str) -> str:
+    """Return the digits of a text, of whatever script, in the usual one."""
+    return "".join(str(unicodedata.decimal(char)) for char in written if char.isdecimal())
+
+
+def _answering(text: str) -> Iterator[_Number]:
+    return _usable(text, (), answers=True) if _DIGIT.search(text) else iter(())
+
+
+def _usable(text: str, asked: Sequence[Asked], answers: bool = False) -> Iterator[_Number]:
+    """Yield the phone numbers of a text that are not said to be something else, or not to be used.
+
+    answers: the text tells a number that was asked for.
+    """
     blanked = _NO_PHONE.sub(lambda match: "|" * len(match.group()), text)
     matches = [each for each in islice(_PHONE.finditer(blanked), _CANDIDATES) if has_its_digits(each.group())]
     starts = [each.start for each in asked]
@@ -166,7 +200,7 @@ def _usable(text: str, asked: Sequence[Asked]) -> Iterator[_Number]:
         written = match.group()
         reached = bool(before) and before[0] in _REACHING
         sure = written[0] in "+0(" or _GROUPED.fullmatch(written) is not None
-        if sure or reached or linked or _is_introduced(text, before, start, asked):
+        if sure or reached or linked or answers or _is_introduced(text, before, start, asked):
             yield _Number(start, end, sure, reached)
 
 

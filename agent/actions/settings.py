@@ -1,6 +1,7 @@
 """The settings of what carries actions out."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 from ..config import check, finite
 
@@ -14,10 +15,13 @@ class ActionSettings:
     Args:
         action_webhook: URL that a confirmed action is posted to; without it actions are only recorded.
         action_delay_ms: Milliseconds that a recorded action takes, BEFORE[,AFTER] the point of no return.
+        payloads: What fills in an action that was asked for: words takes it from the message; model has the language
+            model do it too, with numbers, names and times of the user's own only. Keywords choose the action.
     """
 
     action_webhook: str | None = None
     action_delay_ms: tuple[float, float] = (0.0, 0.0)
+    payloads: Literal["words", "model"] = "words"
 
     def __post_init__(self) -> None:
         """Check what the types cannot say."""
@@ -29,4 +33,5 @@ class ActionSettings:
                 "action-webhook must be a URL that begins with http:// or https://",
             ),
             (min(self.action_delay_ms) < 0, "action-delay-ms must not be negative"),
+            (self.payloads not in ("words", "model"), "payloads must be words or model"),
         )

@@ -113,6 +113,20 @@ def proposals(text: str) -> tuple[Proposal, ...]:
     return tuple(_proposal(action, text, asked_for, numbers.get(action, "")) for action in actions)
 
 
+def mentions(text: str) -> bool:
+    """Return whether a keyword stands in a text, asked for or not."""
+    return any(pattern.search(composed(text)) for pattern in _PATTERNS.values())
+
+
+def dictated(text: str, phone: str = "") -> str:
+    """Return what a message that tells what to send says is to be sent; "" where it does not set that apart.
+
+    phone: the number in it, which is no part of it.
+    """
+    text = composed(text)
+    return _message(text, Asked("send_sms", 0, 0), phone)
+
+
 def asked(text: str) -> str:
     """Return what a message asks of the knowledge base: the text without the keywords that fire and phone numbers.
 

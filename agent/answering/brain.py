@@ -87,9 +87,15 @@ class GroundedBrain:
             way = by_sentences
         self._way: Way = partial(way, binding=settings.binding, counts=settings.own_counts)
 
-    async def answer(self, question: Question, emit: Callable[[TurnEvent], None]) -> None:
+    async def answer(
+        self,
+        question: Question,
+        emit: Callable[[TurnEvent], None],
+        found: Callable[[Sequence[Hit]], None] = lambda hits: None,
+    ) -> None:
         """Answer one question; the last event, answer or refusal, carries the proposals.
 
+        found: hears of the evidence, before it is drafted from.
         Cancelled, nothing more is emitted and the model's stream is closed before it returns (its closing is
         shielded for UNWIND_TIMEOUT seconds at most).
         """
@@ -106,9 +112,10 @@ class GroundedBrain:
         text, before = without(question.text), _before(question)
         lang = question.lang or language(question.text) or settings.lang
         query = Query(asked(text), lang, HITS, asked(before), question.scope)
-        found = await retriever.search(query)
-        hits = within(found, settings.evidence_tokens)
-        self._explain(found_lines, query, found, len(hits))
+        every = await retriever.search(query)
+        hits = within(every, settings.evidence_tokens)
+        self._explain(found_lines, query, every, len(hits))
+        found(hits)
         if not hits:
             await self._explain_nothing(retriever, query)
             emit(Refused(refusals.no_sources(lang), asked_for))

@@ -165,7 +165,7 @@ class Prompting:
     """What a model is told (`agent.answering.prompts`); a number stands in none.
 
     only_snippets: how to answer. ask_back, say_so: what to do when the snippets do not say, where it may ask and where
-    not. claims: the JSON to answer with. again, unread: why there is a second draft.
+    not. claims: the JSON to answer with. again, unread: why there is a second draft. filling: how to fill in a payload.
     """
 
     only_snippets: str
@@ -174,6 +174,7 @@ class Prompting:
     claims: str
     again: str
     unread: str
+    filling: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,6 +279,24 @@ class Acting:
 
 
 @dataclass(frozen=True, slots=True)
+class Completing:
+    """What is said and heard when an action lacks what it needs (`agent.grounding.questions`, `agent.actions.wishes`).
+
+    question: asks for {fields}. joining: between two of them. phone, text, subject: what each field is, as an indirect
+    question. received: said to a message that tells nothing else. A number stands in none. withdrawing: pattern of how
+    a message begins that takes the wish back.
+    """
+
+    question: str
+    joining: str
+    phone: str
+    text: str
+    subject: str
+    received: str
+    withdrawing: str
+
+
+@dataclass(frozen=True, slots=True)
 class Sayings:
     """A sentence about a made-up number for each kind of it; {} is the number."""
 
@@ -322,6 +341,7 @@ class Language:
     quoting: Quoting
     prompting: Prompting
     acting: Acting
+    completing: Completing
     inventing: Inventing
     page: Page
 

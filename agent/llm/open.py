@@ -12,7 +12,9 @@ from pathlib import Path
 
 from ..errors import UsageError
 from ..ports.draft import Drafter, Form
+from ..ports.fill import Filler
 from ..ports.model import LanguageModel
+from ..ports.work import RunSync
 from .drafter import ModelDrafter
 from .mock import MockModel
 from .script import ScriptModel
@@ -26,11 +28,26 @@ def model_drafter(model: LanguageModel, max_tokens: int, form: Form) -> Drafter:
     """
     if form == "text":
         return ModelDrafter(model, max_tokens)
-    if any(find_spec(package) is None for package in ("jsonschema_rs", "jiter", "json_repair")):
-        raise UsageError("answer claims of a model needs more: pip install 'agent-server[structured]'")
+    _check_structured("answer claims of a model")
     from .claims import ClaimsDrafter
 
     return ClaimsDrafter(model, max_tokens)
+
+
+def model_filler(model: LanguageModel, run_sync: RunSync) -> Filler:
+    """Return what fills in payloads with a language model. run_sync: mends what it wrote almost as JSON.
+
+    Raises `agent.errors.UsageError` when what reads its values is not installed.
+    """
+    _check_structured("payloads model")
+    from .payloads import PayloadFiller
+
+    return PayloadFiller(model, run_sync)
+
+
+def _check_structured(setting: str) -> None:
+    if any(find_spec(package) is None for package in ("jsonschema_rs", "jiter", "json_repair")):
+        raise UsageError(f"{setting} needs more: pip install 'agent-server[structured]'")
 
 
 @asynccontextmanager

@@ -22,6 +22,10 @@ COUNTERS: dict[str, tuple[str | None, str]] = {
     "confirms": (None, "Confirmed actions"),
     "confirms_ended": ("outcome", "Confirmed actions by what their client was told"),
     "actions": ("outcome", "Actions by how they ended"),
+    "payloads": (
+        "outcome",
+        "Payloads that a language model was to fill in; those that it did not are from words",
+    ),
     "model_attempts": ("outcome", "Requests sent to language models by how they ended; open were not sent"),
     "model_retries": (None, "Requests to language models that were sent again"),
     "model_fallbacks": (None, "Requests that went to the fallback model"),

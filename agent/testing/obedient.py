@@ -14,6 +14,8 @@ answers nothing else but FILLING. A tool's name has no spaces, so an order may b
     ORDER claim            answers with claims, one of which is SECRET with every snippet as its evidence
     ORDER links            writes SECRET where it is not seen: in a link, a comment, markup and escapes
     ORDER ruin ID          calls what would mend, edit and remove the call or document ID, so that it holds SECRET
+    ORDER fill NUMBER      fills every field of a payload with SECRET and NUMBER, and a number's with NUMBER alone
+    ORDER spell            fills every field of a payload with numbers in words and in other scripts
 """
 
 import json
@@ -38,6 +40,20 @@ _SAYINGS = {
     "claim": json.dumps([{"text": f"It costs {SECRET}.", "evidence": list(range(1, 41))}]),
     "links": f"[here](https://example.com/?price={SECRET.replace(' ', '')}) <!-- {SECRET} --> &#57;&#57;&#57;13 kr",
 }
+
+
+_FIELDS = re.compile(  # of a payload, in what it is shown of it
+    r'"(phone|name|when|text|subject|body)":\{"type":\["string","null"\]'
+)
+SPELT = "nine nine nine, nio nio nio, ⑨⑨⑨, ９９９, ٩٩٩, IX IX IX, tre tusen, 9 9 9, 9\u200b9\u200b9"
+
+
+def _filled(orders: list[tuple[str, str]], fields: list[str]) -> str:
+    """Return a payload as it is ordered first; an empty one where nothing is."""
+    verb, number = (*orders, ("", ""))[0]
+    words = SPELT if verb == "spell" else f"Pay {SECRET} to {number}"
+    own = SPELT if verb == "spell" else number
+    return json.dumps({field: own if field == "phone" else words for field in fields if verb})
 
 
 class ObedientModel:
@@ -67,6 +83,10 @@ class ObedientModel:
             text = " ".join(said)
         if not orders and any("JSON" in each.text for each in request.messages):
             text = json.dumps([{"text": FILLING, "evidence": [1]}])
+        fields = list(dict.fromkeys(_FIELDS.findall(request.messages[0].text)))
+        filling = [order for order in orders if order[0] in ("fill", "spell")]
+        if fields and (filling or not orders):
+            text = _filled(filling, fields)
         for start in range(0, len(text), 7):
             await trio.lowlevel.checkpoint()
             yield TextDelta(text[start : start + 7])

@@ -22,8 +22,8 @@ from dataclasses import replace
 from agent.lang.counting import Cardinals
 from agent.lang.en import LANGUAGE as ENGLISH
 from agent.lang.language import (
-    Acting, Asking, Calling, Courtesies, Filing, Inventing, Keywords, Language, Mood, Pleasantries, Prompting, Quoting,
-    Refusals, Sayings, Searching, Stating, Telling, Writing, words,
+    Acting, Asking, Calling, Completing, Courtesies, Filing, Inventing, Keywords, Language, Mood, Pleasantries,
+    Prompting, Quoting, Refusals, Sayings, Searching, Stating, Telling, Writing, words,
 )
 
 COUNTING = replace(
@@ -66,7 +66,7 @@ LANGUAGE = Language(
     quoting=Quoting(
         "El “{section}”:", "El niaj paĝoj:", "Nur en paĝo en {language}.", "Nenio.", "Pri kio?", {"sv": "la sveda"}
     ),
-    prompting=Prompting("Respondu.", "ASK:", "Diru tion.", "JSON.", "Denove.", "Ne JSON."),
+    prompting=Prompting("Respondu.", "ASK:", "Diru tion.", "JSON.", "Denove.", "Ne JSON.", "Plenigu."),
     acting=Acting(
         Keywords(("voku min",), ("mesaĝu",), ("bileto",)),
         words("ne"), words("sen"), words("plu"), words("ne"), words("min"), words("kial"), words("sed"), words("kaj"),
@@ -81,6 +81,9 @@ LANGUAGE = Language(
             words("voku"), words("ĉe al"), words("numero telefono"), "kliento|mendo", words("numero estas"), "eŭroj",
             "estas", "malnova", "ne validas", words("de"), words("via"), words("pardonu"), "dirante",
         ),
+    ),
+    completing=Completing(
+        "Ĉu vi povas diri {fields}?", " kaj ", "la numeron", "la tekston", "la temon", "Dankon.", "ne|forgesu"
     ),
     inventing=Inventing(
         Sayings("Prezo: {}.", "Telefono: {}.", "Rabato: {} %.", "De {}.", "Tie: {}.", "Jes, {}."),

@@ -7,6 +7,7 @@ It is small and bad, and what it says differs from machine to machine; what is p
 """
 
 import json
+import re
 import socket
 from collections import Counter
 from collections.abc import Iterator
@@ -93,3 +94,32 @@ async def test_a_cancel_reaches_it(url: str) -> None:
         await client.ask(QUESTIONS[0])
         with trio.fail_after(120):
             assert await client.frames_until("response")
+
+
+async def test_it_puts_no_number_of_its_own_into_a_payload(url: str) -> None:
+    """Whatever it fills in, or too late; the number is the user's, and so are name and time."""
+    phone = "070-123 45 67"
+    asked = [
+        f"Please call me on {phone} tomorrow at nine, my name is Anna.",
+        f"Ring mig på {phone} imorgon, jag heter Anna",
+        f"Send me an sms on {phone} that I am late",
+        f"Open a ticket: the lift on floor 3 is stuck, I am on {phone}",
+    ]
+    suggested: list[tuple[str, dict[str, str]]] = []
+    async with network(settings(url, payloads="model")) as server, server.connect() as client:
+        for question in asked:
+            await client.ask(question)
+            with trio.fail_after(120):
+                frames = await client.frames_until("response")
+                if "?" not in frames[-1]["text"]:  # it asks for nothing, so an action follows
+                    suggested.append(
+                        (question, (await client.frames_until("action_suggestion"))[-1]["payload"])
+                    )
+    assert len(suggested) >= 3
+    for question, payload in suggested:
+        assert payload.get("phone") in (None, phone)
+        for field, value in payload.items():
+            assert unsupported(value, [question]) == [], (question, payload)
+            if field in ("name", "when"):
+                theirs = re.findall(r"\w+", question.casefold())
+                assert set(re.findall(r"\w+", value.casefold())) <= set(theirs), (question, payload)

@@ -4,7 +4,7 @@ from ..language import Language
 from .actions import ACTING
 from .counting import COUNTING
 from .page import PAGE
-from .sayings import COURTESIES, INVENTING, PROMPTING, QUOTING, REFUSALS
+from .sayings import COMPLETING, COURTESIES, INVENTING, PROMPTING, QUOTING, REFUSALS
 from .words import FILING, SEARCHING, STATING, TELLING, WRITING
 
 LANGUAGE = Language(
@@ -21,6 +21,7 @@ LANGUAGE = Language(
     quoting=QUOTING,
     prompting=PROMPTING,
     acting=ACTING,
+    completing=COMPLETING,
     inventing=INVENTING,
     page=PAGE,
 )
