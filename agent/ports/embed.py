@@ -72,6 +72,10 @@ class WordVectors(_Described, Protocol):
         """Return one row a word, in their order: some 10 µs each. Raises `agent.errors.GivenUp` when told to."""
         ...
 
+    def telling(self, word: str) -> float:
+        """Return how much a word tells in any text, 0..1: little where it is a common one. Some 10 µs."""
+        ...
+
     def held(self, words: Sequence[str]) -> "HeldWords":
         """Return words to be compared with others again and again, in the least memory. As blocking as `words`."""
         ...

@@ -31,15 +31,19 @@ SURE = 0.85
 """How surely a word must be stood for, so that nothing else is guessed, and ..."""
 GUESSED = 0.8
 """... how surely what is guessed stands for it."""
-_KEPT = 4096  # words whose likenesses are kept
+_KEPT = 4096  # words whose likenesses are kept, and of which it is known how much they tell
 _COMMON = 4000  # words that a run of letters may stand in and still be looked up
 
 
 class WordMeanings(Protocol):
-    """Tells how near the meanings of words are."""
+    """Tells how near the meanings of words are, and how much each tells."""
 
     def near(self, word: str, least: float) -> Sequence[tuple[int, float]]:
         """Return the numbers of the known words whose cosine with `word` is at least `least`, with it."""
+        ...
+
+    def telling(self, word: str) -> float:
+        """Return how much a word tells in any text, 0..1."""
         ...
 
 
@@ -69,6 +73,7 @@ class Alike:
         self._by_gram = Postings()
         self._grams = array("H")  # how many each word has
         self._kept: OrderedDict[str, Mapping[int, float]] = OrderedDict()
+        self._told: dict[str, float] = {}
         if packed is not None:
             self.words = packed.words
             self._numbers = dict(zip(self.words, range(len(self.words)), strict=True))
@@ -105,6 +110,7 @@ class Alike:
             for stem in self._stem(word):
                 self._synonyms_by_stem.setdefault(stem, []).extend(others)
         self._kept = OrderedDict()
+        self._told = {}
 
     def add(self, word: str) -> int:
         """Return the number of a folded word, which is made known if it is not."""
@@ -151,6 +157,17 @@ class Alike:
         if len(self._kept) > _KEPT:
             self._kept.popitem(last=False)
         return found
+
+    def telling(self, word: str) -> float | None:
+        """Return how much a folded word tells in any text, 0..1; None where nothing is known of words in general."""
+        if self._meanings is None:
+            return None
+        told = self._told.get(word)
+        if told is None:
+            if len(self._told) >= _KEPT:
+                self._told = {}
+            told = self._told[word] = self._meanings.telling(word)
+        return told
 
     def explained(self, word: str) -> Iterator[int]:
         """Give the known words that a folded word stands for as the operator says, by number."""

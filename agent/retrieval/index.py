@@ -103,6 +103,20 @@ class Index:
         count = self.base.counts[word] if word is not None and word < len(self.base.counts) else 0
         return math.log(1 + self.live / (1 + count))
 
+    def telling(self, word: str, general: int = 0) -> float:
+        """Return how much a folded word of a question tells: its rarity here, and what it tells in any text.
+
+        general: how many sections the latter counts as, beside those that there are. In few sections hardly a word is
+        seen twice, so that a common one looks as rare as any other. Where nothing is known of words in general, rarity
+        is all.
+        """
+        here = self.rarity(self.alike.number(word))
+        anywhere = self.alike.telling(word) if general else None
+        if anywhere is None:
+            return here
+        rarest = math.log(1 + self.live)  # that of a word which no section holds
+        return (self.live * here + general * anywhere * rarest) / (self.live + general)
+
     def spelled_as(self, word: str) -> str:
         """Return the word that a folded word's letters are looked for as.
 

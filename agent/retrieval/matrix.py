@@ -105,6 +105,10 @@ class Words:
         self._vectors = vectors
         self._known = vectors.held(known)
 
+    def telling(self, word: str) -> float:
+        """Return how much a word tells in any text, 0..1."""
+        return self._vectors.telling(word)
+
     def near(self, word: str, least: float) -> Sequence[tuple[int, float]]:
         """Return the numbers of the NEAREST known words whose cosine with `word` is at least `least`, with it."""
         cosines = self._known.cosines(self._vectors.words([word])[0])

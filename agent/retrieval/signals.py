@@ -2,9 +2,10 @@
 
 Strategy: each signal is 0..1 and has one plain meaning, so that the weights (`ranking`) are few and carry from one
 knowledge base to another. Coverage is the share of what the question's words tell that a text's words stand for
-(`alike`), each word weighed by how rare it is; a word that the knowledge base does not know counts as missing, so a
-question about something else covers little. How much whole sections cover is told by the lists of which sections hold
-a word, without a look at any; only statements that may answer are read, and most hold no word of the question.
+(`alike`), each word weighed by how rare it is, and by how common it is in any text where that is known; a word that
+the knowledge base does not know counts as missing, so a question about something else covers little. How much whole
+sections cover is told by the lists of which sections hold a word, without a look at any; only statements that may
+answer are read, and most hold no word of the question.
 """
 
 from bisect import bisect_right
@@ -59,17 +60,17 @@ class Question:
     """A question against one index: its words, what they may stand for, and how much each tells.
 
     unknown: the share of what its words tell that nothing here stands for. meant: the share of those words that the
-    operator's synonyms explain.
+    operator's synonyms explain. general: how many sections what a word tells in any text counts as (`Index.telling`).
     """
 
     __slots__ = ("_index", "_kinds", "_likes", "_stands", "_weights", "asked", "meant", "unknown")
 
-    def __init__(self, asked: Asked, index: Index) -> None:
+    def __init__(self, asked: Asked, index: Index, general: int = 0) -> None:
         self.asked = asked
         self._index = index
         self._kinds = _KINDS[asked.kind]
         self._likes = [index.alike.like(word) for word in asked.words]
-        weights = [index.rarity(index.alike.number(word)) for word in asked.words]
+        weights = [index.telling(word, general) for word in asked.words]
         total = sum(weights) or 1.0
         self._weights = [weight / total for weight in weights]
         self._stands: dict[int, list[tuple[int, float]]] = {}  # filled when first needed

@@ -93,6 +93,13 @@ def test_words_are_texts_of_one_word(static: Static) -> None:
     assert static.words([]).shape == (0, 256)
 
 
+def test_a_common_word_tells_less_than_a_rare_one(static: Static) -> None:
+    """By the length of its vector, 0..1; what is not there tells nothing."""
+    common, rarer, rare = map(static.telling, ("people", "invoice", "zygomorphic"))
+    assert 0 < common < rarer < rare == 1
+    assert static.telling("") == static.telling(" ") == 0
+
+
 @pytest.mark.parametrize("layers", [1, 8])
 def test_many_words_are_held_as_tokens_and_compared_alike(
     static: Static, layers: int, monkeypatch: pytest.MonkeyPatch

@@ -102,6 +102,7 @@ class Meanings:
     def __init__(self, alike: Alike) -> None:
         self.known = alike
         self.asked: list[str] = []
+        self.told: list[str] = []
 
     def near(self, word: str, least: float) -> Sequence[tuple[int, float]]:
         """Return the one pair there is."""
@@ -110,12 +111,38 @@ class Meanings:
         assert number is not None
         return [(number, 0.8)] if word in ("mobile", "telephone") and least == MEANING else []
 
+    def telling(self, word: str) -> float:
+        """Return that one word is common."""
+        self.told.append(word)
+        return 0.2 if word == "mobile" else 1.0
+
 
 def test_what_means_nearly_the_same_is_like_it(alike: Alike) -> None:
     """As surely as the meanings are near, and never surer than the word itself."""
     alike.learn({}, Meanings(alike))
     assert like(alike, "mobile") == {"telephone": 0.8 * MEANING_SURE}
     assert like(alike, "telephone")["telephone"] == 1.0
+
+
+def test_what_a_word_tells_is_known_where_meanings_are(alike: Alike) -> None:
+    """Also of a word that is in no document; nothing is told without."""
+    assert alike.telling("price") is None
+    alike.learn({}, Meanings(alike))
+    assert (alike.telling("mobile"), alike.telling("okapi")) == (0.2, 1.0)
+
+
+def test_what_a_word_tells_is_kept_until_more_is_learned(
+    alike: Alike, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A bounded number of words."""
+    monkeypatch.setattr(module, "_KEPT", 2)
+    meanings = Meanings(alike)
+    alike.learn({}, meanings)
+    for word in ("mobile", "mobile", "price", "mobile", "plan", "price"):
+        alike.telling(word)
+    assert meanings.told == ["mobile", "price", "plan", "price"]
+    alike.learn({}, None)
+    assert alike.telling("mobile") is None
 
 
 def test_what_a_word_is_like_is_kept_until_more_is_learned(

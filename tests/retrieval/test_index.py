@@ -1,5 +1,7 @@
 """The index: both arms, what is known of words, and what a search may cost."""
 
+from collections.abc import Sequence
+
 import pytest
 
 from agent.ports.search import Lang, Passage
@@ -127,6 +129,45 @@ def test_a_word_tells_the_more_the_fewer_sections_hold_it(passages: list[Passage
     known = [index.rarity(index.alike.number(word)) for word in ("plans", "standard", "okapi")]
     assert known == sorted(known)
     assert 0 < known[0] < known[1] < known[2]
+
+
+class General:
+    """What is known of words in general: that one is common."""
+
+    def near(self, word: str, least: float) -> Sequence[tuple[int, float]]:
+        """Return that no word is like it."""
+        return []
+
+    def telling(self, word: str) -> float:
+        """Return that all others tell all they can."""
+        return 0.1 if word == "monday" else 1.0
+
+
+def test_a_common_word_is_not_taken_for_a_rare_one_in_few_sections(passages: list[Passage]) -> None:
+    """The fewer there are, the more what is known of words in general counts."""
+    index = Index(passages)
+    index.alike.learn({}, General())
+    common, rare = (index.telling(word, 300) for word in ("monday", "okapi"))
+    assert common < 0.2 * rare
+    assert rare == pytest.approx(index.rarity(None))
+    assert index.telling("plans", 300) > index.telling("plans", 1) > index.rarity(index.alike.number("plans"))
+    many = Index(
+        [*passages, *sections("\n".join(f"# Part {n}\n\nText {n}.\n" for n in range(1000)), "kb/b.md")]
+    )
+    many.alike.learn({}, General())
+    assert many.telling("monday", 300) > 0.7 * many.telling("okapi", 300)
+
+
+def test_only_rarity_tells_where_nothing_is_known_of_words(passages: list[Passage]) -> None:
+    """Nor where that is not asked for, nor in an empty index."""
+    index = Index(passages)
+    rare = index.rarity(None)
+    assert index.telling("monday", 300) == rare
+    index.alike.learn({}, General())
+    assert index.telling("monday") == rare
+    empty = Index([])
+    empty.alike.learn({}, General())
+    assert empty.telling("monday") == empty.telling("monday", 300) == 0
 
 
 def test_an_empty_index_finds_nothing() -> None:

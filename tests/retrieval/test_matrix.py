@@ -86,6 +86,10 @@ class Compass:
         known = {"east": EAST, "right": NORTH_EAST, "north": NORTH, "west": WEST}
         return np.stack([known.get(word, row(0, 0)) for word in words])
 
+    def telling(self, word: str) -> float:
+        """Return that it tells the more the longer it is."""
+        return len(word) / 10
+
     def held(self, words: Sequence[str]) -> HeldWords:
         """Return them as they are."""
         return Rows(self.words(words))
@@ -98,3 +102,9 @@ def test_words_are_near_from_a_cosine_on() -> None:
     assert dict(words.near("east", 0.8)) == pytest.approx({1: 1.0})
     assert list(words.near("qwerty", 0.1)) == []
     assert list(Words(Compass(), ["east"]).near("west", -1)) == [(0, -1.0)]
+
+
+def test_a_word_tells_what_its_vector_says() -> None:
+    """Whether it is known or not."""
+    words = Words(Compass(), ["east"])
+    assert [words.telling(word) for word in ("east", "by")] == [0.4, 0.2]

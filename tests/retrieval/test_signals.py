@@ -1,5 +1,6 @@
 """What speaks for a section and its statements: coverage by rarity, headings and leads, kinds, marks."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import pytest
@@ -90,6 +91,29 @@ def test_a_rare_word_tells_more_than_a_common_one(index: Index) -> None:
     rare, common = (look(index, "striped prices", number)[0].coverage for number in (0, 1))
     assert rare == pytest.approx(1)
     assert 0 < common < 0.5
+
+
+class General:
+    """What is known of words in general: that one is common."""
+
+    def near(self, word: str, least: float) -> Sequence[tuple[int, float]]:
+        """Return that no word is like it."""
+        return []
+
+    def telling(self, word: str) -> float:
+        """Return that all others tell all they can."""
+        return 0.1 if word == "monday" else 1.0
+
+
+def test_a_common_word_that_is_missing_is_missed_less() -> None:
+    """Where it is asked for, and something is known of words in general."""
+    index = Index(sections(TEXT))
+    index.alike.learn({}, General())
+    said = asked("zebra monday", "en")
+    without, with_it = Question(said, index), Question(said, index, 300)
+    assert without.unknown > 0.5
+    assert with_it.unknown < 0.2
+    assert with_it.coverage([0])[0] > 0.8 > without.coverage([0])[0]
 
 
 def test_a_word_that_nothing_stands_for_is_missing(index: Index) -> None:
