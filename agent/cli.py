@@ -20,6 +20,7 @@ COMMANDS = {
     "ask": "agent.commands.ask:ask",
     "demo": "agent.testing.demo:demo",
     "soak": "agent.soak.command:soak",
+    "bench": "agent.commands.bench:bench",
     "verify": "agent.commands.verify:verify",
     "search": "agent.commands.search:search",
     "kb": "agent.commands.kb:command",

@@ -19,7 +19,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def _limited(item: pytest.Item) -> Generator[None, None, None]:
-    proof = any(item.get_closest_marker(name) is not None for name in ("proof", "real"))
+    proof = any(item.get_closest_marker(name) is not None for name in ("proof", "real", "bench"))
     with limited(PROOF_SECONDS if proof else item.config.getoption("--deadline")):
         return (yield)
 
