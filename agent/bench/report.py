@@ -57,8 +57,8 @@ COLUMNS: Mapping[str, Sequence[Column]] = {
         *_USE,
     ),
     "idle": (
-        Column("kib_per_connection", "KiB each (PSS)", 2),
-        Column("rss_kib_per_connection", "KiB (RSS)", 2),
+        Column("kib_per_connection", "KiB each (RSS)", 2),
+        Column("pss_kib_per_connection", "KiB (PSS)", 2),
         Column("rss_mib", "RSS MiB", 1),
         Column("accepts_per_s", "accepts/s", 0),
         Column("cpu_us_per_accept", "µs/accept", 0),

@@ -139,7 +139,8 @@ def storm(load: Load, target: Target, meter: Meter, plan: Plan, within: float, s
 def idle(load: Load, target: Target, pid: int, size: int) -> Measured:
     """Connect `size` sessions that ask nothing; return what each takes. The server must be fresh.
 
-    Memory is the proportional set size, of the process and its children.
+    Memory is what is resident, of the process and its children; the proportional set size jumps when an unrelated
+    process that shares its libraries comes or goes.
     """
     before, looked, began = memory(pid), taken(pid), perf_counter()
     load.open(target, size, lambda line, turn: None, seconds=PATIENCE)
@@ -150,8 +151,8 @@ def idle(load: Load, target: Target, pid: int, size: int) -> Measured:
     after = memory(pid)
     return {
         "connections": size,
-        "kib_per_connection": (after.pss - before.pss) / 1024 / size,
-        "rss_kib_per_connection": (after.rss - before.rss) / 1024 / size,
+        "kib_per_connection": (after.rss - before.rss) / 1024 / size,
+        "pss_kib_per_connection": (after.pss - before.pss) / 1024 / size,
         "rss_mib": after.rss / 2**20,
         "accepts_per_s": size / seconds,
         "cpu_us_per_accept": 1e6 * cpu / size,

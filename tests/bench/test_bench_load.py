@@ -190,7 +190,8 @@ def test_a_real_server_is_measured_in_every_way(tmp_path: Path) -> None:
         with Load() as load:
             found = idle(load, server.target, server.pid, 50)
         assert found["accepts_per_s"] > 0
-        assert 0 < found["kib_per_connection"] < 1000
+        assert found["kib_per_connection"] < 1000  # so few may all fit where the start left room
+        assert found["rss_mib"] > 20
         with Load() as load:
             found = talk(load, server.target, Meter(server.pid), Plan(20, 2, [QUESTION], pace=0.02))
         assert (found["turns"], found["failed"], found["deltas"], found["frames_per_turn"]) == (
