@@ -6,7 +6,7 @@ timers, and innermost the server. A drain ends them from the inside out, each wi
 leaves undone is said in the log.
 """
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 
 import structlog
 import trio
@@ -229,8 +229,8 @@ class App:
         return listeners
 
     def _make_edge(self, parts: Parts) -> Edge:
-        async def handler(connection: Connection) -> None:
-            await Session(parts, connection, connection.agent_v1).run()
+        def handler(connection: Connection) -> Awaitable[None]:
+            return Session(parts, connection, connection.agent_v1).run()
 
         admission = Admission.of(self.settings.server, self.port)
         cap = Cap.of(self.settings.server, self.settings.session.rate_limit)

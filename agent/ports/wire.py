@@ -1,7 +1,7 @@
 """One client's connection, as the session sees it."""
 
-from collections.abc import Callable
-from typing import Protocol
+from collections.abc import Awaitable, Callable
+from typing import Any, Protocol
 
 
 class Wire(Protocol):
@@ -22,6 +22,10 @@ class Wire(Protocol):
         Raises `agent.errors.WireClosed` when the client has left, when `close` was called, or after an abort.
         Cancelled, the message under way is lost.
         """
+        ...
+
+    def start(self, run: Callable[..., Awaitable[object]], *args: Any) -> None:
+        """Run `run(*args)` as a task that ends with the connection; only while messages are delivered."""
         ...
 
     def frame(self, text: bytes) -> bytes:

@@ -5,6 +5,7 @@ what could be one is found by a look that has no false negatives (JSON can spell
 backslash and a u), and only where one is over the limit is it decoded, to be answered here.
 """
 
+from functools import partial
 from math import inf
 
 import trio
@@ -39,18 +40,13 @@ class Guest:
         self._address = address
         self._observer = observer
         self._leaving = leaving
-        self._refused = Bucket(FRAMES_PER_SECOND, FRAMES_PER_SECOND)
+        self._refused: Bucket | None = None
         self._leaves_at_leisure = False
 
     def sit_down(self, connection: Connection) -> None:
         """Let the client give way to others from now on, until it has sent a message."""
 
-        def give_way() -> None:
-            self._end("silent", GIVE_WAY)
-            self._leaves_at_leisure = self._leaving.acquire()
-            linger = CLOSE_TIMEOUT if self._leaves_at_leisure else TURNED_AWAY_BRIEFLY
-            connection.close(GIVE_WAY, "others are waiting and nothing was said here", linger)
-
+        give_way = partial(self._give_way, connection)
         self._cap.places.may_give_way(self._place, give_way, trio.current_time() + FIRST_WORDS)
 
     def get_up(self) -> None:
@@ -91,9 +87,16 @@ class Guest:
         refusal = Error(code="rate_limited", message=_WAIT, id=frame.id)
         wire.put(wire.frame(encode(refusal)))
         wire.flush()
+        self._refused = self._refused or Bucket(FRAMES_PER_SECOND, FRAMES_PER_SECOND)
         if not self._refused.take(now):
             wire.close(POLICY, "too many messages per second")
         return False
+
+    def _give_way(self, connection: Connection) -> None:
+        self._end("silent", GIVE_WAY)
+        self._leaves_at_leisure = self._leaving.acquire()
+        linger = CLOSE_TIMEOUT if self._leaves_at_leisure else TURNED_AWAY_BRIEFLY
+        connection.close(GIVE_WAY, "others are waiting and nothing was said here", linger)
 
     def _end(self, limit: str, code: int) -> None:
         self._observer.count("limited", limit)

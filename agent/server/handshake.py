@@ -3,20 +3,10 @@
 from base64 import b64encode
 from hashlib import sha1
 
-from wsproto import ConnectionType, WSConnection
-from wsproto.connection import Connection as OpenConnection
-
 from .admission import SUBPROTOCOL
 from .sniff import Head
 
 _KEY_SUFFIX = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"  # RFC 6455, section 1.3
-
-
-def opened() -> WSConnection:
-    """Return the library's view of a server's connection whose upgrade has been answered."""
-    protocol = WSConnection(ConnectionType.SERVER)
-    protocol.connection = OpenConnection(ConnectionType.SERVER)
-    return protocol
 
 
 def accepted(head: Head, agent_v1: bool) -> bytes:

@@ -10,10 +10,11 @@ the log, and no other. Small writes leave at once: trio sets TCP_NODELAY on ever
 """
 
 import socket
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
+from typing import TypeAlias
 
 import structlog
 import trio
@@ -119,6 +120,9 @@ class _LetIn:
     address: str | None
 
 
+Seat: TypeAlias = Callable[[], Awaitable[None]]
+
+
 class _Visit:
     """A connection at the door: the scope that ends when it is pushed out, and how far it is."""
 
@@ -154,7 +158,9 @@ async def serve_stream(edge: Edge, stream: trio.abc.Stream, peer: str | None = N
     """
     edge.cap.arrive()
     try:
-        await _serve(edge, stream, peer or _peer(stream))
+        seat = await _find_seat(edge, stream, peer or _peer(stream))
+        if seat is not None:
+            await seat()
     except* WireClosed:
         pass  # a client that is gone is nobody's fault
     except* Exception as faults:  # noqa: BLE001 - the edge of one connection
@@ -176,12 +182,13 @@ async def _accept(
     await trio.serve_listeners(handler, many, handler_nursery=connections, task_status=task_status)
 
 
-async def _serve(edge: Edge, stream: trio.abc.Stream, peer: str | None) -> None:
+async def _find_seat(edge: Edge, stream: trio.abc.Stream, peer: str | None) -> "Seat | None":
+    """Serve a client at the door; return what serves one that was given a place, which knows no head any more."""
     door, visit = edge.cap.door, _Visit()
     visitor = door.enter(edge.addresses.of_peer(peer), trio.current_time())
     if visitor is None:
         await _turn_away(edge, stream, _CROWDED)
-        return
+        return None
     door.may_give_way(visitor, visit.scope.cancel, trio.current_time())
     let_in = None
     try:
@@ -190,12 +197,13 @@ async def _serve(edge: Edge, stream: trio.abc.Stream, peer: str | None) -> None:
     finally:
         door.leave(visitor)
     if let_in is not None:
-        await _sit(edge, stream, let_in)
-    elif visit.scope.cancelled_caught:
+        return _seat(edge, stream, let_in)
+    if visit.scope.cancelled_caught:
         edge.observer.count("limited", "visitors")
         if visit.reading:
             edge.observer.count("rejections", str(_CROWDED.status))
             await _push_out(stream)
+    return None
 
 
 async def _at_the_door(edge: Edge, stream: trio.abc.Stream, peer: str | None, visit: _Visit) -> _LetIn | None:
@@ -255,27 +263,30 @@ async def _admit(edge: Edge, stream: trio.abc.Stream, head: Head, address: str |
     return None
 
 
-async def _sit(edge: Edge, stream: trio.abc.Stream, let_in: _LetIn) -> None:
-    api, places = edge.api_for(let_in.head), edge.cap.places
+def _seat(edge: Edge, stream: trio.abc.Stream, let_in: _LetIn) -> Seat:
+    api = edge.api_for(let_in.head)
     if api is not None:
-        reading = trio.CancelScope()
-        places.may_give_way(let_in.place, reading.cancel, trio.current_time() + FIRST_WORDS)
-        try:
-            await api.answer(stream, let_in.head, reading, partial(places.keep, let_in.place))
-        finally:
-            places.leave(let_in.place)
-        return
+        return partial(_answer, edge, api, stream, let_in)
     guest = Guest(edge.cap, let_in.place, let_in.address, edge.observer, edge.turned_away)
+    return partial(_host, edge, guest, Connection(stream, let_in.head, guest))
+
+
+async def _answer(edge: Edge, api: Api, stream: trio.abc.Stream, let_in: _LetIn) -> None:
+    reading, places = trio.CancelScope(), edge.cap.places
+    places.may_give_way(let_in.place, reading.cancel, trio.current_time() + FIRST_WORDS)
     try:
-        if not await serve_websocket(stream, let_in.head, partial(_session, edge, guest), guest):
+        await api.answer(stream, let_in.head, reading, partial(places.keep, let_in.place))
+    finally:
+        places.leave(let_in.place)
+
+
+async def _host(edge: Edge, guest: Guest, connection: Connection) -> None:
+    guest.sit_down(connection)
+    try:
+        if not await connection.serve(edge.handler):
             edge.observer.count("aborts")
     finally:
         guest.get_up()
-
-
-async def _session(edge: Edge, guest: Guest, connection: Connection) -> None:
-    guest.sit_down(connection)
-    await edge.handler(connection)
 
 
 async def _unauthorised(edge: Edge, connection: Connection) -> None:

@@ -1,8 +1,8 @@
 """One WebSocket: the library answers and reads what is not plain, the outbox keeps the order and writes.
 
 The upgrade is answered by us: its head was read and checked (sniff.py), and the library, which would parse it again,
-is handed a connection that is open (handshake.py). That is not documented API (a WSConnection with its `connection`
-set, and `_reader_task`, which its own functions start), so the library's minor version is pinned.
+is handed a connection that is open (wsproto's own, which has all that the library uses of a WSConnection). Neither that
+nor `_reader_task`, which the library's functions start, is documented API, so its minor version is pinned.
 
 What the library writes goes to the outbox too, and plain text frames pass it by (carrier.py).
 
@@ -19,11 +19,14 @@ import socket
 import struct
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import structlog
 import trio
 from trio_websocket import ConnectionClosed, WebSocketConnection
+from wsproto import WSConnection
+from wsproto.connection import SERVER
+from wsproto.connection import Connection as OpenConnection
 
 from ..config import CLOSE_TIMEOUT, FLUSH_TIMEOUT, MAX_FRAME
 from ..errors import WireClosed
@@ -34,7 +37,7 @@ from ..wire.meter import POLICY, TOO_BIG
 from ..wire.outbox import Outbox, Told
 from .admission import SUBPROTOCOL
 from .carrier import Carrier
-from .handshake import accepted, opened
+from .handshake import accepted
 from .hosts import AnyHost, Host
 from .sniff import Head, hang_up
 
@@ -79,7 +82,8 @@ class Connection:
         self._host = host or AnyHost()
         self._raw = stream
         self._carrier = Carrier(self, stream, head.rest)
-        self._ws = WebSocketConnection(self._carrier, opened(), max_message_size=MAX_FRAME)
+        opened = cast(WSConnection, OpenConnection(SERVER))
+        self._ws = WebSocketConnection(self._carrier, opened, max_message_size=MAX_FRAME)
         self._nursery: trio.Nursery | None = None  # while the library runs
         self._take: Take | None = None  # while messages are delivered
         self._delivering: trio.CancelScope | None = None
@@ -145,9 +149,16 @@ class Connection:
             try:
                 with trio.CancelScope(deadline=self._host.due) as self._delivering:
                     while True:
-                        message = await self._next()
+                        message = await self._ws.get_message()
                         self._taken += 1
+                        if isinstance(message, str) and len(message.encode()) > MAX_FRAME:
+                            self.close(TOO_BIG, "message too big")
+                            break
                         self.heard(message)
+            except ConnectionClosed as error:
+                self._code = int(error.reason.code) if error.reason else ABNORMAL
+                self._explain(self._code)
+                raise WireClosed(self._code) from None
             finally:
                 self._take = self._delivering = None
             if self.state in (Life.HANDSHAKING, Life.OPEN):
@@ -171,6 +182,11 @@ class Connection:
         with it when a frame was begun: its rest can never follow.
         """
         self._happens(Happening.ABORT)
+
+    def start(self, run: Callable[..., Awaitable[object]], *args: Any) -> None:
+        """Run a task that ends with the connection; only while its handler runs."""
+        assert self._nursery is not None
+        self._nursery.start_soon(run, *args)
 
     # --- what the library's stream needs
 
@@ -207,34 +223,29 @@ class Connection:
 
     # --- its life
 
-    async def run(self, handler: "Handler") -> None:
-        """Run `handler`, say goodbye, end the library's task. See `serve_websocket`."""
+    async def serve(self, handler: "Handler") -> bool:
+        """Run `handler`, say goodbye, close. See `serve_websocket`."""
         try:
-            async with trio.open_nursery() as self._nursery:
-                self._happens(Happening.ACCEPT)
-                await handler(self)
-                await self._leave()
-                self._nursery.cancel_scope.cancel()
+            try:
+                async with trio.open_nursery() as self._nursery:
+                    self._happens(Happening.ACCEPT)
+                    await handler(self)
+                    await self._leave()
+                    self._nursery.cancel_scope.cancel()
+            finally:
+                self._nursery = None
+            self.aborted = self.aborted or len(self.outbox) > 0
+            if self._happens(Happening.WRITTEN):
+                if self.outbox.torn or self._shook_hands():
+                    self._drop_stream()
+                else:
+                    await hang_up(self._raw)
+            return not self.aborted
         finally:
-            self._nursery = None
-        self.aborted = self.aborted or len(self.outbox) > 0
-        if self._happens(Happening.WRITTEN):
-            if self.outbox.torn or self._shook_hands():
-                self._drop_stream()
-            else:
-                await hang_up(self._raw)
-
-    async def _next(self) -> str | bytes:
-        try:
-            message = await self._ws.get_message()
-        except ConnectionClosed as error:
-            self._code = int(error.reason.code) if error.reason else ABNORMAL
-            self._explain(self._code)
-            raise WireClosed(self._code) from None
-        if isinstance(message, str) and len(message.encode()) > MAX_FRAME:
-            self.close(TOO_BIG, "message too big")
-            raise WireClosed(TOO_BIG)
-        return message
+            stream = self._raw
+            self.abort()
+            self._come_apart()
+            await trio.aclose_forcefully(stream)
 
     async def _leave(self) -> None:
         """Say goodbye if nobody has, write what waits, and give the client a moment to answer."""
@@ -259,7 +270,7 @@ class Connection:
         except ConnectionClosed:
             pass
 
-    def come_apart(self) -> None:
+    def _come_apart(self) -> None:
         """Let go of the stream and of the library, which know this connection in turn; nothing may be called after.
 
         What has ended is then freed at once and leaves next to nothing for a garbage collection, which stops the
@@ -360,11 +371,4 @@ async def serve_websocket(
     none. Returns whether all was written. Its exceptions come out in an ExceptionGroup. The stream is closed and no
     task is left however this ends; cancelled, at once and without a close frame.
     """
-    connection = Connection(stream, head, host)
-    try:
-        await connection.run(handler)
-        return not connection.aborted
-    finally:
-        connection.abort()
-        connection.come_apart()
-        await trio.aclose_forcefully(stream)
+    return await Connection(stream, head, host).serve(handler)

@@ -32,7 +32,7 @@ class Registry:
 
     def __init__(self) -> None:
         self.draining = False
-        self._members: dict[Member, set[str]] = {}  # with the suggestions it has armed
+        self._members: dict[Member, set[str] | None] = {}  # with the suggestions it has armed, once it has
         self._expiries: dict[tuple[Member, str], float] = {}
         self._pings: dict[Member, float] = {}
         self._wake = trio.Event()
@@ -53,12 +53,12 @@ class Registry:
         """Let a session in; it is pinged from now on."""
         if not self._pings:  # else the timer already waits for one that is due before
             self._wake.set()
-        self._members[member] = set()
+        self._members[member] = None
         self._pings[member] = trio.current_time() + KEEPALIVE_EVERY
 
     def remove(self, member: Member) -> None:
         """Let a session go, with its timers. Idempotent."""
-        for suggestion_id in self._members.pop(member, ()):
+        for suggestion_id in self._members.pop(member, None) or ():
             self._expiries.pop((member, suggestion_id), None)
         self._pings.pop(member, None)
         if not self._members:
@@ -73,13 +73,14 @@ class Registry:
 
     def arm(self, member: Member, suggestion_id: str) -> None:
         """Post Expired in CONFIRM_SECONDS to a session that was let in."""
-        self._members[member].add(suggestion_id)
+        armed = self._members[member] = self._members[member] or set()
+        armed.add(suggestion_id)
         self._expiries[member, suggestion_id] = trio.current_time() + CONFIRM_SECONDS
         self._wake.set()
 
     def disarm(self, member: Member, suggestion_id: str) -> None:
         """Do not, after all. Idempotent."""
-        self._members.get(member, set()).discard(suggestion_id)
+        (self._members.get(member) or set()).discard(suggestion_id)
         self._expiries.pop((member, suggestion_id), None)
 
     def post_all(self, event: Event) -> None:

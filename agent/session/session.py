@@ -75,7 +75,6 @@ class Session:
         "_handling",
         "_left",
         "_mail",
-        "_nursery",
         "_parts",
         "_pinged_at",
         "_running",
@@ -101,7 +100,6 @@ class Session:
         self._unwound: trio.Lock | None = None  # from the first turn on
         self._running: Running | None = None
         self._pinged_at: float | None = None
-        self._nursery: trio.Nursery | None = None
         if greet:
             self._send(Welcome(self.id, 1, _limits(parts.settings)))
 
@@ -142,25 +140,21 @@ class Session:
     async def run(self) -> None:
         """Serve the client until it or the server ends the session.
 
-        When it returns nothing of the session is left: no task, timer, suggestion or registry entry; a claimed
-        action goes on in the runner, and what waits to be written is the wire's. Cancelled, it leaves the same,
-        without a close frame.
+        When it returns nothing of the session is left: no timer, suggestion or registry entry. A turn that was ended
+        may take a moment to unwind among the wire's tasks, a claimed action goes on in the runner, and what waits to
+        be written is the wire's. Cancelled, it leaves the same, without a close frame.
         """
         self._parts.registry.add(self)
         self._parts.observer.gauge("sessions", 1)
         try:
-            async with trio.open_nursery() as self._nursery:
-                try:
-                    self._wire.flush()
-                    if self._parts.registry.draining:
-                        self.post(Drain(trio.current_time()))
-                    with suppress(WireClosed):
-                        await self._wire.deliver(self._hear)
-                finally:  # in here: an action that ends now must find no session that would begin a turn
-                    self.post(Disconnected(trio.current_time()))
-                    self._nursery.cancel_scope.cancel()
+            self._wire.flush()
+            if self._parts.registry.draining:
+                self.post(Drain(trio.current_time()))
+            with suppress(WireClosed):
+                await self._wire.deliver(self._hear)
         finally:
-            self._nursery = self._turn = None
+            self.post(Disconnected(trio.current_time()))
+            self._turn = None
             self._parts.registry.remove(self)
             self._parts.observer.gauge("sessions", -1)
 
@@ -213,8 +207,7 @@ class Session:
         self._wire.open_turn(effect.turn)
         if self._unwound is None:
             self._unwound = trio.Lock()
-        assert self._nursery is not None
-        self._nursery.start_soon(self._turn.run, self._unwound)
+        self._wire.start(self._turn.run, self._unwound)
 
     def _end_turn(self, _: EndTurn | None) -> None:
         self._wire.purge()

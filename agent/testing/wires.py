@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any
 
@@ -83,6 +83,7 @@ class MemoryWire:
         self._socket = _Socket(self._note)
         self.outbox = Outbox(self._socket, lambda over, waited: self.close(1008, over), self._lost)
         self.outbox.open(nursery.start_soon)
+        self._nursery = nursery
         self._over = False
         self._take: Callable[[str | bytes], None] | None = None
         self._said, self._waiting = trio.open_memory_channel[str | bytes](math.inf)
@@ -94,6 +95,10 @@ class MemoryWire:
     def room(self) -> int:
         """How many further deltas may wait."""
         return self.outbox.room
+
+    def start(self, run: Callable[..., Awaitable[object]], *args: Any) -> None:
+        """Run a task."""
+        self._nursery.start_soon(run, *args)
 
     def frame(self, text: bytes) -> bytes:
         """Return a text message as a line."""

@@ -6,7 +6,7 @@ costs ten times that, and a deadline of its own as much again.
 
 import os
 from collections.abc import Callable
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import trio
 
@@ -22,34 +22,31 @@ class Eager(Protocol):
         ...
 
 
-Write = Callable[[bytes], int]
+Write: TypeAlias = Callable[[Any, bytes], int]
 
 
 def eager_write(stream: trio.abc.SendStream) -> Write | None:
-    """Return what writes to a stream at once and tells how many bytes it took; None where only waiting writes.
+    """Return what writes to a stream (given it and bytes) at once, and returns how many it took; None where only
+    waiting writes.
 
     It raises `agent.errors.WireClosed` when nobody will read any more, or the stream was closed here.
     """
     if isinstance(stream, trio.SocketStream):
-        socket = stream.socket
+        return _to_socket
+    return _to_eager if isinstance(stream, Eager) else None
 
-        def write(data: bytes) -> int:
-            try:
-                return os.write(socket.fileno(), data)  # asked for each time: a closed socket has none
-            except (BlockingIOError, InterruptedError):
-                return 0
-            except OSError:
-                raise WireClosed from None
 
-        return write
-    if isinstance(stream, Eager):
-        send_now = stream.send_now
+def _to_socket(stream: trio.SocketStream, data: bytes) -> int:
+    try:
+        return os.write(stream.socket.fileno(), data)  # asked for each time: a closed socket has none
+    except (BlockingIOError, InterruptedError):
+        return 0
+    except OSError:
+        raise WireClosed from None
 
-        def write_eagerly(data: bytes) -> int:
-            try:
-                return send_now(data)
-            except (trio.BrokenResourceError, trio.ClosedResourceError):
-                raise WireClosed from None
 
-        return write_eagerly
-    return None
+def _to_eager(stream: Eager, data: bytes) -> int:
+    try:
+        return stream.send_now(data)
+    except (trio.BrokenResourceError, trio.ClosedResourceError):
+        raise WireClosed from None

@@ -181,7 +181,7 @@ class Outbox:
         if self._write is not None:
             offered = self._joined()
             try:
-                taken = self._write(offered)
+                taken = self._write(self._stream, offered)
             except WireClosed:
                 self._give_up(False)
                 return
