@@ -186,10 +186,13 @@ class Outbox:
                 self._give_up(False)
                 return
             ended = self._took(taken)
-            if taken == len(offered):
+            whole = taken == len(offered)
+            if whole and not self._stuck:
                 return
             if ended or not self._stuck:
                 self._due = trio.current_time() + WRITE_TIMEOUT
+            if whole:
+                return
         if self._chunks and not self._stuck and self._start is not None:
             self._stuck = True
             self._start(self._write_the_rest)

@@ -273,6 +273,25 @@ async def test_a_frame_that_is_begun_has_ten_seconds(autojump_clock: trio.testin
     assert (len(outbox), outbox.torn) == (0, True)
 
 
+async def test_frames_that_end_in_a_full_write_give_the_next_one_as_long(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """More waits than one write offers; all that was offered goes just before the deadline, and then nothing again."""
+    lost: list[bool] = []
+    async with trio.open_nursery() as nursery:
+        socket = Socket(room=0)
+        outbox = outbox_to(socket, nursery, lost=lost)
+        for _ in range(2):
+            outbox.put(b"x" * (JOINED_BYTES + 1))
+        outbox.flush()
+        await trio.sleep(WRITE_TIMEOUT - 1)
+        socket.make_room(JOINED_BYTES + 1)
+        await trio.sleep(WRITE_TIMEOUT - 1)
+        assert (len(outbox), lost) == (1, [])
+        await trio.sleep(2)
+        assert (len(outbox), lost) == (0, [True])
+
+
 @pytest.mark.parametrize("blocked", [False, True])
 async def test_a_client_that_is_gone_is_told_once(blocked: bool) -> None:
     """Nothing waits any more, nothing is taken any more."""
