@@ -301,8 +301,7 @@ class Connection:
         seconds = self._host.come_back_in() if goodbye.code in (GOING_DOWN, TRY_AGAIN) else 0
         reason = f"{goodbye.reason}; come back in {seconds} s" if seconds else goodbye.reason
         text = reason.encode()[:_REASON_MAX].decode(errors="ignore").encode()
-        self.outbox.put(frame(CLOSE, struct.pack("!H", goodbye.code) + text))
-        self.outbox.close()
+        self.outbox.close(frame(CLOSE, struct.pack("!H", goodbye.code) + text))
         self.outbox.flush()
 
     def take_no_more(self) -> None:

@@ -147,8 +147,7 @@ class MemoryWire:
 
     def close(self, code: int, reason: str) -> None:
         """Queue a close frame, the last of all."""
-        self.outbox.put(self.frame(b"CLOSE %d" % code))
-        self.outbox.close()
+        self.outbox.close(self.frame(b"CLOSE %d" % code))
         self.outbox.flush()
         self._end()
 

@@ -139,8 +139,14 @@ class Outbox:
         """Call `told` once, when deltas have left; never after the turn was purged."""
         self._room = told
 
-    def close(self) -> None:
-        """Accept nothing more (a close frame was the last); what waits is still written."""
+    def close(self, last: bytes = b"") -> None:
+        """Accept nothing more than `last`, a close frame, for which there is always room; what waits is still written.
+
+        A second time nothing is accepted.
+        """
+        if last and not self._closed:
+            self._chunks.append(Chunk(last))
+            self._bytes += len(last)
         self._closed = True
         self._turn = 0
         self._overflow = _ignored  # lets go of the owner too, so that both are freed without a collection

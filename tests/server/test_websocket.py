@@ -675,3 +675,24 @@ async def test_abort_over_a_real_socket_resets_what_is_stuck(blocked: bool) -> N
                     with pytest.raises(trio.BrokenResourceError):
                         await read_until_eof(client)
         nursery.cancel_scope.cancel()
+async def test_a_close_behind_all_that_may_wait_is_still_told(autojump_clock: trio.testing.MockClock) -> None:
+    """A client that reads again in time learns why, whatever else it has to read before."""
+    client, server = pipe(room=200)
+
+    async def handler(connection: Connection) -> None:
+        connection.put(connection.frame(b"x" * 100))
+        connection.flush()
+        for _ in range(OUTBOX_FRAMES):
+            connection.put(connection.frame(b"answer"))
+        connection.close(1012, "going down")
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(serve_one, server, handler)
+        client.feed(HANDSHAKE)
+        await trio.sleep(FLUSH_TIMEOUT / 2)
+        received = bytearray()
+        while b"going down" not in received:
+            assert (data := await client.receive_some()), "it was not told"
+            received += data
+        client.feed(masked(0x88, struct.pack("!H", 1012)))
+    assert received.count(b"answer") == OUTBOX_FRAMES

@@ -399,6 +399,21 @@ async def test_a_closed_outbox_takes_nothing_and_writes_what_it_has() -> None:
     assert socket.taken == b"a"
 
 
+async def test_the_last_word_has_room_behind_all_that_may_wait() -> None:
+    """A close frame does not overflow an outbox that is full to its bound, and a second one is none."""
+    async with trio.open_nursery() as nursery:
+        socket = Socket(room=0)
+        outbox = outbox_to(socket, nursery)
+        for _ in range(OUTBOX_FRAMES):
+            outbox.put(b"x")
+        outbox.close(b"goodbye")
+        outbox.close(b"never")
+        outbox.flush()
+        assert outbox.waiting_bytes == OUTBOX_FRAMES + len(b"goodbye")
+        socket.make_room()
+    assert socket.taken == b"x" * OUTBOX_FRAMES + b"goodbye"
+
+
 async def test_who_waits_for_an_outbox_that_is_dropped_goes_on() -> None:
     """Nothing will be written any more."""
     async with trio.open_nursery() as nursery:
