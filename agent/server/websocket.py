@@ -318,6 +318,11 @@ class Connection:
         self.aborted = True
         self._drop_stream()
 
+    def let_go(self) -> None:
+        """Close the stream on a client that was waited for long enough."""
+        self.aborted = len(self.outbox) > 0
+        self._drop_stream()
+
     def _drop_stream(self) -> None:
         torn = self.outbox.torn
         self.outbox.drop()
@@ -354,6 +359,7 @@ _DEEDS: dict[Deed, Callable[[Connection, Any], None]] = {
     Deed.SAY_GOODBYE: lambda connection, goodbye: connection.say_goodbye(goodbye),
     Deed.TAKE_NO_MORE: lambda connection, _: connection.take_no_more(),
     Deed.DELIVER_NO_MORE: lambda connection, _: connection.deliver_no_more(),
+    Deed.LET_GO: lambda connection, _: connection.let_go(),
     Deed.DROP: lambda connection, _: connection.drop(),
 }
 _ENGINE = Engine(TABLE, _GUARDS, _DEEDS)

@@ -40,6 +40,7 @@ class Deed(Word):
     SAY_GOODBYE = "say_goodbye"
     TAKE_NO_MORE = "take_no_more"
     DELIVER_NO_MORE = "deliver_no_more"
+    LET_GO = "let_go"
     DROP = "drop"
 
 
@@ -58,7 +59,7 @@ TABLE: Table[Life, Happening, Guard, Deed] = Table(
         *rows(Happening.GOODBYE, _SPEAKING, None, Life.CLOSING, Deed.SAY_GOODBYE, Deed.DELIVER_NO_MORE),
         *rows(Happening.PARTED, _WAITING, None, Life.FLUSHING, Deed.TAKE_NO_MORE),
         *rows(Happening.LEFT, _WAITING, None, Life.FLUSHING, Deed.DELIVER_NO_MORE),
-        Row(Happening.IN_VAIN, Life.CLOSING, None, Life.CLOSED),
+        Row(Happening.IN_VAIN, Life.CLOSING, None, Life.CLOSED, (Deed.LET_GO,)),
         Row(Happening.WRITTEN, Life.FLUSHING, None, Life.CLOSED),
         *rows(
             Happening.ABORT, (*_WAITING, Life.FLUSHING), None, Life.CLOSED, Deed.DROP, Deed.DELIVER_NO_MORE

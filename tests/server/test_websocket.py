@@ -675,6 +675,44 @@ async def test_abort_over_a_real_socket_resets_what_is_stuck(blocked: bool) -> N
                     with pytest.raises(trio.BrokenResourceError):
                         await read_until_eof(client)
         nursery.cancel_scope.cancel()
+
+
+async def test_a_close_that_nobody_answers_behind_half_a_frame_resets(
+    mock_clock: trio.testing.MockClock,
+) -> None:
+    """The kernel keeps nothing for a client that does not read, and the client does not take it for a clean end."""
+    listeners = await trio.open_tcp_listeners(0, host="127.0.0.1")
+    blocked, over = trio.Event(), trio.Event()
+    ended: list[Connection] = []
+
+    async def handler(connection: Connection) -> None:
+        ended.append(connection)
+        while not connection.outbox.torn:
+            connection.put(connection.frame(bytes(1 << 19)))
+            connection.flush()
+        connection.close(1012)
+        blocked.set()
+
+    async def serve(stream: trio.SocketStream) -> None:
+        await serve_one(stream, handler)
+        over.set()
+
+    async with trio.open_nursery() as nursery:
+        await nursery.start(trio.serve_listeners, serve, listeners)
+        address = listeners[0].socket.getsockname()
+        async with await trio.open_tcp_stream(*address) as client:
+            await client.send_all(HANDSHAKE)
+            await blocked.wait()
+            while not over.is_set():
+                mock_clock.jump(0.5)
+                await trio.testing.wait_all_tasks_blocked()
+            assert FLUSH_TIMEOUT + CLOSE_TIMEOUT <= trio.current_time() < WRITE_TIMEOUT
+            assert ended[0].aborted
+            with pytest.raises(trio.BrokenResourceError):
+                await read_until_eof(client)
+        nursery.cancel_scope.cancel()
+
+
 async def test_a_close_behind_all_that_may_wait_is_still_told(autojump_clock: trio.testing.MockClock) -> None:
     """A client that reads again in time learns why, whatever else it has to read before."""
     client, server = pipe(room=200)
