@@ -135,6 +135,8 @@ class Turn:
 
     def say(self, speak: Speak) -> None:
         """Say a text after those that were given before; the first piece at once, where nothing is being said."""
+        if self._ended:
+            return  # its wire takes nothing any more
         self._texts.append(speak)
         if not self._speaking:
             self._resume()

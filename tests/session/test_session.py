@@ -527,6 +527,30 @@ async def test_pace_off_still_lets_a_cancel_in(autojump_clock: trio.testing.Mock
         assert [frame["type"] for frame in wire.sent()] == ["stream", "stream_end"]
 
 
+async def test_a_turn_that_its_wire_has_refused_says_nothing_more(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """The wire takes nothing any more and the session has not heard of it; then its Brain breaks."""
+
+    async def breaking(question: Question, emit: Emit) -> None:
+        emit(Drafted())
+        emit(Verified(text("one two three "), False))
+        await trio.sleep(0.05)
+        raise ZeroDivisionError
+
+    async with world() as w:
+        w.brain.script = breaking
+        wire = await w.connect()
+        wire.push(ask())
+        await trio.sleep(0.03)
+        wire.outbox.close()
+        await trio.sleep(0.1)
+        assert len(w.pulse) == 0
+        wire.leave()
+        await settle()
+        w.nothing_is_left()
+
+
 async def test_a_brain_that_lingers_does_not_hold_up_the_next_question(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
