@@ -157,7 +157,7 @@ class Turn:
                 break
             if self._wire.room <= 0:
                 self._due = 0.0  # what is held up by its client is not made up for
-                self._wire.when_room(self._resume)
+                self._wire.when_room(self._go_on)
                 self._wire.flush()
                 return None
             self._due = (self._due or now) + pace
@@ -178,6 +178,10 @@ class Turn:
                     raise RuntimeError("the Brain returned without an answer")
         except* Exception as broken:  # noqa: BLE001 - the edge of one turn
             self._fault(broken.exceptions[0])
+
+    def _go_on(self) -> None:
+        """There is room again: go on in the pulse, which knows what to do about a fault."""
+        self._parts.pulse.add(self, self._due)
 
     def _resume(self) -> None:
         """Go on, or begin: now, unless the pace says later."""

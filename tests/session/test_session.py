@@ -551,6 +551,33 @@ async def test_a_turn_that_its_wire_has_refused_says_nothing_more(
         w.nothing_is_left()
 
 
+async def test_a_fault_where_a_blocked_socket_takes_more_breaks_its_session_alone(
+    autojump_clock: trio.testing.MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is told as any other, though it is the wire that asks for more then."""
+    async with world(pace_ms=0) as w:
+        w.brain.script = saying("word " * 20)
+        wire, other = await w.connect(), await w.connect()
+        wire.block()
+        wire.push(ask())
+        await settle()
+        assert wire.room == 0
+
+        def broken(_: object) -> bytes:
+            raise ValueError("31337")
+
+        with monkeypatch.context() as patched:
+            patched.setattr("agent.session.turn.encode", broken)
+            wire.unblock()
+            await settle()
+        assert (wire.sent()[-1]["code"], wire.raw) == ("internal", [b"CLOSE 1011"])
+        other.push(ask("y"))
+        assert (await other.until("response"))["id"] == "y"
+        other.leave()
+        await settle()
+        w.nothing_is_left()
+
+
 async def test_a_brain_that_lingers_does_not_hold_up_the_next_question(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
