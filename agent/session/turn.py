@@ -160,7 +160,8 @@ class Turn:
                 self._wire.when_room(self._go_on)
                 self._wire.flush()
                 return None
-            self._due = (self._due or now) + pace
+            if pace:
+                self._due = (self._due or now) + pace
             self._hand_over(now)
         self._wire.flush()
         self._speaking = bool(self._texts)

@@ -527,6 +527,18 @@ async def test_pace_off_still_lets_a_cancel_in(autojump_clock: trio.testing.Mock
         assert [frame["type"] for frame in wire.sent()] == ["stream", "stream_end"]
 
 
+async def test_without_a_pace_an_answer_takes_no_time(autojump_clock: trio.testing.MockClock) -> None:
+    """Also one that begins between two ticks, and is longer than what is said at once."""
+    async with world(pace_ms=0) as w:
+        w.brain.script = saying(" ".join(["word"] * 100), think=0.0012)
+        wire = await w.connect()
+        begun = trio.current_time()
+        wire.push(ask())
+        await wire.until("response")
+        assert trio.current_time() == pytest.approx(begun + 0.0012)
+        assert len(wire.sent("stream")) == 100
+
+
 async def test_a_turn_that_its_wire_has_refused_says_nothing_more(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
