@@ -3,17 +3,18 @@
 A task and a sleep for each word of each session cost ten times what the word does. Here a voice says when it has
 something to say next, and is called in the first tick that is not before that: an absolute moment, so that what is late
 once does not make everything after it late. A voice whose moment has passed, or that knows no pace, is called once a
-pass, and between two passes all other tasks get their turn.
+pass, and between two passes, which are bounded, all other tasks get their turn.
 
 Ticks are whole numbers: moments that are sums of floats would never quite be reached on a virtual clock.
 """
 
+from itertools import islice
 from math import ceil, floor
 from typing import Protocol
 
 import trio
 
-from ..config import PULSE_TICK
+from ..config import PULSE_TICK, VOICES_A_PASS
 
 _SLACK = 1e-6  # of a tick: what rounding may add
 
@@ -39,6 +40,7 @@ class Pulse:
     def __init__(self) -> None:
         self._wheel: dict[int, dict[Voice, None]] = {}
         self._ticks: dict[Voice, int] = {}
+        self._at = 0  # the tick of the last pass: who speaks again is behind those who wait since then
         self._asleep_until: int | None = None
         self._wake: trio.Event | None = None
 
@@ -48,7 +50,7 @@ class Pulse:
     def add(self, voice: Voice, due: float) -> None:
         """Call a voice in the first tick that is not before `due`; in place of what was said of it before."""
         self.discard(voice)
-        tick = ceil(due / PULSE_TICK - _SLACK)
+        tick = max(self._at, ceil(due / PULSE_TICK - _SLACK))
         self._ticks[voice] = tick
         self._wheel.setdefault(tick, {})[voice] = None
         if self._wake is not None and (self._asleep_until is None or tick < self._asleep_until):
@@ -66,9 +68,7 @@ class Pulse:
         """Call the voices until cancelled; cancelled, nothing is left behind."""
         while True:
             await self._until_due()
-            now = trio.current_time()
-            for tick in sorted(tick for tick in self._wheel if tick <= _tick(now)):
-                self._call(tick, now)
+            self._pass(trio.current_time())
 
     async def _until_due(self) -> None:
         """Wait for the next tick in which somebody speaks; always a checkpoint."""
@@ -88,18 +88,22 @@ class Pulse:
     def _due(self) -> bool:
         return bool(self._wheel) and min(self._wheel) <= _tick(trio.current_time())
 
-    def _call(self, tick: int, now: float) -> None:
-        for voice in self._wheel.pop(tick, ()):
+    def _pass(self, now: float) -> None:
+        """Call those who are due, the longest due first, up to a bound: the others are first in the next pass."""
+        self._at = _tick(now)
+        ticks = sorted(tick for tick in self._wheel if tick <= self._at)
+        due = [*islice(((voice, tick) for tick in ticks for voice in self._wheel[tick]), VOICES_A_PASS)]
+        for voice, tick in due:
             if self._ticks.get(voice) != tick:
                 continue  # discarded by one that was called before it
-            del self._ticks[voice]
+            self.discard(voice)
             try:
-                due = voice.step(now)
+                again = voice.step(now)
             except Exception as error:  # noqa: BLE001 - the edge of one voice
                 voice.broke(error)
                 continue
-            if due is not None:
-                self.add(voice, due)
+            if again is not None:
+                self.add(voice, again)
 
 
 def _tick(now: float) -> int:

@@ -730,7 +730,8 @@ async def test_a_close_behind_all_that_may_wait_is_still_told(autojump_clock: tr
         await trio.sleep(FLUSH_TIMEOUT / 2)
         received = bytearray()
         while b"going down" not in received:
-            assert (data := await client.receive_some()), "it was not told"
+            data = await client.receive_some()
+            assert data, "it was not told"
             received += data
         client.feed(masked(0x88, struct.pack("!H", 1012)))
     assert received.count(b"answer") == OUTBOX_FRAMES

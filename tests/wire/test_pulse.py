@@ -1,11 +1,12 @@
 """The pulse: absolute moments, one pass at a time, and a fault that is one voice's own."""
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import trio
 import trio.testing
 
-from agent.config import PULSE_TICK
+from agent.config import PULSE_TICK, VOICES_A_PASS
 from agent.wire.pulse import Pulse
 
 
@@ -91,6 +92,29 @@ async def test_between_two_passes_everybody_has_a_turn(autojump_clock: trio.test
         nursery.cancel_scope.cancel()
     assert len(greedy.at) > 20
     assert abs(len(greedy.at) - len(other.at)) <= 1
+
+
+async def test_a_pass_is_bounded_and_nobody_is_left_out(autojump_clock: trio.testing.MockClock) -> None:
+    """However many always have more to say: other tasks have their turn in between, and so has who comes later."""
+    pulse, passes = Pulse(), 30
+    greedy = [Said(lambda now: 0.0) for _ in range(3 * VOICES_A_PASS)]
+    late = Said(never)
+    await trio.sleep(1)
+    async with trio.open_nursery() as nursery:
+        for voice in greedy:
+            pulse.add(voice, 0)
+        nursery.start_soon(pulse.run)
+        called = [0]
+        for number in range(passes):
+            if number == passes // 2:
+                pulse.add(late, 1)
+            await trio.lowlevel.checkpoint()
+            called.append(sum(len(voice.at) for voice in greedy))
+        nursery.cancel_scope.cancel()
+    assert max(after - before for before, after in pairwise(called)) <= 2 * VOICES_A_PASS  # trio draws lots
+    assert called[-1] > passes // 2 * VOICES_A_PASS
+    assert max(len(voice.at) for voice in greedy) - min(len(voice.at) for voice in greedy) <= 1
+    assert late.at == [1]
 
 
 async def test_a_fault_is_one_voices_own(autojump_clock: trio.testing.MockClock) -> None:
