@@ -148,9 +148,6 @@ class Outbox:
             self._chunks.append(Chunk(last))
             self._bytes += len(last)
         self._closed = True
-        self._turn = 0
-        self._overflow = _ignored  # lets go of the owner too, so that both are freed without a collection
-        self._room = None
 
     def drop(self) -> None:
         """Accept nothing more and write nothing more: the connection is gone. Idempotent."""
@@ -290,10 +287,6 @@ class Outbox:
             self._deltas = self._turn = 0
             self._overflow(over, waiting)
             self.close()
-
-
-def _ignored(over: str, waited: int) -> None:
-    """Nothing is put any more, so nothing can be too much."""
 
 
 def _ignored_loss(stalled: bool) -> None:

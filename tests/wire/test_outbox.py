@@ -165,6 +165,7 @@ async def test_room_is_for_eight_deltas() -> None:
         assert (outbox.room, told) == (2, [1])
         outbox.when_room(lambda: told.append(0))
         outbox.purge()
+        outbox.put(b"end")
         socket.make_room()
         await trio.testing.wait_all_tasks_blocked()
         assert (outbox.room, told) == (OUTBOX_DELTAS, [1])
@@ -424,6 +425,27 @@ async def test_who_waits_for_an_outbox_that_is_dropped_goes_on() -> None:
         await trio.testing.wait_all_tasks_blocked()
         outbox.drop()
         await trio.testing.wait_all_tasks_blocked()
-        assert [task.name for task in nursery.child_tasks] != []
+        assert [task.name for task in nursery.child_tasks if "emptied" in task.name] == []
+        assert (len(outbox), outbox.waiting_bytes, outbox.room) == (0, 0, OUTBOX_DELTAS)
         nursery.cancel_scope.cancel()
-    assert len(outbox) == 0
+
+
+async def test_an_outbox_that_was_dropped_loses_nobody() -> None:
+    """Who dropped it knows; that its stream breaks then is no news."""
+    lost: list[bool] = []
+    async with trio.open_nursery() as nursery:
+        socket = Socket(room=0)
+        outbox = outbox_to(socket, nursery, lost=lost)
+        outbox.put(b"a")
+        outbox.flush()
+        await trio.testing.wait_all_tasks_blocked()
+        outbox.drop()
+        socket.gone = True
+        socket.make_room()
+    assert lost == []
+
+
+async def test_an_empty_outbox_need_not_be_waited_for() -> None:
+    """That is a checkpoint all the same."""
+    with trio.testing.assert_checkpoints():
+        await outbox_to(Socket()).emptied()
