@@ -8,7 +8,7 @@ import trio
 from trio.testing import MockClock
 
 from agent.grounding.claims import parse, render
-from agent.llm.mock import MockModel
+from agent.llm.mock import PIECES_AT_ONCE, MockModel
 from agent.llm.open import opened_drafter
 from agent.llm.settings import MockSettings
 from agent.ports.draft import Prompt
@@ -192,3 +192,16 @@ async def test_it_asks_back_when_its_evidence_is_weak(bound: float, may_ask: boo
     async with opened_drafter("mock", MockSettings(mock_ask=bound)) as model:
         text = "".join([delta.text async for delta in model.stream(prompt, [hit(RETURNS)])])
     assert text.startswith("ASK: Jag") is expected
+
+
+async def test_a_cancel_ends_a_draft_without_a_delay_within_a_few_deltas() -> None:
+    """Other tasks, one that cancels among them, have their turn after every PIECES_AT_ONCE deltas."""
+    evidence = [hit(PLANS, 1), hit(RETURNS), hit(PLANS), hit(RETURNS, 1)]
+    assert len(await drafts(MockModel(), "q", evidence)) > PIECES_AT_ONCE
+    came = 0
+    with trio.CancelScope() as scope:
+        async for _ in MockModel().stream(Prompt("", "q", "en"), evidence):
+            came += 1
+            scope.cancel()
+    assert scope.cancelled_caught
+    assert came == PIECES_AT_ONCE
