@@ -8,6 +8,7 @@ as it does alone. What a person reads in such an answer a person has written.
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from ..lang import LANGUAGES, Lang
 from ..numbers.read import tokens
@@ -21,6 +22,7 @@ SECTIONS = 3
 """Sections that are quoted from."""
 
 _HEADINGS = 2  # of a section, the innermost ones, that the lead names
+_KEPT = 4096  # headings of which it is kept whether they hold a number
 _ITEMS = ("row", "item")  # statements that stand on a line of their own
 _WORD = re.compile(r"\w+")
 
@@ -66,9 +68,15 @@ def compose(quoted: Sequence[Hit], lang: Lang) -> str:
 
 
 def _lead(passage: Passage, lang: Lang) -> str:
-    names = [name for name in passage.headings if name and not tokens(name)][-_HEADINGS:]
+    names = [name for name in passage.headings if name and not _counted(name)][-_HEADINGS:]
     quoting = LANGUAGES[lang].quoting
     return quoting.lead.format(section=" › ".join(names)) if names else quoting.bare_lead
+
+
+@lru_cache(maxsize=_KEPT)
+def _counted(heading: str) -> bool:
+    """Return whether a heading holds a number."""
+    return bool(tokens(heading))
 
 
 def _elsewhere(lang: Lang, other: Lang) -> str:
