@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 from agent.numbers.given import Given
 from agent.numbers.layout import bullets, without_source_marks
 from agent.numbers.read import TOO_MANY, Kind, Token, tokens
+from agent.numbers.token import Key
 from agent.ports.brain import Confidence, VerifiedText
 from agent.ports.search import Hit, Snippet
 
@@ -91,15 +92,14 @@ def verify(
     answer itself lists needs no snippet (`counts`). The verdict's `text` is None when a number
     stands in no cited snippet, or is not bound in one.
     """
-    snippets: list[Snippet] = []
-    headings: list[tuple[str, ...]] = []
+    above: dict[Snippet, tuple[str, ...]] = {}
     best = 0.0
     for hit in hits:
         best = max(best, hit.score)
-        if hit.snippet not in snippets:
-            snippets.append(hit.snippet)
-            headings.append(hit.passage.headings)
-    verdict = check(draft, snippets, fill=None, binding=binding, headings=headings, counts=counts)
+        above.setdefault(hit.snippet, hit.passage.headings)
+    verdict = check(
+        draft, list(above), fill=None, binding=binding, headings=list(above.values()), counts=counts
+    )
     if verdict.refused:
         return verdict
     sure = confidence
@@ -132,7 +132,7 @@ def check(
         return _verdict(said, (), found[-1:], ())
     if counts:
         found = tuple([token for token in found if not counts_its_list(said, token)])
-    masks = [_mask(one, found) for one in evidence]
+    masks = _masks(evidence, found)
     if binding == "strict":
         above = headings or [()] * len(snippets)
         masks = [
@@ -147,23 +147,42 @@ def check(
     return _verdict(said, tuple([snippets[i] for i in cited]), found, tuple([masks[i] for i in cited]))
 
 
-def _mask(evidence: Given, found: Sequence[Token]) -> int:
-    """Return which tokens a snippet supports, as bits."""
-    mask = 0
+def _masks(evidence: Sequence[Given], found: Sequence[Token]) -> list[int]:
+    """Return which tokens each snippet supports, as bits.
+
+    Most tokens need one key, of which a snippet gives a few: those are looked up by key, the others one by one.
+    """
+    alone: dict[Key, int] = {}
+    others: list[tuple[int, Token]] = []
     bit = 1
-    keys, holds = evidence.keys, evidence.keys.issuperset
     for token in found:
-        for group in token.needs:
-            if (group[0] in keys if len(group) == 1 else holds(group)) and (
-                not token.rate or evidence.at_rate(group, token.rate)
-            ):
-                mask |= bit
-                break
+        if token.rate or token.kind is Kind.RANGE or max(map(len, token.needs), default=0) != 1:
+            others.append((bit, token))
         else:
-            if token.kind is Kind.RANGE and evidence.holds(token):
-                mask |= bit
+            for (key,) in token.needs:
+                alone[key] = alone.get(key, 0) | bit
         bit <<= 1
-    return mask
+    masks: list[int] = []
+    for one in evidence:
+        mask = 0
+        for key in one.keys & alone.keys():
+            mask |= alone[key]
+        for bit, token in others:
+            if _supports(one, token):
+                mask |= bit
+        masks.append(mask)
+    return masks
+
+
+def _supports(evidence: Given, token: Token) -> bool:
+    """Tell whether a snippet supports a token."""
+    keys, holds = evidence.keys, evidence.keys.issuperset
+    for group in token.needs:
+        if (group[0] in keys if len(group) == 1 else holds(group)) and (
+            not token.rate or evidence.at_rate(group, token.rate)
+        ):
+            return True
+    return token.kind is Kind.RANGE and evidence.holds(token)
 
 
 def _verdict(
