@@ -60,7 +60,7 @@ WRITE_TIMEOUT = 10.0  # for one frame that was begun, whatever its progress
 # --- the pace of what is said
 PULSE_TICK = 0.005  # seconds between two moments at which something may be said
 DELTAS_A_PASS = 8  # that one turn says without a pace, before the others
-VOICES_A_PASS = 256  # before other tasks have their turn: some 5 ms without a pace
+VOICES_A_PASS = 256  # before other tasks have their turn: up to 15 ms without a pace
 
 # --- the session
 LIVE_SUGGESTIONS = 8

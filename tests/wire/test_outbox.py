@@ -445,6 +445,20 @@ async def test_an_outbox_that_was_dropped_loses_nobody() -> None:
     assert lost == []
 
 
+async def test_a_write_that_ends_after_the_outbox_was_dropped_is_no_news() -> None:
+    """A stream that only takes what it is waited for may take the frame all the same."""
+    async with trio.open_nursery() as nursery:
+        stream = Patient()
+        outbox = outbox_to(stream, nursery)
+        told: list[str] = []
+        outbox.put(b"a", lambda: told.append("written"))
+        outbox.flush()
+        await trio.testing.wait_all_tasks_blocked()
+        outbox.drop()
+        stream.let.send_nowait(None)
+    assert (stream.taken, told, outbox.waiting_bytes) == ([b"a"], [], 0)
+
+
 async def test_an_empty_outbox_need_not_be_waited_for() -> None:
     """That is a checkpoint all the same."""
     with trio.testing.assert_checkpoints():

@@ -117,6 +117,29 @@ async def test_a_pass_is_bounded_and_nobody_is_left_out(autojump_clock: trio.tes
     assert late.at == [1]
 
 
+async def test_a_voice_that_is_added_again_has_one_moment(mock_clock: trio.testing.MockClock) -> None:
+    """The later word counts, and the pulse sleeps until then."""
+    pulse, voice, steps = Pulse(), Said(never), 0
+
+    class Steps(trio.abc.Instrument):
+        def after_task_step(self, task: trio.lowlevel.Task) -> None:
+            nonlocal steps
+            steps += "Pulse" in task.name
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(pulse.run)
+        pulse.add(voice, 1)
+        pulse.add(voice, 3)
+        trio.lowlevel.add_instrument(Steps())
+        for _ in range(3):
+            mock_clock.jump(1)
+            for _ in range(20):
+                await trio.lowlevel.checkpoint()
+        nursery.cancel_scope.cancel()
+    assert (voice.at, len(pulse)) == ([3], 0)
+    assert steps < 10
+
+
 async def test_a_fault_is_one_voices_own(autojump_clock: trio.testing.MockClock) -> None:
     """It is told, and never called again; the others go on in the same tick."""
     pulse = Pulse()
