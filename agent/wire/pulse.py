@@ -59,8 +59,9 @@ class Pulse:
     def discard(self, voice: Voice) -> None:
         """Do not call a voice, after all. Idempotent."""
         tick = self._ticks.pop(voice, None)
-        if tick is not None and (voices := self._wheel.get(tick)) is not None:
-            voices.pop(voice, None)
+        if tick is not None:
+            voices = self._wheel[tick]
+            del voices[voice]
             if not voices:
                 del self._wheel[tick]
 
@@ -78,11 +79,8 @@ class Pulse:
             self._asleep_until = min(self._wheel, default=None)
             self._wake = trio.Event()
             until = float("inf") if self._asleep_until is None else self._asleep_until * PULSE_TICK
-            try:
-                with trio.move_on_at(until):
-                    await self._wake.wait()
-            finally:
-                self._wake = None
+            with trio.move_on_at(until):
+                await self._wake.wait()
 
     @property
     def _due(self) -> bool:

@@ -216,6 +216,30 @@ async def test_a_broken_brain_is_refused_and_the_session_goes_on(
         assert "31337" not in str(wire.frames)
 
 
+async def test_a_brain_that_speaks_out_of_order_is_stopped_and_refused(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """A text that was never drafted is not said; the question is refused there and then, and the session goes on."""
+
+    async def hasty(_: Question, emit: Emit) -> None:
+        emit(Verified(text("never said"), True))
+        await trio.sleep_forever()
+
+    async with world() as w:
+        w.brain.script = hasty
+        wire = await w.connect()
+        wire.push(ask("a"))
+        response = await wire.until("response")
+        await settle()
+        assert response["blocked"]["code"] == "model_failed"
+        assert [frame["code"] for frame in wire.sent("error")] == ["internal"]
+        assert "never said" not in str(wire.frames)
+        assert w.brain.alive == 0
+        w.brain.script = answer
+        wire.push(ask("b"))
+        assert (await wire.until("response", 2))["id"] == "b"
+
+
 async def test_a_sentence_can_be_released_before_the_next(autojump_clock: trio.testing.MockClock) -> None:
     """A Brain may release its text in parts; they join to the response, and a refusal is appended."""
 
@@ -234,6 +258,32 @@ async def test_a_sentence_can_be_released_before_the_next(autojump_clock: trio.t
         response = await wire.until("response")
         assert response["text"] == "One. " + REFUSAL.text
         assert "".join(frame["delta"] for frame in wire.sent("stream")) == response["text"]
+
+
+async def test_a_text_begins_in_the_step_that_verified_it_and_keeps_its_own_pace(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """Also one that comes after a pause, which is not made up for."""
+    begun: list[int] = []
+
+    async def pausing(_: Question, emit: Emit) -> None:
+        for number in range(2):
+            await trio.sleep(1)
+            emit(Drafted())
+            emit(Verified(text("one two three "), number == 1))
+            begun.append(len(wire.sent("stream")))
+
+    async with world() as w:
+        w.brain.script = pausing
+        wire = await w.connect()
+        start = trio.current_time()
+        wire.push(ask())
+        await wire.until("response")
+        assert begun == [1, 4]
+        said = [at - start for at, frame in wire.frames if frame["type"] == "stream"]
+        assert said == pytest.approx([1, 1.02, 1.04, 2, 2.02, 2.04])
+        first = [seconds for metric, seconds in w.counts.measured if metric == "first_delta_seconds"]
+        assert first == pytest.approx([1])
 
 
 async def test_an_action_runs_once_however_often_it_is_confirmed(
@@ -557,7 +607,7 @@ async def test_a_turn_that_its_wire_has_refused_says_nothing_more(
         await trio.sleep(0.03)
         wire.outbox.close()
         await trio.sleep(0.1)
-        assert len(w.pulse) == 0
+        assert (len(w.pulse), w.states) == (0, ["streaming"])
         wire.leave()
         await settle()
         w.nothing_is_left()
