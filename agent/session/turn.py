@@ -158,7 +158,6 @@ class Turn:
             if self._wire.room <= 0:
                 self._due = 0.0  # what is held up by its client is not made up for
                 self._wire.when_room(self._go_on)
-                self._wire.flush()
                 return None
             if pace:
                 self._due = (self._due or now) + pace

@@ -589,6 +589,21 @@ async def test_without_a_pace_an_answer_takes_no_time(autojump_clock: trio.testi
         assert len(wire.sent("stream")) == 100
 
 
+async def test_what_a_client_held_up_is_not_made_up_for(autojump_clock: trio.testing.MockClock) -> None:
+    """Once it reads again it gets what waited at once, and each further word in its pace."""
+    async with world() as w:
+        w.brain.script = saying("word " * 20)
+        wire = await w.connect()
+        wire.block()
+        wire.push(ask())
+        await trio.sleep(5)
+        wire.unblock()
+        await wire.until("response")
+        said = [round(at - 5, 6) for at, frame in wire.frames if frame["type"] == "stream"]
+        paced = [0.02 * number for number in range(11)]
+        assert said == pytest.approx([-5] + [0] * 8 + paced, abs=0.006)
+
+
 async def test_a_turn_that_its_wire_has_refused_says_nothing_more(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
