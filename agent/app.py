@@ -6,32 +6,25 @@ timers, and innermost the server. A drain ends them from the inside out, each wi
 leaves undone is said in the log.
 """
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 
 import structlog
 import trio
 
 from .actions.runner import Runner
 from .compose import Adapters, Composed, composed
-from .config import (
-    ACTION_TIMEOUT,
-    CLOSE_TIMEOUT,
-    DRAIN_TIMEOUT,
-    FLUSH_TIMEOUT,
-    RECORD_TIMEOUT,
-    VISITORS,
-)
-from .errors import UsageError
+from .config import ACTION_TIMEOUT, CLOSE_TIMEOUT, DRAIN_TIMEOUT, FLUSH_TIMEOUT, RECORD_TIMEOUT
 from .fsm import mermaid
-from .host import raise_file_limit
 from .knowledge import Knowledge
 from .protocol import asyncapi
+from .server.accept import Listens, listening
 from .server.addresses import Addresses
 from .server.admission import Admission
 from .server.api import Api
 from .server.http import Contents, make_app
 from .server.hypercorn_edge import HttpServer
-from .server.limits import Cap
+from .server.limits import Cap, Shared
 from .server.metrics import Metrics
 from .server.serve import Edge, Gate, serve, serve_stream
 from .server.websocket import Connection
@@ -44,13 +37,32 @@ from .settings import Settings
 from .wire.pulse import Pulse
 
 _log = structlog.get_logger("agent.app")
-SPARE_FILES = 256  # beside connections: the ones that are leaving, the index, webhooks, the ledger
+
+
+@dataclass(frozen=True, slots=True)
+class Siblings:
+    """What a server needs to be one of several that are one to their clients.
+
+    listens: gives its connections. port: what they were made to. limits: those of all servers together.
+    figures: returns the Prometheus text of all. unready: says why one of them is not ready, "" when all are.
+    """
+
+    listens: Listens
+    port: int
+    limits: Shared
+    figures: Callable[[], Awaitable[bytes]]
+    unready: Callable[[], Awaitable[str]]
 
 
 class App:
-    """One server. `run` it in a nursery; it is ready when that has started."""
+    """One server. `run` it in a nursery; it is ready when that has started.
 
-    def __init__(self, settings: Settings, adapters: Adapters | None = None) -> None:
+    siblings: given where it is one of several; None where it is the only one, which listens itself.
+    """
+
+    def __init__(
+        self, settings: Settings, adapters: Adapters | None = None, siblings: Siblings | None = None
+    ) -> None:
         self.settings = settings
         self.metrics = Metrics()
         self.registry = Registry()
@@ -58,6 +70,7 @@ class App:
         self.runner: Runner | None = None
         self.port = settings.server.port
         self._adapters = adapters or Adapters()
+        self._siblings = siblings
         self._gate = Gate()
         self._edge: Edge | None = None
         self._knowledge: Knowledge | None = None
@@ -86,12 +99,13 @@ class App:
                 await self._run(made, listeners, listen, task_status)
             finally:
                 for each in listeners:
-                    each.socket.close()
+                    if isinstance(each, trio.SocketListener):
+                        each.socket.close()
 
     async def _run(
         self,
         made: Composed,
-        listeners: list[trio.SocketListener],
+        listeners: Sequence[Listens],
         listen: bool,
         task_status: "trio.TaskStatus[App]",
     ) -> None:
@@ -134,6 +148,11 @@ class App:
     def unread(self) -> str:
         """What is still to be read, as a sentence; "" when nothing is."""
         return self._knowledge.unread if self._knowledge is not None else ""
+
+    @property
+    def unready(self) -> str:
+        """Why new clients should be sent elsewhere, as a sentence; "" when they are welcome."""
+        return self._gate.unready or self.unread
 
     async def _read(self) -> None:
         if self._knowledge is not None:
@@ -180,7 +199,7 @@ class App:
             scope.cancel()
 
     async def _serve(
-        self, parts: Parts, listeners: Sequence[trio.SocketListener], task_status: "trio.TaskStatus[App]"
+        self, parts: Parts, listeners: Sequence[Listens], task_status: "trio.TaskStatus[App]"
     ) -> None:
         async with trio.open_nursery() as serving:
             self._edge = self._make_edge(parts)
@@ -214,17 +233,11 @@ class App:
         """Be told why nothing can be claimed, or "" when it can be again."""
         self._gate.trouble = f"Actions cannot be run, because of the ledger: {trouble}." if trouble else ""
 
-    async def _bind(self) -> list[trio.SocketListener]:
-        raise_file_limit(self.settings.server.max_connections + VISITORS + SPARE_FILES)
-        try:
-            listeners = await trio.open_tcp_listeners(
-                self.settings.server.port, host=self.settings.server.host
-            )
-        except OSError as error:
-            where = f"{self.settings.server.host} port {self.settings.server.port}"
-            raise UsageError(
-                f"cannot listen on {where}: {error.strerror or error}; choose another with --host or --port"
-            ) from None
+    async def _bind(self) -> Sequence[Listens]:
+        if self._siblings is not None:
+            self.port = self._siblings.port
+            return [self._siblings.listens]
+        listeners = await listening(self.settings.server)
         self.port = int(listeners[0].socket.getsockname()[1])
         return listeners
 
@@ -233,12 +246,14 @@ class App:
             return Session(parts, connection, connection.agent_v1).run()
 
         admission = Admission.of(self.settings.server, self.port)
-        cap = Cap.of(self.settings.server, self.settings.session.rate_limit)
+        siblings = self._siblings
+        limits = siblings.limits if siblings is not None else None
+        cap = Cap.of(self.settings.server, self.settings.session.rate_limit, limits)
         contents = Contents(
             asyncapi.document(),
             mermaid(TABLE),
-            self.metrics.text,
-            lambda: self._gate.unready or self.unread,
+            siblings.figures if siblings is not None else self._own_figures,
+            siblings.unready if siblings is not None else self._own_unready,
             admission.shows_token,
             self._knowledge.sections if self._knowledge is not None else lambda _: (),
             self._knowledge.openers if self._knowledge is not None else lambda _: (),
@@ -262,6 +277,12 @@ class App:
                 self.settings.server.name,
             ),
         )
+
+    async def _own_figures(self) -> bytes:
+        return self.metrics.text()
+
+    async def _own_unready(self) -> str:
+        return self.unready
 
     def _unanswerable(self) -> str:
         """Return why a question that came in a plain request cannot be answered now; "" when it can."""

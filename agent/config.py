@@ -62,6 +62,19 @@ PULSE_TICK = 0.005  # seconds between two moments at which something may be said
 DELTAS_A_PASS = 8  # that one turn says without a pace, before the others
 VOICES_A_PASS = 256  # before other tasks have their turn: up to 15 ms without a pace
 
+# --- workers
+WORKERS_MAX = 64
+WORKER_MESSAGE = 1024 * 1024  # of one message between supervisor and worker; figures take some 20 KiB
+WORKER_WAITING = 4 * WORKER_MESSAGE  # that one of them did not read, and is taken to hang
+WORKER_START = 60.0  # until a worker accepts connections
+WORKER_ANSWER = 1.0  # for what the others say of themselves, when one is asked for all
+WORKER_PAUSE_FIRST = 0.1  # before a dead one is started again, twice as long each time ...
+WORKER_PAUSE_MOST = 5.0  # ... up to this
+WORKER_SETTLED = 10.0  # one that has lived so long did not die at once
+WORKER_DEATHS = 6  # at once, in a row, after which the server ends
+WORKER_FULL = 0.01  # until the next try, when no worker takes a connection
+WORKER_END = 10.0  # for a worker to end at once, when it was told to, before it is killed
+
 # --- the session
 LIVE_SUGGESTIONS = 8
 QUEUED_MESSAGES = 8

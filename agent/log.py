@@ -90,14 +90,18 @@ def configure(
     stream: TextIO | None = None,
     *,
     dropped: Callable[[], None] = lambda: None,
+    worker: int | None = None,
 ) -> None:
     """Send every log line from `level` up to `stream` (default: standard error), as `format`.
 
     dropped: called for each line that is lost because the stream does not take it, by any thread; it must not raise.
+    worker: the number of this process, told in each line; None where there is but one.
     May be called again; the last call counts. A stream that cannot be written to loses lines and raises nothing.
     """
     threshold = _LEVELS[level]
-    render = _render_json if format == "json" else _render_console
+    render: _Render = _render_json if format == "json" else _render_console
+    if worker is not None:
+        render = _of_worker(worker, render)
     close(0)
     _Lines.present = lines = _Lines(stream if stream is not None else sys.stderr, render, dropped)
     structlog.configure(
@@ -201,6 +205,10 @@ def _notice(lines: int, render: _Render) -> str:
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
     event = {"timestamp": now, "level": "warning", "event": "log lines dropped", "lines": lines}
     return render(None, "warning", event | {"why": "they were not read as fast as they came"})
+
+
+def _of_worker(number: int, render: _Render) -> _Render:
+    return lambda logger, method, event: render(logger, method, {**event, "worker": number})
 
 
 class _Sanitise:

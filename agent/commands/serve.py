@@ -21,13 +21,14 @@ from .. import log
 from ..app import App as Server
 from ..compose import Adapters
 from ..config import LOG_FLUSH
-from ..errors import UsageError
+from ..errors import AgentError, UsageError
 from ..heap import set_aside, share_heaps
 from ..server.lag import watch_loop
 from ..settings import Settings
 from ..spool import Spool, descriptor_of
 from ..text.terminal import printable
-from .output import OK, write
+from ..workers.open import supervisor
+from .output import FAILED, OK, complain, write
 from .settings import CONFIG_FILE, DEFAULTS, Flags, settings_app
 
 _log = structlog.get_logger("agent.serve")
@@ -63,6 +64,9 @@ async def serve(*, settings: Annotated[Flags, Parameter(name="*")] = DEFAULTS) -
             cause = _single(group)
             if isinstance(cause, UsageError):
                 raise cause from None
+            if isinstance(cause, AgentError):
+                complain(str(cause))
+                return FAILED
             raise
         finally:
             life.end()
@@ -88,7 +92,11 @@ class _Life:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._server = Server(settings, Adapters(watch_loop=watch_loop))
+        self._server = (
+            supervisor(settings)
+            if settings.server.workers > 1
+            else Server(settings, Adapters(watch_loop=watch_loop))
+        )
         self._listens = False
         self._began = 0.0
         self._draining = False

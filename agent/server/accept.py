@@ -14,17 +14,55 @@ import errno
 import socket
 from collections import deque
 from collections.abc import Callable
+from typing import TypeAlias
 
 import trio
 
+from ..config import VISITORS
+from ..errors import UsageError
+from ..host import raise_file_limit
+from .settings import ServerSettings
+
+SPARE_FILES = 256  # beside connections: the ones that are leaving, the index, webhooks, the ledger
 _NONE_LEFT = (errno.EMFILE, errno.ENFILE)
 
 
-class ManyAtOnce(trio.abc.Listener[trio.SocketStream]):
-    """A listener that gives the connections which already wait without a checkpoint between them.
+async def listening(settings: ServerSettings) -> list[trio.SocketListener]:
+    """Return listeners on the address and port of some settings, with the process's file limit raised to match.
+
+    Raises UsageError when they cannot be had. Cancelled, none is left open.
+    """
+    raise_file_limit(settings.max_connections + VISITORS + SPARE_FILES)
+    try:
+        return await trio.open_tcp_listeners(settings.port, host=settings.host)
+    except OSError as error:
+        where = f"{settings.host} port {settings.port}"
+        raise UsageError(
+            f"cannot listen on {where}: {error.strerror or error}; choose another with --host or --port"
+        ) from None
+
+
+Listens: TypeAlias = (
+    trio.SocketListener
+    | Callable[[Callable[[], int], Callable[[], None]], trio.abc.Listener[trio.SocketStream]]
+)
+"""Where connections come from: a socket, or what makes a listener of the two arguments of `many_at_once`."""
+
+
+def many_at_once(
+    listens: Listens, at_once: Callable[[], int], relieve: Callable[[], None]
+) -> trio.abc.Listener[trio.SocketStream]:
+    """Return a listener that gives the connections which already wait without a checkpoint between them.
 
     at_once: returns how many, at that moment. relieve: called when no file descriptor is left.
     """
+    if isinstance(listens, trio.SocketListener):
+        return ManyAtOnce(listens, at_once, relieve)
+    return listens(at_once, relieve)
+
+
+class ManyAtOnce(trio.abc.Listener[trio.SocketStream]):
+    """What `many_at_once` makes of a socket."""
 
     def __init__(
         self, listener: trio.SocketListener, at_once: Callable[[], int], relieve: Callable[[], None]

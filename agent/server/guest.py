@@ -18,7 +18,7 @@ from ..protocol.codec import decode, encode
 from ..protocol.inbound import Message
 from ..protocol.outbound import Error
 from ..wire.bucket import Bucket
-from .limits import Cap, Place, Slots
+from .limits import Cap, Place
 from .websocket import Connection
 
 IDLE, GIVE_WAY, POLICY = 4408, 1013, 1008
@@ -28,18 +28,15 @@ _WAIT = "Too many messages from your address; wait a moment before you ask again
 class Guest:
     """One client in its place (implements `agent.server.hosts.Host`).
 
-    address: whom it counts for; None is nobody in particular. leaving: those that give way at leisure.
+    address: whom it counts for; None is nobody in particular.
     """
 
-    def __init__(
-        self, cap: Cap, place: Place, address: str | None, observer: Observer, leaving: Slots
-    ) -> None:
+    def __init__(self, cap: Cap, place: Place, address: str | None, observer: Observer) -> None:
         self.due = trio.current_time() + cap.idle_timeout if cap.idle_timeout else inf
         self._cap = cap
         self._place = place
         self._address = address
         self._observer = observer
-        self._leaving = leaving
         self._refused: Bucket | None = None
         self._leaves_at_leisure = False
 
@@ -53,7 +50,7 @@ class Guest:
         """Give its place back: the connection has ended."""
         self._cap.places.leave(self._place)
         if self._leaves_at_leisure:
-            self._leaving.release()
+            self._cap.turned_away.release()
 
     def come_back_in(self) -> int:
         """Return in how many seconds this client should come back, when it is sent away."""
@@ -94,7 +91,7 @@ class Guest:
 
     def _give_way(self, connection: Connection) -> None:
         self._end("silent", GIVE_WAY)
-        self._leaves_at_leisure = self._leaving.acquire()
+        self._leaves_at_leisure = self._cap.turned_away.acquire()
         linger = CLOSE_TIMEOUT if self._leaves_at_leisure else TURNED_AWAY_BRIEFLY
         connection.close(GIVE_WAY, "others are waiting and nothing was said here", linger)
 

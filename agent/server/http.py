@@ -8,7 +8,7 @@ router does, which decodes percent escapes.
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from html import escape
@@ -71,8 +71,8 @@ class Contents:
 
     asyncapi: bytes
     session_diagram: str
-    metrics: Callable[[], bytes]
-    unready: Callable[[], str]
+    metrics: Callable[[], Awaitable[bytes]]
+    unready: Callable[[], Awaitable[str]]
     authorised: Callable[[Sequence[bytes]], bool]
     sections: Sections = lambda _: ()
     openers: Callable[[Lang], Sequence[str] | None] = lambda _: ()
@@ -92,10 +92,10 @@ def make_app(contents: Contents, observer: Observer) -> ASGIApp:
         _static("/static/index.html", "index.html", _page(contents)),
         _static("/favicon.ico", "icon.svg", _asset("icon.svg")),
         _fixed("/healthz", lambda: PlainTextResponse("ok\n")),
-        _fixed("/readyz", lambda: _readiness(contents.unready())),
-        guarded("/metrics", lambda _: Response(contents.metrics(), headers={"content-type": _PROMETHEUS})),
-        guarded("/openers.json", lambda request: _openers(request, contents.openers)),
-        guarded(PATH, lambda request: source(request, contents.sections)),
+        _asked("/readyz", partial(_readiness, contents.unready)),
+        guarded("/metrics", partial(_figures, contents.metrics)),
+        guarded("/openers.json", partial(_openers, contents.openers)),
+        guarded(PATH, partial(_source, contents.sections)),
         _fixed("/asyncapi.json", lambda: Response(contents.asyncapi, media_type="application/json")),
         _fixed("/session.mmd", lambda: PlainTextResponse(contents.session_diagram)),
         _fixed("/ws", lambda: PlainTextResponse(_NO_UPGRADE, 426, {"upgrade": "websocket"})),
@@ -126,7 +126,7 @@ def _page(contents: Contents) -> bytes:
     return page.encode()
 
 
-def _openers(request: Request, openers: Callable[[Lang], Sequence[str] | None]) -> Response:
+async def _openers(openers: Callable[[Lang], Sequence[str] | None], request: Request) -> Response:
     """Return questions to begin with in the language that is asked for, as JSON."""
     wanted = request.query_params.get("lang", DEFAULT)
     found = openers(wanted if wanted in LANGUAGES else DEFAULT)
@@ -152,26 +152,42 @@ def _fixed(path: str, answer: Callable[[], Response]) -> Route:
     return Route(path, endpoint, methods=["GET", "HEAD"])
 
 
+def _asked(path: str, answer: Callable[[], Awaitable[Response]]) -> Route:
+    async def endpoint(_: Request) -> Response:
+        return await answer()
+
+    return Route(path, endpoint, methods=["GET", "HEAD"])
+
+
 def _guarded(
     authorised: Callable[[Sequence[bytes]], bool],
     observer: Observer,
     path: str,
-    answer: Callable[[Request], Response],
+    answer: Callable[[Request], Awaitable[Response]],
 ) -> Route:
     """Return a route that answers only who shows the token."""
 
     async def endpoint(request: Request) -> Response:
         shown = [value.encode("latin-1") for value in request.headers.getlist("authorization")]
         if authorised(shown):
-            return answer(request)
+            return await answer(request)
         observer.count("rejections", "401")
         return PlainTextResponse(f"{NEEDS_TOKEN.words}\n", NEEDS_TOKEN.status, NEEDS_TOKEN.headers)
 
     return Route(path, endpoint, methods=["GET", "HEAD"])
 
 
-def _readiness(unready: str) -> Response:
-    return PlainTextResponse(f"not ready: {unready}\n", 503) if unready else PlainTextResponse("ready\n")
+async def _readiness(unready: Callable[[], Awaitable[str]]) -> Response:
+    why = await unready()
+    return PlainTextResponse(f"not ready: {why}\n", 503) if why else PlainTextResponse("ready\n")
+
+
+async def _figures(metrics: Callable[[], Awaitable[bytes]], _: Request) -> Response:
+    return Response(await metrics(), headers={"content-type": _PROMETHEUS})
+
+
+async def _source(sections: Sections, request: Request) -> Response:
+    return source(request, sections)
 
 
 async def _plain_words(request: Request, error: Exception) -> Response:

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import cycle
 from math import inf
+from typing import Literal, Protocol, TypeAlias
 
 import trio
 
@@ -28,6 +29,7 @@ from ..config import (
     COME_BACK,
     FLOOD,
     RELIEF,
+    TURNED_AWAY,
     VISITORS,
     VISITORS_PER_ADDRESS,
     WRONG_TOKENS,
@@ -76,6 +78,61 @@ class _Willing:
     at: float
 
 
+Taken: TypeAlias = Literal["address", "connections"]
+"""Whose places are all taken: an address's share, or everybody's."""
+
+
+class Places(Protocol):
+    """Places for clients, wherever they are kept. `Room` says what its methods mean."""
+
+    @property
+    def used(self) -> int:
+        """How many places this server has taken."""
+        ...
+
+    async def take(self, address: str | None, now: float) -> Place | Taken:
+        """Take a place for `address` at `now`, in seconds, or say why there is none. Cancelled, none is taken."""
+        ...
+
+    def may_give_way(self, place: Place, tell: Callable[[], None], at: float) -> None:
+        """Let a place go to a newcomer from `at` on, in seconds; `tell` is called then, and must not block or raise."""
+        ...
+
+    def keep(self, place: Place) -> None:
+        """Let it not, after all. Idempotent."""
+        ...
+
+    def leave(self, place: Place) -> None:
+        """Give a place back. Idempotent."""
+        ...
+
+    def make_way(self, now: float) -> bool:
+        """Let one give way; False when there is none that may at `now`."""
+        ...
+
+
+class Rates(Protocol):
+    """A rate for each address, wherever they are counted."""
+
+    def take(self, address: str | None, now: float) -> bool:
+        """Take a token of an address at `now` (seconds), if there is one; nobody in particular has no limit."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What the limits of several servers have in common, which are then limits of all of them together.
+
+    servers: how many there are; each has that part of the door. left: called when a connection of this one has ended.
+    """
+
+    servers: int
+    places: Places
+    messages: Rates
+    wrong_tokens: Rates
+    left: Callable[[], None]
+
+
 class Room:
     """Places for `size` clients, of which one address has at most `share(address)`."""
 
@@ -110,6 +167,11 @@ class Room:
         self._taken.add(place)
         self._held[place.holder] = self._held.get(place.holder, 0) + 1
         return place
+
+    async def take(self, address: str | None, now: float) -> Place | Taken:
+        """Enter, or say why not. Never waits."""
+        greedy = self.full_for(address)
+        return self.enter(address, now) or ("address" if greedy else "connections")
 
     def may_give_way(self, place: Place, tell: Callable[[], None], at: float) -> None:
         """Let a place go to a newcomer from `at` on, in seconds; `tell` is called then, and must not block or raise."""
@@ -176,6 +238,37 @@ class PerAddress:
         return bucket.take(now)
 
 
+def places(size: int, of_address: int | None) -> Room:
+    """Return the room of all places; the arguments are those of `Cap`."""
+
+    def share(address: str) -> int:
+        if of_address is None:
+            return size if address == THIS_MACHINE else max(1, size // 2)
+        return of_address or size
+
+    return Room(size, share)
+
+
+def message_rate(settings: ServerSettings, rate_limit: float) -> Callable[[str], float]:
+    """Return what tells the messages per second of an address. rate_limit: those of one session."""
+    chosen, usual = settings.address_rate, ADDRESS_SESSIONS * rate_limit
+
+    def rate(address: str) -> float:
+        if chosen is None:
+            return 0.0 if address == THIS_MACHINE else usual
+        return chosen
+
+    return rate
+
+
+def wrong_token_rate(_: str) -> float:
+    """Return the wrong tokens per second of an address that are told so at leisure."""
+    return WRONG_TOKENS / 60
+
+
+BURST, WRONG_TOKEN_BURST = 2.0, 60.0  # seconds' worth that an address may save: of messages, of wrong tokens
+
+
 class Cap:
     """The limits of one server, and everybody who is connected to it.
 
@@ -184,6 +277,7 @@ class Cap:
         where a proxy or a test may bring everybody.
     message_rate: messages per second of one address (a function of it), 0 for no limit.
     idle_timeout: seconds that a WebSocket may stay without a first message, 0 for no limit.
+    shared: what stands in for limits of its own where there are other servers.
     """
 
     def __init__(
@@ -192,35 +286,31 @@ class Cap:
         of_address: int | None = None,
         message_rate: Callable[[str], float] = lambda _: 0.0,
         idle_timeout: float = 0.0,
+        shared: Shared | None = None,
     ) -> None:
-        def share(address: str) -> int:
-            if of_address is None:
-                return size if address == THIS_MACHINE else max(1, size // 2)
-            return of_address or size
+        servers = shared.servers if shared is not None else 1
 
         def visitors(address: str) -> int:
-            return VISITORS if address == THIS_MACHINE else VISITORS_PER_ADDRESS
+            return max(1, (VISITORS if address == THIS_MACHINE else VISITORS_PER_ADDRESS) // servers)
 
         self.idle_timeout = idle_timeout
-        self.door = Room(VISITORS, visitors)
-        self.places = Room(size, share)
-        self.messages = PerAddress(message_rate, 2.0)
-        self.wrong_tokens = PerAddress(lambda _: WRONG_TOKENS / 60, 60.0)
+        self.door = Room(max(1, VISITORS // servers), visitors)
+        self.turned_away = Slots(max(1, TURNED_AWAY // servers))
+        self.places: Places = shared.places if shared is not None else places(size, of_address)
+        self.messages: Rates = shared.messages if shared is not None else PerAddress(message_rate, BURST)
+        self.wrong_tokens: Rates = (
+            shared.wrong_tokens if shared is not None else PerAddress(wrong_token_rate, WRONG_TOKEN_BURST)
+        )
+        self._left = shared.left if shared is not None else None
         self._turns = cycle(range(1, COME_BACK + 1))
         self._connected = 0
         self._unused = trio.Event()
 
     @classmethod
-    def of(cls, settings: ServerSettings, rate_limit: float) -> "Cap":
+    def of(cls, settings: ServerSettings, rate_limit: float, shared: Shared | None = None) -> "Cap":
         """Return the limits that `settings` ask for. rate_limit: messages per second of one session."""
-        chosen, usual = settings.address_rate, ADDRESS_SESSIONS * rate_limit
-
-        def rate(address: str) -> float:
-            if chosen is None:
-                return 0.0 if address == THIS_MACHINE else usual
-            return chosen
-
-        return cls(settings.max_connections, settings.max_per_address, rate, settings.idle_timeout)
+        rate = message_rate(settings, rate_limit)
+        return cls(settings.max_connections, settings.max_per_address, rate, settings.idle_timeout, shared)
 
     @property
     def used(self) -> int:
@@ -236,6 +326,8 @@ class Cap:
     def depart(self) -> None:
         """Count it out."""
         self._connected -= 1
+        if self._left is not None:
+            self._left()
         if not self._connected:
             self._unused.set()
 

@@ -5,8 +5,10 @@ fixed words and checked for that shape, so neither a client's nor a model's text
 """
 
 import re
+from collections.abc import Iterable
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
+from prometheus_client.core import Metric
 
 # name: (label or None, help)
 COUNTERS: dict[str, tuple[str | None, str]] = {
@@ -29,6 +31,7 @@ COUNTERS: dict[str, tuple[str | None, str]] = {
     "model_attempts": ("outcome", "Requests sent to language models by how they ended; open were not sent"),
     "model_retries": (None, "Requests to language models that were sent again"),
     "model_fallbacks": (None, "Requests that went to the fallback model"),
+    "worker_deaths": (None, "Workers that ended while the server did not, and were started again"),
     "log_lines_dropped": (None, "Log lines that were lost because nobody read them, or the disk was full"),
 }
 # name: (upper bounds in seconds, help)
@@ -101,6 +104,10 @@ class Metrics:
     def gauge(self, metric: str, change: int) -> None:
         """Change a level; KeyError for an unknown gauge."""
         self._gauges[metric].inc(change)
+
+    def collect(self) -> Iterable[Metric]:
+        """Return everything as the library has it."""
+        return self._registry.collect()
 
     def text(self) -> bytes:
         """Return everything in the Prometheus text format."""

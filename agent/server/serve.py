@@ -19,16 +19,16 @@ from typing import TypeAlias
 import structlog
 import trio
 
-from ..config import FIRST_WORDS, FLUSH_TIMEOUT, TURNED_AWAY, TURNED_AWAY_BRIEFLY, WRONG_TOKENS
+from ..config import FIRST_WORDS, FLUSH_TIMEOUT, TURNED_AWAY_BRIEFLY, WRONG_TOKENS
 from ..errors import WireClosed
 from ..ports.observe import Observer
-from .accept import ManyAtOnce
+from .accept import Listens, many_at_once
 from .addresses import Addresses
 from .admission import NEEDS_TOKEN, Admission
 from .api import MODELS, Api
 from .guest import Guest
 from .hypercorn_edge import HttpServer
-from .limits import Cap, Place, Slots
+from .limits import Cap, Place
 from .sniff import Head, Refusal, hang_up, read_head
 from .websocket import Connection, Handler, serve_websocket
 
@@ -86,7 +86,7 @@ class Edge:
     """What every connection of one server shares.
 
     handler: runs the session of an accepted WebSocket; it reads and alone writes, until the session is over.
-    cap: the limits, and who is connected. turned_away: those that are told to go, and have time to read it.
+    cap: the limits, and who is connected.
     addresses: whom a connection counts for. api: answers questions that come as plain requests; None: nobody does.
     """
 
@@ -96,7 +96,6 @@ class Edge:
     cap: Cap
     observer: Observer
     gate: Gate = field(default_factory=Gate)
-    turned_away: Slots = field(default_factory=lambda: Slots(TURNED_AWAY))
     addresses: Addresses = field(default_factory=Addresses)
     api: Api | None = None
 
@@ -132,7 +131,7 @@ class _Visit:
 
 
 async def serve(
-    listeners: Sequence[trio.SocketListener],
+    listeners: Sequence[Listens],
     edge: Edge,
     *,
     task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
@@ -171,14 +170,14 @@ async def serve_stream(edge: Edge, stream: trio.abc.Stream, peer: str | None = N
 
 
 async def _accept(
-    listeners: Sequence[trio.SocketListener],
+    listeners: Sequence[Listens],
     edge: Edge,
     connections: trio.Nursery,
     *,
     task_status: trio.TaskStatus[object],
 ) -> None:
     handler = partial(serve_stream, edge)
-    many = [ManyAtOnce(each, edge.cap.at_once, edge.cap.relieve) for each in listeners]
+    many = [many_at_once(each, edge.cap.at_once, edge.cap.relieve) for each in listeners]
     await trio.serve_listeners(handler, many, handler_nursery=connections, task_status=task_status)
 
 
@@ -254,12 +253,11 @@ async def _admit(edge: Edge, stream: trio.abc.Stream, head: Head, address: str |
     if head.upgrade and not edge.admission.authorised(head):
         await serve_websocket(stream, head, partial(_unauthorised, edge))
         return None
-    greedy = edge.cap.places.full_for(address)
-    place = edge.cap.places.enter(address, trio.current_time())
-    if place is not None:
+    place = await edge.cap.places.take(address, trio.current_time())
+    if isinstance(place, Place):
         return _LetIn(head, place, address)
-    edge.observer.count("limited", "address" if greedy else "connections")
-    await _turn_away(edge, stream, _GREEDY if greedy else _FULL, head)
+    edge.observer.count("limited", place)
+    await _turn_away(edge, stream, _GREEDY if place == "address" else _FULL, head)
     return None
 
 
@@ -267,7 +265,7 @@ def _seat(edge: Edge, stream: trio.abc.Stream, let_in: _LetIn) -> Seat:
     api = edge.api_for(let_in.head)
     if api is not None:
         return partial(_answer, edge, api, stream, let_in)
-    guest = Guest(edge.cap, let_in.place, let_in.address, edge.observer, edge.turned_away)
+    guest = Guest(edge.cap, let_in.place, let_in.address, edge.observer)
     return partial(_host, edge, guest, Connection(stream, let_in.head, guest))
 
 
@@ -298,11 +296,11 @@ async def _unauthorised(edge: Edge, connection: Connection) -> None:
 async def _turn_away(edge: Edge, stream: trio.abc.Stream, why: Refusal, head: Head | None = None) -> None:
     """Tell a client over a limit to come back. When many are being told, each gets less time to read it."""
     edge.observer.count("rejections", str(why.status))
-    if edge.turned_away.acquire():
+    if edge.cap.turned_away.acquire():
         try:
             await hang_up(stream, edge.render(why, head))
         finally:
-            edge.turned_away.release()
+            edge.cap.turned_away.release()
     else:
         await hang_up(stream, edge.render(why, head), TURNED_AWAY_BRIEFLY)
 

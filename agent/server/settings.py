@@ -1,10 +1,11 @@
 """The settings of the server: how it is reached, and by whom."""
 
+import socket
 from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import TypeAlias
 
-from ..config import GREETING_MAX, NAME_MAX, TOKEN_MIN, check, finite
+from ..config import GREETING_MAX, NAME_MAX, TOKEN_MIN, WORKERS_MAX, check, finite
 from ..errors import UsageError
 
 
@@ -64,6 +65,8 @@ class ServerSettings:
         idle_timeout: Seconds that a WebSocket may stay without a first message; 0 is no limit.
         trust_proxy: Address or network of a proxy in front, whose X-Forwarded-For says who a client is; several
             with commas between.
+        workers: Processes that serve, one for each core that may be used; limits hold for all of them together. More
+            than one needs Unix.
     """
 
     host: str = "127.0.0.1"
@@ -79,6 +82,7 @@ class ServerSettings:
     address_rate: float | None = None
     idle_timeout: float = 3600.0
     trust_proxy: tuple[str, ...] = ()
+    workers: int = 1
 
     def __post_init__(self) -> None:
         """Check what the types cannot say."""
@@ -110,4 +114,9 @@ class ServerSettings:
             ((self.max_per_address or 0) < 0, "max-per-address must not be negative"),
             ((self.address_rate or 0) < 0, "address-rate must not be negative"),
             (self.idle_timeout < 0, "idle-timeout must not be negative"),
+            (not 1 <= self.workers <= WORKERS_MAX, f"workers must be 1 to {WORKERS_MAX}"),
+            (
+                self.workers > 1 and not hasattr(socket, "send_fds"),
+                "workers must be 1 on this system: only Unix can pass a connection from one process to another",
+            ),
         )

@@ -1,6 +1,6 @@
 """A source in the terminal: fetched from a server of ours, shown with marks, cleaned, and bounded."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import pytest
@@ -16,13 +16,26 @@ from agent.server.http import Contents, make_app
 from agent.server.hypercorn_edge import HttpServer
 from agent.server.metrics import Metrics
 from agent.server.sniff import Head, read_head
+from tests.server import later
 
 PRICES = "# Prices\n\n| Plan | Price |\n| --- | --- |\n| Basic | 149 kr |\n| Standard | 299 kr |\n"
 BASE = KnowledgeBase.build([Source.of("kb/å b.md", PRICES)])
+
+
+def shows_token(shown: Sequence[bytes]) -> bool:
+    """Say whether the token is among them."""
+    return b"Bearer s3cret" in shown
+
+
 SERVER = HttpServer(
     make_app(
         Contents(
-            b"", "", lambda: b"", lambda: "", lambda shown: b"Bearer s3cret" in shown, sections=BASE.of_file
+            b"",
+            "",
+            later(lambda: b""),
+            later(lambda: ""),
+            lambda shown: b"Bearer s3cret" in shown,
+            sections=BASE.of_file,
         ),
         Metrics(),
     )

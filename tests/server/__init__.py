@@ -1,10 +1,24 @@
 """Tests of the server, and how they speak plain HTTP with it over memory streams."""
 
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
 import trio
 import trio.testing
 
 from agent.server.hypercorn_edge import HttpServer
 from agent.server.sniff import Head, read_head
+
+T = TypeVar("T")
+
+
+def later(answer: Callable[[], T]) -> Callable[[], Awaitable[T]]:
+    """Return what answers so when it is waited for."""
+
+    async def telling() -> T:
+        return answer()
+
+    return telling
 
 
 async def exchange(server: HttpServer, request: bytes) -> bytes:

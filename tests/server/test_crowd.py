@@ -275,7 +275,7 @@ async def test_who_never_spoke_gives_way_when_all_places_are_taken(
         assert here.figure("limited", "connections") == 2
         await trio.sleep(2 * CLOSE_TIMEOUT + 1)
         assert here.cap.used == here.cap.places.used == 3
-        assert here.server.app._edge.turned_away.used == 0  # type: ignore[union-attr]
+        assert here.server.app._edge.cap.turned_away.used == 0  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("busy", [False, True])
@@ -284,7 +284,7 @@ async def test_those_that_give_way_take_no_room_for_long(
 ) -> None:
     """One that does not answer the close frame is waited for, the less the more there are."""
     async with crowd(max_connections=1) as here:
-        while busy and here.server.app._edge.turned_away.acquire():  # type: ignore[union-attr]
+        while busy and here.server.app._edge.cap.turned_away.acquire():  # type: ignore[union-attr]
             pass
         silent = await here.websocket()
         await trio.sleep(FIRST_WORDS)

@@ -15,11 +15,15 @@ from agent.server.hypercorn_edge import HttpServer
 from agent.server.metrics import Metrics
 from agent.server.sniff import Head, read_head
 
-from . import exchange, parted
+from . import exchange, later, parted
 
 UNREADY = [""]
 CONTENTS = Contents(
-    b'{"asyncapi":"3.0.0"}', "stateDiagram-v2\n", lambda: b"agent_x 1\n", lambda: UNREADY[0], lambda _: True
+    b'{"asyncapi":"3.0.0"}',
+    "stateDiagram-v2\n",
+    later(lambda: b"agent_x 1\n"),
+    later(lambda: UNREADY[0]),
+    lambda _: True,
 )
 SERVER = HttpServer(make_app(CONTENTS, Metrics()))
 

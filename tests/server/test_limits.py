@@ -183,6 +183,7 @@ def test_the_share_of_an_address(chosen: dict[str, int], here: int, there: int) 
     """Half of all by default, all for this machine; what the operator chooses is for both."""
     for address, share in ((THIS_MACHINE, here), (THERE, there)):
         cap = Cap.of(ServerSettings(max_connections=10, **chosen), 20.0)  # type: ignore[arg-type]
+        assert isinstance(cap.places, Room)
         let_in = [cap.places.enter(address, 0.0) for _ in range(20)]
         assert sum(place is not None for place in let_in) == share
 
@@ -234,6 +235,7 @@ def test_fewer_are_accepted_at_once_in_a_flood() -> None:
 def test_some_go_when_no_descriptor_is_left() -> None:
     """Those at the door first, then those that have said nothing; who has spoken never."""
     cap = Cap(100)
+    assert isinstance(cap.places, Room)
     door, places = Told(cap.door), Told(cap.places)
     for number in range(RELIEF + 2):
         door.silent(f"{number}", THERE)

@@ -23,6 +23,8 @@ from agent.server.metrics import Metrics
 from agent.server.serve import Edge, serve_stream
 from agent.server.settings import ServerSettings
 
+from . import later
+
 TOKEN = "a-token-of-length"
 SHOWN = (b"authorization", f"Bearer {TOKEN}".encode())
 FIGURES = b"agent_figure 1\n"
@@ -44,8 +46,8 @@ METRICS = Metrics()
 CONTENTS = Contents(
     b"{}",
     "",
-    lambda: FIGURES,
-    lambda: "",
+    later(lambda: FIGURES),
+    later(lambda: ""),
     ADMISSION.shows_token,
     sections=PRICES.of_file,
     openers=lambda _: ("Why?",),

@@ -23,6 +23,8 @@ from agent.server.serve import Edge, Gate, serve, serve_stream
 from agent.server.settings import ServerSettings
 from agent.server.websocket import Connection
 
+from . import later
+
 UPGRADE = (
     b"GET /ws HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
     b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
@@ -42,7 +44,7 @@ def edge(handler: Any = greet, size: int = 10, **settings: Any) -> tuple[Edge, M
     """Build an edge and its figures."""
     metrics, gate = Metrics(), Gate()
     admission = Admission.of(ServerSettings(**settings))
-    contents = Contents(b"{}", "", metrics.text, lambda: gate.unready, admission.shows_token)
+    contents = Contents(b"{}", "", later(metrics.text), later(lambda: gate.unready), admission.shows_token)
     http = HttpServer(make_app(contents, metrics))
     return Edge(admission, handler, http, Cap(size), metrics, gate), metrics
 
@@ -127,7 +129,7 @@ async def test_a_connection_over_the_cap_is_told_to_come_back(
 ) -> None:
     """And one that then stays is closed, the sooner the more there are."""
     of, _ = edge(size=0)
-    while crowded and of.turned_away.acquire():
+    while crowded and of.cap.turned_away.acquire():
         pass
     client, server = trio.testing.memory_stream_pair()
     await client.send_all(UPGRADE + b"\r\n")

@@ -13,7 +13,7 @@ from agent.server.http import SECURITY, Contents, make_app
 from agent.server.hypercorn_edge import HttpServer
 from agent.server.metrics import Metrics
 
-from . import exchange, parted
+from . import exchange, later, parted
 
 ODD = "kb/åäö & co/what? #1 100%.md"
 HOSTILE = "kb/<img src=x onerror=alert(1)>.md"
@@ -34,7 +34,9 @@ def sections(file: str) -> Sequence[Passage] | None:
 
 
 SERVER = HttpServer(
-    make_app(Contents(b"", "", lambda: b"", lambda: "", lambda _: True, sections=sections), Metrics())
+    make_app(
+        Contents(b"", "", later(lambda: b""), later(lambda: ""), lambda _: True, sections=sections), Metrics()
+    )
 )
 
 

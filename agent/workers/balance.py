@@ -1,0 +1,57 @@
+"""Which worker gets the next connection. Pure: it counts, and knows no process and no socket."""
+
+from dataclasses import dataclass
+
+
+@dataclass(slots=True)
+class _Load:
+    """What a worker has. last: when it was given a connection, counted in connections."""
+
+    connections: int = 0
+    ready: bool = False
+    last: int = 0
+
+
+class Balance:
+    """How many connections each worker has.
+
+    One that can answer goes before one that still reads its documents, then the one with the fewest connections, then
+    the one that was given one longest ago.
+    """
+
+    def __init__(self) -> None:
+        self._loads: dict[int, _Load] = {}
+        self._given = 0
+
+    def joins(self, worker: int) -> None:
+        """Count a worker in, which accepts connections and has none."""
+        self._loads[worker] = _Load()
+
+    def ready(self, worker: int) -> None:
+        """Note that a worker can answer; one that has left cannot."""
+        if worker in self._loads:
+            self._loads[worker].ready = True
+
+    def leaves(self, worker: int) -> None:
+        """Count a worker out, with all that it has. Idempotent."""
+        self._loads.pop(worker, None)
+
+    def order(self) -> list[int]:
+        """Return the workers in the order in which they should be offered the next connection."""
+        return sorted(self._loads, key=self._rank)
+
+    def given(self, worker: int) -> None:
+        """Note that a worker has taken a connection."""
+        self._given += 1
+        self._loads[worker].connections += 1
+        self._loads[worker].last = self._given
+
+    def ended(self, worker: int, count: int) -> None:
+        """Note that `count` connections of a worker have ended; one that has left has none."""
+        load = self._loads.get(worker)
+        if load is not None:
+            load.connections = max(0, load.connections - count)
+
+    def _rank(self, worker: int) -> tuple[bool, int, int, int]:
+        load = self._loads[worker]
+        return not load.ready, load.connections, load.last, worker

@@ -1,0 +1,95 @@
+"""Messages between supervisor and worker over a stream: four bytes of length, then MessagePack.
+
+Sending never blocks and never raises: a task writes. When the other process has not read WORKER_WAITING bytes it is
+taken to hang, and the channel ends, as it does when the other end is closed or breaks the form. Whoever reads is told
+of each end in the same way, so there is one place in each process that decides what follows.
+"""
+
+from typing import Any, Generic, TypeVar
+
+import msgspec
+import structlog
+import trio
+
+from ..config import WORKER_MESSAGE, WORKER_WAITING
+
+_log = structlog.get_logger("agent.workers")
+_LENGTH = 4
+_READ = 64 * 1024
+_ENCODER = msgspec.msgpack.Encoder()
+Got = TypeVar("Got")
+
+
+class Channel(Generic[Got]):
+    """One end. got: the type of what comes. Run `write` beside it; the stream is closed when that has ended."""
+
+    def __init__(self, stream: trio.abc.Stream, got: Any) -> None:
+        self._stream = stream
+        self._decoder: msgspec.msgpack.Decoder[Got] = msgspec.msgpack.Decoder(got)
+        self._waiting = bytearray()
+        self._held = bytearray()
+        self._wanted = trio.Event()
+        self._written = trio.Event()
+        self._written.set()
+        self._writing = trio.CancelScope()
+
+    def send(self, message: msgspec.Struct) -> None:
+        """Send a message; nothing happens when the channel has ended."""
+        data = _ENCODER.encode(message)
+        if len(data) > WORKER_MESSAGE or len(self._waiting) + len(data) > WORKER_WAITING:
+            if not self._writing.cancel_called:
+                _log.error("channel ended", why="the other process does not read", bytes=len(self._waiting))
+            self._writing.cancel()
+        if not self._writing.cancel_called:
+            self._waiting += len(data).to_bytes(_LENGTH, "big") + data
+            self._written = trio.Event() if self._written.is_set() else self._written
+            self._wanted.set()
+
+    async def receive(self) -> Got | None:
+        """Return the next message, None when no more come. Cancelled, none is lost."""
+        while True:
+            size = int.from_bytes(self._held[:_LENGTH], "big") if len(self._held) >= _LENGTH else None
+            if size is not None and size > WORKER_MESSAGE:
+                self._broken()
+                return None
+            if size is not None and len(self._held) >= _LENGTH + size:
+                data = bytes(self._held[_LENGTH : _LENGTH + size])
+                del self._held[: _LENGTH + size]
+                try:
+                    return self._decoder.decode(data)
+                except msgspec.DecodeError:
+                    self._broken()
+                    return None
+            try:
+                received = await self._stream.receive_some(_READ)
+            except (trio.BrokenResourceError, trio.ClosedResourceError):
+                return None
+            if not received:
+                return None
+            self._held += received
+
+    async def write(self) -> None:
+        """Write what is sent, until the other end is gone or hangs, or this is cancelled; then close the stream."""
+        try:
+            with self._writing:
+                while True:
+                    await self._wanted.wait()
+                    self._wanted = trio.Event()
+                    while self._waiting:
+                        data, self._waiting = bytes(self._waiting), bytearray()
+                        await self._stream.send_all(data)
+                    self._written.set()
+        except (trio.BrokenResourceError, trio.ClosedResourceError):
+            pass  # who reads finds out, too
+        finally:
+            self._writing.cancel()  # what is sent from now on goes nowhere
+            self._written.set()
+            await trio.aclose_forcefully(self._stream)
+
+    async def written(self) -> None:
+        """Wait until all that was sent is written, or never will be; the caller sets the deadline."""
+        await self._written.wait()
+
+    def _broken(self) -> None:
+        _log.error("channel ended", why="what came is no message")
+        self._writing.cancel()

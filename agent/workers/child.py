@@ -1,0 +1,97 @@
+"""A worker's process, as the supervisor starts and holds it.
+
+It is a new interpreter, not a fork: a fork would take along what the supervisor has open and threads that are not
+there. What it needs comes as its first message, the settings with their secrets among it, and not on its command line,
+which other users see. It is told what is ours of the module search path, so that it runs the same code. It has a
+session of its own, so that Ctrl-C reaches the supervisor alone, which decides what follows.
+"""
+
+import socket
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Protocol, TypeAlias
+
+import trio
+
+from .handed import give
+
+_RUN = "import sys; sys.path[:] = sys.argv[4:]; from agent.workers.process import main; main()"
+
+
+class Child(Protocol):
+    """A running worker."""
+
+    @property
+    def stream(self) -> trio.abc.Stream:
+        """Its messages."""
+        ...
+
+    def give(self, connection: socket.socket) -> bool:
+        """Give it a connection; False when it takes none now. The caller closes its own end of it."""
+        ...
+
+    async def wait(self) -> int:
+        """Wait for its end; return its exit status, negative for a signal."""
+        ...
+
+    def kill(self) -> None:
+        """End it at once. Idempotent."""
+        ...
+
+    def close(self) -> None:
+        """Let go of what is held of it. Idempotent."""
+        ...
+
+
+Spawn: TypeAlias = Callable[[int], Awaitable[Child]]
+"""Starts the worker of a number. Raises OSError when it cannot be started."""
+
+
+class Process:
+    """A worker in a process of its own (implements `Child`)."""
+
+    def __init__(self, process: trio.Process, messages: socket.socket, handed: socket.socket) -> None:
+        self.stream = trio.SocketStream(trio.socket.from_stdlib_socket(messages))
+        self._process = process
+        self._handed = handed
+
+    def give(self, connection: socket.socket) -> bool:
+        """See `Child`."""
+        return give(self._handed, connection)
+
+    async def wait(self) -> int:
+        """See `Child`."""
+        return await self._process.wait()
+
+    def kill(self) -> None:
+        """See `Child`."""
+        with suppress(ProcessLookupError):
+            self._process.kill()
+
+    def close(self) -> None:
+        """See `Child`."""
+        self._handed.close()
+
+
+async def spawned(rates: int) -> Process:
+    """Start a worker. rates: a descriptor of `make_rates`. Raises OSError when it cannot be started."""
+    messages, its_messages = socket.socketpair()
+    handed, its_handed = socket.socketpair()
+    with its_messages, its_handed:
+        try:
+            files = its_messages.fileno(), its_handed.fileno(), rates
+            process = await trio.lowlevel.open_process(
+                [sys.executable, "-c", _RUN, *map(str, files), *sys.path],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                pass_fds=files,
+                start_new_session=True,
+            )
+        except BaseException:
+            messages.close()
+            handed.close()
+            raise
+    handed.setblocking(False)
+    return Process(process, messages, handed)

@@ -1,0 +1,81 @@
+"""Connections on their way from the supervisor to a worker: each is one byte with a file descriptor (SCM_RIGHTS).
+
+How many may be under way is bounded by the socket's buffer; a worker that takes no more is passed over.
+"""
+
+import socket
+import struct
+from collections.abc import Callable
+
+import trio
+
+_ONE = b"c"
+_FILE = struct.Struct("i")
+_CLOSED_ON_EXEC = getattr(socket, "MSG_CMSG_CLOEXEC", 0)
+
+
+def give(to: socket.socket, connection: socket.socket) -> bool:
+    """Give a connection to a worker; the caller closes its own end of it. False when the worker takes none now.
+
+    to: a socket that does not block.
+    """
+    try:
+        socket.send_fds(to, [_ONE], [connection.fileno()])
+    except OSError:  # too many are under way, or the worker is dead, which is found out elsewhere
+        return False
+    return True
+
+
+class Handed(trio.abc.Listener[trio.SocketStream]):
+    """The connections that a worker is given, a handful without a checkpoint between them as they come.
+
+    source: a socket that does not block. at_once: returns how many, at that moment. relieve: called when no file
+    descriptor is left for one; lost: called for that one.
+    """
+
+    def __init__(
+        self,
+        source: socket.socket,
+        lost: Callable[[], None],
+        at_once: Callable[[], int],
+        relieve: Callable[[], None],
+    ) -> None:
+        self._source = source
+        self._lost = lost
+        self._at_once = at_once
+        self._relieve = relieve
+        self._in_a_row = 0
+
+    async def accept(self) -> trio.SocketStream:
+        """Return the next connection; waits for ever once the supervisor is gone."""
+        if self._in_a_row >= self._at_once():
+            self._in_a_row = 0
+            await trio.lowlevel.checkpoint()
+        while True:
+            try:
+                said, file = self._receive()
+            except BlockingIOError:
+                self._in_a_row = 0
+                await trio.lowlevel.wait_readable(self._source)
+                continue
+            except ConnectionResetError:
+                said, file = b"", None
+            if not said:
+                await trio.sleep_forever()
+            if file is not None:
+                self._in_a_row += 1
+                connection = socket.socket(fileno=file)
+                return trio.SocketStream(trio.socket.from_stdlib_socket(connection))
+            self._lost()
+            self._relieve()
+            await trio.lowlevel.checkpoint()
+
+    def _receive(self) -> tuple[bytes, int | None]:
+        """Receive one byte and its descriptor, if it came. `socket.recv_fds` does not heed flags."""
+        said, rights, _, _ = self._source.recvmsg(len(_ONE), socket.CMSG_SPACE(_FILE.size), _CLOSED_ON_EXEC)
+        return said, _FILE.unpack_from(rights[0][2])[0] if rights else None
+
+    async def aclose(self) -> None:
+        """Close the socket; the clients of what was not taken read the end."""
+        self._source.close()
+        await trio.lowlevel.checkpoint()

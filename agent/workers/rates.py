@@ -1,0 +1,114 @@
+"""Rates of addresses in memory that several processes share, so that a rate is that of all of them together.
+
+Whether a message may pass is decided at once, when it is read, so no other process can be asked. What is kept of an
+address is a token bucket: what was left, and when. It is read and written under a lock of the kernel's on the few
+addresses that share a set, which takes microseconds and which the kernel lets go of when its holder dies. A holder that
+was stopped in between is waited for PATIENCE seconds and then counts as no: more than the rate never passes.
+
+Addresses are found by a keyed hash, in sets of WAYS; of a full set the one goes that was not heard of for longest. The
+clock is the system's monotonic one, which is the same in each process.
+"""
+
+import fcntl
+import mmap
+import os
+import secrets
+import struct
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from hashlib import blake2b
+
+from ..config import ADDRESSES_REMEMBERED
+
+WAYS = 8
+SETS = ADDRESSES_REMEMBERED // WAYS
+TABLES = 2  # messages, wrong tokens
+PATIENCE = 0.001
+_KEY = 32
+_ENTRY = struct.Struct("<16sdd")  # a hash, the tokens that were left, and when
+_SIZE = _KEY + TABLES * SETS * WAYS * _ENTRY.size
+
+
+def make_rates() -> int:
+    """Return a file descriptor of empty tables, in no folder. Raises OSError when they cannot be had."""
+    if hasattr(os, "memfd_create"):
+        file = os.memfd_create("agent-rates")
+    else:
+        with tempfile.TemporaryFile() as made:
+            file = os.dup(made.fileno())
+    content = secrets.token_bytes(_KEY) + bytes(
+        _SIZE - _KEY
+    )  # written, so that the disk cannot be full later
+    written = os.write(file, content)
+    if written < len(content):
+        os.close(file)
+        raise OSError("the tables of rates were not written whole")
+    return file
+
+
+class SharedRates:
+    """A token bucket for each address (implements `agent.server.limits.Rates`).
+
+    file: what `make_rates` returned, in any process. table: 0 to TABLES - 1. rate: tokens per second of an address, 0
+    for no limit. burst: seconds' worth of them that one may save. clock: seconds, the same in every process.
+    """
+
+    def __init__(
+        self,
+        file: int,
+        table: int,
+        rate: Callable[[str], float],
+        burst: float,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._file = file
+        self._memory = mmap.mmap(file, _SIZE)
+        self._key = self._memory[:_KEY]
+        self._begin = _KEY + table * SETS * WAYS * _ENTRY.size
+        self._rate = rate
+        self._burst = burst
+        self._clock = clock
+
+    def take(self, address: str | None, now: float) -> bool:
+        """Take a token of an address, if there is one; nobody in particular has no limit. `now` is not looked at."""
+        if address is None or not (rate := self._rate(address)):
+            return True
+        name = blake2b(address.encode(), key=self._key, digest_size=16).digest()
+        begin = self._begin + int.from_bytes(name[:4], "big") % SETS * WAYS * _ENTRY.size
+        with self._locked(begin) as locked:
+            return locked and self._take(name, begin, rate)
+
+    def _take(self, name: bytes, begin: int, rate: float) -> bool:
+        now, most = self._clock(), rate * self._burst
+        entries = [(*_ENTRY.unpack_from(self._memory, at), at) for at in self._set(begin)]
+        left, since, at = next(
+            ((left, since, at) for found, left, since, at in entries if found == name),
+            (most, now, min((since, at) for *_, since, at in entries)[1]),
+        )
+        left = min(most, left + max(0.0, now - since) * rate)
+        taken = left >= 1
+        _ENTRY.pack_into(self._memory, at, name, left - taken, now)
+        return taken
+
+    def _set(self, begin: int) -> range:
+        return range(begin, begin + WAYS * _ENTRY.size, _ENTRY.size)
+
+    @contextmanager
+    def _locked(self, begin: int) -> Iterator[bool]:
+        """Hold a set's lock, which no other process does then; False when it cannot be had soon."""
+        give_up = time.perf_counter() + PATIENCE
+        while True:
+            try:
+                fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, begin)
+                break
+            except (BlockingIOError, PermissionError):
+                if time.perf_counter() > give_up:
+                    yield False
+                    return
+                time.sleep(0)
+        try:
+            yield True
+        finally:
+            fcntl.lockf(self._file, fcntl.LOCK_UN, 1, begin)

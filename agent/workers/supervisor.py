@@ -1,0 +1,288 @@
+"""The supervisor: it listens, starts workers, hands connections on, and goes down with all of them.
+
+Whatever ends a worker, its process is what is waited for: it is then started again, later each time (revival.py),
+unless the server is going down. Connections that no worker takes wait here, one of each listener, and the others in the
+kernel's queue.
+
+It looks like a server to who runs it: `run`, `drain`, `stop`.
+"""
+
+import os
+from collections.abc import Sequence
+from functools import partial
+
+import structlog
+import trio
+
+from ..config import (
+    ACCEPTED_AT_ONCE,
+    ACTION_TIMEOUT,
+    CLOSE_TIMEOUT,
+    DRAIN_TIMEOUT,
+    FLUSH_TIMEOUT,
+    RECORD_TIMEOUT,
+    WORKER_END,
+    WORKER_FULL,
+    WORKER_START,
+)
+from ..errors import AgentError, UsageError
+from ..server.accept import ManyAtOnce, listening
+from ..server.limits import places
+from ..server.metrics import Metrics
+from ..settings import Settings
+from .balance import Balance
+from .channel import Channel
+from .child import Child, Spawn, spawned
+from .desk import Desk
+from .messages import Begin, Drain, Ended, Failed, Leaving, Ready, Stop, ToSupervisor, Up
+from .rates import make_rates
+from .revival import Revival
+from .settings import packed
+
+_log = structlog.get_logger("agent.workers")
+_DRAINED = (
+    DRAIN_TIMEOUT + CLOSE_TIMEOUT + FLUSH_TIMEOUT + 2 * ACTION_TIMEOUT + 2 * RECORD_TIMEOUT + WORKER_END
+)  # what a worker's own deadlines add up to
+
+
+class WorkerDied(AgentError):
+    """A worker died at once, over and over; the message is one line that says what to do."""
+
+
+class _Worker:
+    """A worker that runs."""
+
+    def __init__(self, child: Child, channel: Channel[ToSupervisor]) -> None:
+        self.child = child
+        self.channel = channel
+        self.up = trio.Event()
+        self.heard_all = trio.Event()
+        self.failed = ""  # why it could not start
+
+
+async def _process(rates: int, _: int) -> Child:
+    return await spawned(rates)
+
+
+class Supervisor:
+    """One server of several workers. `run` it in a nursery; it is ready when that has started.
+
+    spawn: starts the worker of a number; None starts processes.
+    """
+
+    def __init__(self, settings: Settings, spawn: Spawn | None = None) -> None:
+        self.settings = settings
+        self.metrics = Metrics()
+        self.port = settings.server.port
+        self.unread = ""  # which a worker knows, and logs
+        self._spawn = spawn
+        self._balance = Balance()
+        self._workers: dict[int, _Worker] = {}
+        self._unready = set(range(1, settings.server.workers + 1))  # who was never up, or has not read all
+        self._all_up = trio.Event()
+        self._all_ready = trio.Event()
+        self._started = False
+        self._broken: AgentError | None = None
+        self._drain = trio.Event()
+        self._accepting = trio.CancelScope()
+        self._patience = trio.CancelScope()  # with the workers' end
+
+    async def run(self, task_status: "trio.TaskStatus[Supervisor]" = trio.TASK_STATUS_IGNORED) -> None:
+        """Serve until drained or stopped. Started, with itself, once every worker accepts connections.
+
+        Raises UsageError when the port cannot be used, or the first start of a worker says that something else cannot;
+        WorkerDied when one dies over and over; each in an ExceptionGroup. Cancelled, or with such an error, every
+        worker is killed.
+        """
+        listeners = await listening(self.settings.server)
+        self.port = int(listeners[0].socket.getsockname()[1])
+        rates = -1 if self._spawn is not None else make_rates()
+        spawn: Spawn = self._spawn or partial(_process, rates)
+        try:
+            async with trio.open_nursery() as nursery:
+                everybody = places(self.settings.server.max_connections, self.settings.server.max_per_address)
+                desk = Desk(everybody, self.metrics, nursery)
+                with self._patience:
+                    async with trio.open_nursery() as workers:
+                        for number in range(1, self.settings.server.workers + 1):
+                            workers.start_soon(self._keep, number, spawn, desk)
+                        await self._all_up.wait()
+                        self._started = True
+                        task_status.started(self)
+                        await self._accept_all(listeners)
+                if self._broken is not None:
+                    raise self._broken
+                if self._patience.cancelled_caught:
+                    _log.warning("workers killed", why="they did not end in time")
+                nursery.cancel_scope.cancel()
+        finally:
+            for listener in listeners:
+                listener.socket.close()
+            if rates >= 0:
+                os.close(rates)
+
+    async def ready(self) -> None:
+        """Wait until every worker has read the documents."""
+        await self._all_ready.wait()
+
+    def drain(self) -> None:
+        """Begin to go down: accept nothing new, let what is in progress end. Idempotent, never blocks."""
+        if not self._drain.is_set():
+            self._drain.set()
+            self._accepting.cancel()
+            self._all_up.set()  # nobody waits for more
+            self._patience.deadline = trio.current_time() + _DRAINED
+            self._tell_all(Drain())
+
+    def stop(self) -> None:
+        """End everything now. Idempotent, never blocks."""
+        self.drain()
+        self._tell_all(Stop())
+        self._patience.deadline = min(self._patience.deadline, trio.current_time() + WORKER_END)
+
+    # --- connections
+
+    async def _accept_all(self, listeners: Sequence[trio.SocketListener]) -> None:
+        """Accept connections until the drain; then the port is free."""
+        with self._accepting:
+            async with trio.open_nursery() as nursery:
+                for listener in listeners:
+                    nursery.start_soon(self._accept, listener)
+
+    async def _accept(self, listener: trio.SocketListener) -> None:
+        many = ManyAtOnce(listener, lambda: ACCEPTED_AT_ONCE, lambda: None)
+        try:
+            while True:
+                try:
+                    stream = await many.accept()
+                except OSError as error:  # no file descriptor is left, or the connection is gone
+                    _log.error("connection not accepted", why=error.strerror)
+                    await trio.sleep(WORKER_FULL)
+                    continue
+                try:
+                    await self._hand_on(stream)
+                finally:
+                    stream.socket.close()
+        finally:
+            with trio.CancelScope(shield=True, deadline=trio.current_time() + CLOSE_TIMEOUT):
+                await many.aclose()
+
+    async def _hand_on(self, stream: trio.SocketStream) -> None:
+        """Give a connection to the first worker that takes it, as soon as one does."""
+        while True:
+            if self._gave(stream):
+                return
+            await trio.sleep(WORKER_FULL)
+
+    def _gave(self, stream: trio.SocketStream) -> bool:
+        connection = stream.socket
+        for number in self._balance.order():
+            if self._workers[number].child.give(connection):  # type: ignore[arg-type]
+                self._balance.given(number)
+                return True
+        return False
+
+    # --- workers
+
+    async def _keep(self, number: int, spawn: Spawn, desk: Desk) -> None:
+        """Run a worker, and the next in its place when it has died."""
+        revival = Revival()
+        while not self._drain.is_set():
+            began = trio.current_time()
+            how = await self._live(number, spawn, desk)
+            if self._drain.is_set():
+                return
+            pause = revival.died(trio.current_time() - began)
+            self.metrics.count("worker_deaths")
+            if pause is None:
+                self._break(
+                    WorkerDied(f"worker {number} ended at once, over and over ({how}): its log lines say why")
+                )
+                return
+            _log.error("worker died", worker=number, how=how, again_in=pause)
+            with trio.move_on_after(pause):
+                await self._drain.wait()
+
+    def _break(self, error: AgentError) -> None:
+        """End the server with the first of such errors; another worker may have the same."""
+        self._broken = self._broken or error
+        self._patience.cancel()
+
+    async def _live(self, number: int, spawn: Spawn, desk: Desk) -> str:
+        """Run a worker until its process has ended; return how it did."""
+        try:
+            child = await spawn(number)
+        except OSError as error:
+            return f"it could not be started: {error.strerror}"
+        channel: Channel[ToSupervisor] = Channel(child.stream, ToSupervisor)
+        worker = self._workers[number] = _Worker(child, channel)
+        try:
+            desk.joins(number, channel.send)
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(channel.write)
+                nursery.start_soon(self._hear, number, worker, desk)
+                nursery.start_soon(self._expect, worker)
+                count, settings = self.settings.server.workers, packed(self.settings)
+                channel.send(Begin(number, count, self.port, settings))
+                if self._drain.is_set():
+                    channel.send(Drain())
+                status = await child.wait()
+                with trio.move_on_after(WORKER_END):
+                    await worker.heard_all.wait()
+                nursery.cancel_scope.cancel()
+        finally:
+            del self._workers[number]
+            self._balance.leaves(number)
+            desk.leaves(number)
+            child.kill()
+            with trio.CancelScope(shield=True, deadline=trio.current_time() + WORKER_END):
+                await child.wait()
+            child.close()
+        if worker.failed and not self._started:
+            self._break(UsageError(worker.failed))
+        return worker.failed or (f"signal {-status}" if status < 0 else f"exit status {status}")
+
+    async def _expect(self, worker: _Worker) -> None:
+        """Kill a worker that does not come up in time."""
+        with trio.move_on_after(WORKER_START) as late:
+            await worker.up.wait()
+        if late.cancelled_caught:
+            worker.child.kill()
+
+    async def _hear(self, number: int, worker: _Worker, desk: Desk) -> None:
+        """Do what a worker says until it says no more; then it has a while to end."""
+        while (message := await worker.channel.receive()) is not None:
+            match message:
+                case Up():
+                    self._balance.joins(number)
+                    worker.up.set()
+                    self._look(number)
+                case Ready():
+                    self._balance.ready(number)
+                    self._unready.discard(number)
+                    self._look(number)
+                case Leaving():
+                    self._balance.leaves(number)
+                case Failed(words=words):
+                    worker.failed = words
+                case Ended(count=count):
+                    self._balance.ended(number, count)
+                case _:
+                    desk.hear(number, message)
+        worker.heard_all.set()
+        self._balance.leaves(number)
+        await trio.sleep(WORKER_END)
+        worker.child.kill()
+
+    def _look(self, number: int) -> None:
+        """Note that one worker more is up, or ready."""
+        if len(self._workers) == self.settings.server.workers and all(
+            each.up.is_set() for each in self._workers.values()
+        ):
+            self._all_up.set()
+        if not self._unready:
+            self._all_ready.set()
+
+    def _tell_all(self, message: Drain | Stop) -> None:
+        for worker in self._workers.values():
+            worker.channel.send(message)

@@ -1,0 +1,176 @@
+"""One worker: the whole server, but for its port and for what is shared.
+
+It does what the supervisor says over the channel. When that ends, the supervisor is gone and nobody brings connections
+any more: the worker drains.
+"""
+
+from collections.abc import Callable
+from itertools import count
+from typing import Literal
+
+import structlog
+import trio
+
+from ..app import App, Siblings
+from ..compose import Adapters
+from ..config import WORKER_ANSWER
+from ..errors import UsageError
+from ..server.accept import Listens
+from ..server.limits import BURST, WRONG_TOKEN_BURST, Rates, Shared, message_rate, wrong_token_rate
+from ..settings import Settings
+from .channel import Channel
+from .figures import families
+from .messages import (
+    LAST,
+    Answer,
+    Ask,
+    Begin,
+    Drain,
+    Ended,
+    Failed,
+    GiveWay,
+    Granted,
+    Leaving,
+    Ready,
+    Refused,
+    Report,
+    Reported,
+    Stop,
+    ToWorker,
+    Up,
+)
+from .places import SharedPlaces
+from .rates import SharedRates
+
+_log = structlog.get_logger("agent.workers")
+_NO_ANSWER = "The supervisor does not answer."
+
+
+def shared_rates(file: int, settings: Settings) -> tuple[Rates, Rates]:
+    """Return the rates of messages and of wrong tokens. file: a descriptor of `make_rates`."""
+    messages = message_rate(settings.server, settings.session.rate_limit)
+    return SharedRates(file, 0, messages, BURST), SharedRates(file, 1, wrong_token_rate, WRONG_TOKEN_BURST)
+
+
+class Worker:
+    """One worker, from its first message on.
+
+    listens: gives its connections. rates: of messages and of wrong tokens, those of all workers.
+    """
+
+    def __init__(
+        self,
+        channel: Channel[ToWorker],
+        begin: Begin,
+        settings: Settings,
+        listens: Listens,
+        rates: tuple[Rates, Rates],
+        adapters: Adapters | None = None,
+    ) -> None:
+        self._channel = channel
+        self._places = SharedPlaces(channel.send)
+        limits = Shared(begin.workers, self._places, *rates, self.connection_ended)
+        siblings = Siblings(listens, begin.port, limits, self._figures, self._unready)
+        self.server = App(settings, adapters, siblings)
+        self._all = trio.CancelScope()
+        self._up = False
+        self._numbers = count(LAST + 1)
+        self._asked: dict[int, tuple[trio.Event, list[Answer]]] = {}
+
+    def connection_ended(self) -> None:
+        """Tell the supervisor that there is one less."""
+        self._channel.send(Ended(1))
+
+    async def run(self, when_ready: Callable[[], None] = lambda: None) -> None:
+        """Serve until drained or stopped. when_ready: called once the documents are read.
+
+        Raises UsageError when it cannot start, which the supervisor is told.
+        """
+        with self._all:
+            async with trio.open_nursery() as around:
+                around.start_soon(self._heed)
+                try:
+                    async with trio.open_nursery() as nursery:
+                        await nursery.start(self.server.run)
+                        self._up = True
+                        self._channel.send(Up())
+                        around.start_soon(self._say_when_ready, when_ready)
+                except* UsageError as group:
+                    self._channel.send(Failed(str(_first(group))))
+                    raise
+                finally:
+                    self._report(LAST, figures=True)
+                    with trio.CancelScope(shield=True, deadline=trio.current_time() + WORKER_ANSWER):
+                        await self._channel.written()
+                around.cancel_scope.cancel()
+
+    def drain(self, told: bool = True) -> None:
+        """Begin to go down; before it is up it ends at once. told: by the supervisor, who else learns of it here."""
+        if not told:
+            self._channel.send(Leaving())
+        if self._up:
+            self.server.drain()
+        else:
+            self._all.cancel()
+
+    async def _heed(self) -> None:
+        while (message := await self._channel.receive()) is not None:
+            match message:
+                case Granted() | Refused():
+                    self._places.answered(message)
+                case GiveWay(place=place):
+                    self._places.gave_way(place)
+                case Report(question=question, figures=figures):
+                    self._report(question, figures)
+                case Answer(question=question) if question in self._asked:
+                    answered, answers = self._asked[question]
+                    answers.append(message)
+                    answered.set()
+                case Drain():
+                    self.drain()
+                case Stop():
+                    self.drain()
+                    self.server.stop()
+                case _:
+                    pass  # an answer that came too late
+        _log.error("supervisor is gone", then="draining")
+        self._places.end()
+        self.drain()
+
+    async def _say_when_ready(self, when_ready: Callable[[], None]) -> None:
+        await self.server.ready()
+        when_ready()
+        self._channel.send(Ready())
+
+    def _report(self, question: int, figures: bool) -> None:
+        report = families(self.server.metrics) if figures else None
+        self._channel.send(Reported(question, self.server.unready, report))
+
+    async def _figures(self) -> bytes:
+        """Return the figures of all workers; this one's alone when the supervisor does not answer."""
+        answer = await self._ask("figures")
+        return self.server.metrics.text() if answer is None else answer.figures
+
+    async def _unready(self) -> str:
+        answer = await self._ask("unready")
+        return _NO_ANSWER if answer is None else answer.unready
+
+    async def _ask(self, what: Literal["figures", "unready"]) -> Answer | None:
+        """Ask the supervisor about all workers; None when it does not answer."""
+        number = next(self._numbers)
+        answered, answers = self._asked[number] = trio.Event(), []
+        self._channel.send(Ask(number, what))
+        try:
+            with trio.move_on_after(2 * WORKER_ANSWER):  # once for the other workers
+                await answered.wait()
+        finally:
+            del self._asked[number]
+        return answers[0] if answers else None
+
+
+def _first(group: BaseExceptionGroup[UsageError]) -> UsageError:
+    error: BaseException = group
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    assert isinstance(error, UsageError)
+    return error

@@ -1,0 +1,1 @@
+"""Tests of a server in several processes."""
