@@ -33,6 +33,7 @@ from .terms import FileTerms, SectionTerms, terms_of
 
 _HEADINGS = 2  # times that the words of the headings are counted, where those of the text are counted once
 _TERMS = 64  # of a query, per arm
+_TERMS_KEPT = 8192  # terms of questions that are known, some 0.5 KB each
 _HEAP_SMALL = 15_000_000  # bytes; tantivy's least for one thread
 _HEAP_LARGE = 120_000_000
 _LARGE = 2_000  # sections from which the larger heap pays
@@ -55,6 +56,8 @@ class Index:
     """An immutable index over `sections`; building it blocks.
 
     base: what it is made of. sections: by number; None where the file is gone. files: their names, by number.
+    langs, file_of: of each section, its language and the number of its file, which a search asks of hundreds that it
+    does not look at; None where the file is gone.
     """
 
     def __init__(
@@ -92,6 +95,11 @@ class Index:
         self.base.tantivy.reload()
         self._searcher = self.base.tantivy.searcher()
         self._numbers = self._number()
+        self._terms: dict[tuple[str, str], tuple[int, tantivy.Query]] = {}
+        self.langs: list[Lang | None] = [
+            None if each is None else each.passage.lang for each in self.sections
+        ]
+        self.file_of = array(NUMBERS, [0 if each is None else each.file for each in self.sections])
 
     @property
     def live(self) -> int:
@@ -241,28 +249,33 @@ class Index:
 
     def _search(self, terms: Iterable[tuple[str, str]], limit: int, budget: int) -> Found:
         """Return the best sections for terms (field, term), within the budget of postings."""
-        counted = sorted((self._searcher.doc_freq(field, term), field, term) for field, term in terms)
+        counted = sorted([(self._term(*each)[0], each) for each in terms])
         total = max(1, self._searcher.num_docs)
         clauses: list[tuple[tantivy.Occur, tantivy.Query]] = []
         postings = 0
         most = 0.0
-        for frequency, field, term in counted:
+        for frequency, term in counted:
             most += math.log(1 + (total - frequency + 0.5) / (frequency + 0.5)) * _SATURATED
             if not frequency or len(clauses) >= _TERMS:
                 continue
             postings += frequency
             if clauses and postings > budget:
                 continue
-            clauses.append(
-                (
-                    tantivy.Occur.Should,
-                    tantivy.Query.term_query(SCHEMA, field, term, index_option="freq"),
-                )
-            )
+            clauses.append((tantivy.Occur.Should, self._term(*term)[1]))
         if not clauses:
             return Found({}, most)
         hits = self._searcher.search(tantivy.Query.boolean_query(clauses), limit, count=False).hits
         return Found({self._numbers[at.segment_ord][at.doc]: score for score, at in hits}, most)
+
+    def _term(self, field: str, term: str) -> tuple[int, tantivy.Query]:
+        """Return in how many sections a term stands, and what finds it; kept, since nothing of it changes."""
+        known = self._terms.get((field, term))
+        if known is None:
+            if len(self._terms) >= _TERMS_KEPT:
+                self._terms.clear()
+            found = tantivy.Query.term_query(SCHEMA, field, term, index_option="freq")
+            known = self._terms[field, term] = self._searcher.doc_freq(field, term), found
+        return known
 
 
 @lru_cache(maxsize=200_000)

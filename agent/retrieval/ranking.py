@@ -156,7 +156,7 @@ def rank(
     found = _candidates(subject.words, index, lang, vectors or NoVectors(), vector, weights)
     read = Question(subject, index, weights.general)
     if floor is not None:
-        own = [number for number in found.first if _section(index, number).passage.lang == lang]
+        own = [number for number in found.first if index.langs[number] == lang]
         if own:
             ranked = _ranked(own, found, read, index, weights, most)
             if ranked.sure >= floor or len(own) == len(found.first):
@@ -247,8 +247,7 @@ def _candidates(
     proposed |= dict.fromkeys(stems.scores)
     near = vectors.near(vector, proposed, CANDIDATES)
     numbers: Iterable[int] = proposed if near is None else near.numbers
-    sections = [(number, index.sections[number]) for number in numbers]
-    files = {number: section.file for number, section in sections if section is not None}
+    files = {number: index.file_of[number] for number in numbers if index.langs[number] is not None}
     from_grams = _spread(grams.scores, files)
     from_file = _spread(_by_file(grams, index), files.values())
     first = {
@@ -300,12 +299,11 @@ def _by_file(found: Found, index: Index) -> dict[int, float]:
     """Return, by file, the sum of its best sections' scores."""
     sums: dict[int, float] = {}
     counted: dict[int, int] = {}  # of the files with more than one
-    sections = index.sections
+    langs, file_of = index.langs, index.file_of
     for number, score in found.scores.items():
-        section = sections[number]
-        if section is None:
+        if langs[number] is None:
             continue
-        file = section.file
+        file = file_of[number]
         if file not in sums:
             sums[file] = score
         elif (count := counted.get(file, 1)) < _FILE_TOP:

@@ -1,6 +1,7 @@
 """An index after another: what changed is found, what went is not, and the one before stays as it was."""
 
 import random
+from math import log
 
 import pytest
 
@@ -39,6 +40,20 @@ def test_a_changed_file_takes_the_place_of_the_old_one() -> None:
     assert [of(index, "en", "quagga") for index in (one, two, three)] == [[], ["A quagga."], ["A quagga."]]
     assert [of(index, "en", "okapi") for index in (one, two, three)] == [["An okapi."]] * 3
     assert [index.live for index in (one, two, three)] == [3, 3, 2]
+
+
+def test_terms_that_are_kept_are_those_of_their_own_index_and_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What one index knows of a term says nothing of the next; over the bound they are asked for anew."""
+    monkeypatch.setattr("agent.retrieval.index._TERMS_KEPT", 2)
+    one = Index(sections("A zebra."))
+    assert of(one, "en", "zebra") == ["A zebra."]
+    assert len(one._terms) <= 2
+    two = Index(sections("A zebra too.", "kb/b.md"), after=one)
+    assert of(two, "en", "zebra") == ["A zebra too.", "A zebra."]
+    assert of(one, "en", "zebra") == ["A zebra."]
+    assert [one.by_stems(["zebra"], "en", 5).most, two.by_stems(["zebra"], "en", 5).most] == [
+        pytest.approx(2.2 * log(1 + 0.5 / 1.5)), pytest.approx(2.2 * log(1 + 0.5 / 2.5))
+    ]  # fmt: skip
 
 
 def test_an_index_can_be_emptied_and_filled_again() -> None:
