@@ -2,6 +2,7 @@
 
 import dataclasses
 import inspect
+import socket
 from typing import Any
 
 import pytest
@@ -70,6 +71,8 @@ def test_a_name_that_is_no_settings_is_refused() -> None:
         {"max_per_address": -1},
         {"address_rate": -1.0},
         {"idle_timeout": -1.0},
+        {"workers": 0},
+        {"workers": 65},
         {"trust_proxy": ("proxy.example",)},
         {"trust_proxy": ("10.0.0.1,",)},
         {"trust_proxy": ("10.0.0.1/8",)},
@@ -104,6 +107,14 @@ def test_wrong_value_is_one_line_that_names_the_setting(wrong: dict[str, Any]) -
         Settings.of(**wrong)
     assert next(iter(wrong)).replace("_", "-") in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_several_workers_need_a_system_that_passes_connections(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where there is no such thing it is said, and one is fine."""
+    monkeypatch.delattr(socket, "send_fds")
+    with pytest.raises(UsageError, match="workers must be 1 on this system: only Unix"):
+        Settings.of(workers=2)
+    assert Settings.of().server.workers == 1
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from enum import Enum
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, TextIO, get_args
 
 import pytest
 import structlog
@@ -49,6 +49,20 @@ def only(stream: io.StringIO) -> dict[str, Any]:
     (line,) = stream.getvalue().splitlines()
     event: dict[str, Any] = json.loads(line)
     return event
+
+
+@pytest.mark.parametrize("format", get_args(Format))
+def test_a_line_tells_the_worker_that_it_is_of(format: Format) -> None:
+    """Whoever logs, in whatever thread."""
+    stream = io.StringIO()
+    configure(format, "info", stream, worker=3)
+    log.info("turn ended")
+    thread = threading.Thread(target=log.info, args=("loop was late",))
+    thread.start()
+    thread.join()
+    for line in stream.getvalue().splitlines():
+        assert "worker=3" in line or json.loads(line)["worker"] == 3
+    assert len(stream.getvalue().splitlines()) == 2
 
 
 def fail(text: str) -> None:

@@ -1,6 +1,7 @@
 """What is answered over plain HTTP: the chat page, sources, the probes, the figures, the descriptions of the wire.
 
 Everything is read or made before the server starts, or held by the index, and answered from memory: no thread, no file.
+Only the figures and the readiness may be waited for: those of several workers are asked for when somebody wants them.
 The page's files carry an ETag of their content, so that a browser that asks again gets 304 and no body.
 
 Each route says itself whether it needs the token. A check of the path beforehand would have to read it exactly as the

@@ -91,8 +91,8 @@ class Supervisor:
         """Serve until drained or stopped. Started, with itself, once every worker accepts connections.
 
         Raises UsageError when the port cannot be used, or the first start of a worker says that something else cannot;
-        WorkerDied when one dies over and over; each in an ExceptionGroup. Cancelled, or with such an error, every
-        worker is killed.
+        WorkerDied when one dies over and over, after a drain; each in an ExceptionGroup. Cancelled, every worker is
+        killed.
         """
         listeners = await listening(self.settings.server)
         self.port = int(listeners[0].socket.getsockname()[1])
@@ -204,9 +204,12 @@ class Supervisor:
                 await self._drain.wait()
 
     def _break(self, error: AgentError) -> None:
-        """End the server with the first of such errors; another worker may have the same."""
+        """End the server with the first of such errors; whoever is served meanwhile is seen to the end."""
         self._broken = self._broken or error
-        self._patience.cancel()
+        if self._started:
+            self.drain()
+        else:
+            self._patience.cancel()
 
     async def _live(self, number: int, spawn: Spawn, desk: Desk) -> str:
         """Run a worker until its process has ended; return how it did."""

@@ -18,7 +18,7 @@ from agent.config import (
 from agent.errors import UsageError
 from agent.workers.messages import Begin, Drain, Ended, Leaving, Ready, Stop, Up
 from agent.workers.settings import unpacked
-from agent.workers.supervisor import WorkerDied
+from agent.workers.supervisor import _DRAINED, WorkerDied
 
 from .fakes import SIGKILL, FakeChild, Stage, comes_up, stage
 
@@ -116,24 +116,30 @@ async def test_a_dead_worker_comes_back_and_the_other_goes_on(autojump_clock: tr
 async def test_one_that_dies_at_once_over_and_over_ends_the_server(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
-    """After growing pauses, with an error that says so; the other worker does not outlive it."""
+    """After growing pauses, with an error that says so; the other worker drains, and does not outlive its time."""
 
-    def first(child: FakeChild) -> None:
-        comes_up(child)
-        if child.number == 1:
-            child.end(1)
-
+    ended: list[BaseException] = []
     async with trio.open_nursery() as nursery:
-        scene = Stage(nursery, 2, first)
-        began = trio.current_time()
-        with capture_logs(), pytest.raises(BaseExceptionGroup) as caught:
-            await scene.supervisor.run()
-    (died,) = caught.value.exceptions
+        scene = Stage(nursery, 2, comes_up)
+
+        async def run(task_status: trio.TaskStatus[object]) -> None:
+            with pytest.raises(BaseExceptionGroup) as caught:
+                await scene.supervisor.run(task_status)
+            ended.extend(caught.value.exceptions)
+
+        with capture_logs():
+            await nursery.start(run)
+            scene._first = lambda child: child.end(1)
+            began = trio.current_time()
+            scene.children[0].end(1)
+            await scene.children[1]._ended.wait()
+    (died,) = ended
     assert isinstance(died, WorkerDied)
     assert "worker 1 ended at once, over and over (exit status 1)" in str(died)
     pauses = [min(WORKER_PAUSE_MOST, WORKER_PAUSE_FIRST * 2**times) for times in range(WORKER_DEATHS - 1)]
-    assert trio.current_time() - began == pytest.approx(sum(pauses))
+    assert trio.current_time() - began == pytest.approx(sum(pauses) + _DRAINED, abs=0.1)
     assert sum(each.number == 1 for each in scene.children) == WORKER_DEATHS
+    assert scene.newest(2).heard[1:] == [Drain()]
     assert scene.newest(2).killed
 
 

@@ -1,0 +1,290 @@
+"""Two workers in real processes behind one port: what holds of one server holds of the pair."""
+
+import json
+import os
+import re
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import AsyncExitStack, closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+import pytest
+import trio
+
+from tests.e2e.plain import Plain, plain
+
+pytestmark = pytest.mark.proof
+ROOT = Path(__file__).parents[2]
+PATIENCE = 30.0
+QUESTION = "What does the Standard plan cost per month?"
+
+
+@dataclass
+class Pair:
+    """A server of two workers. log: where its lines go, as JSON."""
+
+    process: "subprocess.Popen[str]"
+    port: int
+    log: Path
+
+    def lines(self, event: str) -> list[dict[str, object]]:
+        """Return the log lines of an event."""
+        told = [json.loads(line) for line in self.log.read_text().splitlines() if line.startswith("{")]
+        return [line for line in told if line["event"] == event]
+
+    def get(self, path: str) -> tuple[int, str]:
+        """Return status and body of a plain request."""
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=PATIENCE) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
+
+    def figure(self, name: str) -> float:
+        """Return a figure of /metrics; 0 for one that is not there yet."""
+        found = re.search(rf"^{re.escape(name)} (\S+)$", self.get("/metrics")[1], re.MULTILINE)
+        return float(found[1]) if found else 0.0
+
+    def workers(self) -> list[int]:
+        """Return the process ids of the workers."""
+        threads = Path(f"/proc/{self.process.pid}/task").glob("*/children")
+        return sorted(int(child) for thread in threads for child in thread.read_text().split())
+
+    def ready(self) -> None:
+        """Wait until it is."""
+        deadline = time.monotonic() + PATIENCE
+        while self.get("/readyz")[0] != 200:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+
+
+@contextmanager
+def pair(folder: Path, *flags: str) -> Iterator[Pair]:
+    """Run a server of two workers for the time of a block."""
+    common = ("--port", "0", "--kb", str(ROOT / "kb"), "--vectors", "off", "--log-format", "json")
+    log = folder / "log"
+    with (
+        log.open("w") as errors,
+        subprocess.Popen(
+            [sys.executable, "-m", "agent", "serve", "--workers", "2", "--data", "data", *common, *flags],
+            cwd=folder,
+            env={name: value for name, value in os.environ.items() if not name.startswith("AGENT_")}
+            | {"PYTHONPATH": str(ROOT)},
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+        ) as process,
+    ):
+        try:
+            assert process.stdout is not None
+            yield Pair(process, _port(process.stdout, log), log)
+        finally:
+            process.kill()
+
+
+def _port(out: IO[str], log: Path) -> int:
+    said = out.readline() + out.readline()
+    found = re.fullmatch(r"page +http://127\.0\.0\.1:(\d+)/\nsocket +ws://127\.0\.0\.1:\1/ws\n", said)
+    assert found, said + log.read_text()
+    return int(found[1])
+
+
+async def connected(stack: AsyncExitStack, server: Pair) -> Plain:
+    """Connect a client."""
+    stream = await trio.open_tcp_stream("127.0.0.1", server.port)
+    return await stack.enter_async_context(plain(stream, host=f"127.0.0.1:{server.port}"))
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    """Look until something holds."""
+    while True:
+        if holds():
+            return
+        await trio.sleep(0.05)
+
+
+def held(pid: int) -> int:
+    """Return how many connections to the port a worker holds: its TCP sockets."""
+    sockets = {line.split()[9] for line in Path(f"/proc/{pid}/net/tcp").read_text().splitlines()[1:]}
+    count = 0
+    for descriptor in Path(f"/proc/{pid}/fd").iterdir():
+        name = os.readlink(descriptor)
+        count += name.startswith("socket:[") and name[8:-1] in sockets
+    return count
+
+
+def test_a_pair_from_its_start_to_its_end(tmp_path: Path) -> None:
+    """Balanced, summed, one dies and comes back, the ledger is one, the drain answers what is in progress; exit 0."""
+    with pair(tmp_path, "--pace-ms", "5") as server:
+        server.ready()
+        assert len(server.workers()) == 2
+        trio.run(_balanced_and_summed, server)
+        trio.run(_one_dies, server)
+        trio.run(_acts_once, server)
+        workers = server.workers()
+        trio.run(_drains, server)
+        assert server.process.wait(PATIENCE) == 0
+        assert not any(Path(f"/proc/{pid}").exists() for pid in workers)
+    assert {line["worker"] for line in server.lines("worker ended")} == {1, 2}
+    assert {line["worker"] for line in server.lines("turn ended")} == {1, 2}
+    assert "Traceback" not in server.log.read_text()
+    assert "event loop is stuck" not in server.log.read_text()
+
+
+async def _balanced_and_summed(server: Pair) -> None:
+    async with AsyncExitStack() as stack:
+        clients = [await connected(stack, server) for _ in range(10)]
+        assert [held(pid) for pid in server.workers()] == [5, 5]
+        assert server.figure("agent_sessions") == 10
+        async with trio.open_nursery() as nursery:
+            for client in clients:
+                nursery.start_soon(client.ask, QUESTION)
+        for client in clients:
+            with trio.fail_after(PATIENCE):
+                assert "299" in (await client.until("response"))[-1]["text"]
+        for _ in range(4):  # whichever worker is hit
+            assert server.figure("agent_messages_total") == 10
+            assert server.figure("agent_first_delta_seconds_count") == 10
+            assert server.figure('agent_turns_total{outcome="answered"}') == 10
+
+
+async def _one_dies(server: Pair) -> None:
+    """SIGKILL ends its connections and no others; the sum does not fall; a new one serves."""
+    victim, other = server.workers()
+    async with AsyncExitStack() as stack:
+        clients = [await connected(stack, server) for _ in range(6)]
+        os.kill(victim, signal.SIGKILL)
+        await trio.sleep(0.3)
+        assert sorted(client.closed or 0 for client in clients) == [0, 0, 0, 1006, 1006, 1006]
+        for client in clients:
+            if client.closed is None:
+                await client.ask(QUESTION)
+        for client in clients:
+            if client.closed is None:
+                assert "299" in (await client.until("response"))[-1]["text"]
+        with trio.fail_after(PATIENCE):
+            await until(lambda: len(server.workers()) == 2 and len(server.lines("knowledge base")) == 3)
+        await trio.to_thread.run_sync(server.ready)
+        assert other in server.workers()
+        assert victim not in server.workers()
+        newcomers = [await connected(stack, server) for _ in range(3)]
+        assert [held(pid) for pid in server.workers() if pid != other] == [3], "the fewest were there"
+        await newcomers[0].ask(QUESTION)
+        assert "299" in (await newcomers[0].until("response"))[-1]["text"]
+        assert server.figure("agent_worker_deaths_total") == 1
+        assert server.figure("agent_messages_total") == 14
+
+
+async def _acts_once(server: Pair) -> None:
+    """A confirmed action runs once, whoever else confirms its id: another session, of another worker."""
+    async with AsyncExitStack() as stack:
+        one, two = await connected(stack, server), await connected(stack, server)
+        assert [held(pid) for pid in server.workers()] == [1, 1]
+        await one.ask("Please call me back at 070-123 45 67")
+        suggestion = (await one.until("action_suggestion"))[-1]["suggestionId"]
+        for client in (one, two, one, two):
+            await client.send(type="confirm_action", suggestionId=suggestion)
+        results = [(await one.until("action_executed"))[-1]["result"] for _ in range(2)]
+        assert {"ignored": True} in results
+        assert sum(result.get("success") is True for result in results) == 1
+        for _ in range(2):
+            assert (await two.until("error"))[-1]["code"] == "unknown_suggestion"
+        with closing(sqlite3.connect(server.log.parent / "data" / "ledger.sqlite")) as ledger:
+            assert ledger.execute("SELECT status FROM actions").fetchall() == [("done",)]
+
+
+async def _drains(server: Pair) -> None:
+    async with AsyncExitStack() as stack:
+        busy, idle, also = [await connected(stack, server) for _ in range(3)]
+        for client in (busy, also):
+            await client.ask(QUESTION)
+            await client.until("stream")
+        server.process.send_signal(signal.SIGTERM)
+        for client in (busy, also):
+            assert "299" in (await client.until("response"))[-1]["text"]
+        assert [await client.until_closed() for client in (busy, idle, also)] == [1012] * 3
+
+
+def test_the_caps_are_those_of_the_pair_and_a_second_sigterm_ends_it_now(tmp_path: Path) -> None:
+    """Never a connection more than the cap, never a message more than the rate, in both workers together."""
+    limits = ("--max-connections", "5", "--address-rate", "2", "--pace-ms", "1000")
+    with pair(tmp_path, *limits) as server:
+        server.ready()
+        trio.run(_capped, server)
+        assert server.process.wait(PATIENCE) == 0
+    assert server.lines("ended at once")
+
+
+async def _capped(server: Pair) -> None:
+    async with AsyncExitStack() as stack:
+        clients = [await connected(stack, server) for _ in range(5)]
+        assert sorted(held(pid) for pid in server.workers()) == [2, 3]
+        for client in clients:  # the rate lets four pass, and who was answered by a session does not give way
+            await client.ask(QUESTION)
+        with trio.fail_after(PATIENCE):
+            await until(lambda: all(client.frames for client in clients))
+        errors = [
+            frame["code"] for client in clients for _, frame in client.frames if frame["type"] == "error"
+        ]
+        assert errors == ["rate_limited"]
+        refused = []
+        for _ in range(3):
+            refused.append(await connected(stack, server))
+            await refused[-1].until_answered()
+        assert sum(client.closed is None for client in [*clients, *refused]) <= 5
+        assert server.figure("agent_sessions") == 5
+        server.process.send_signal(signal.SIGTERM)
+        await trio.sleep(0.3)
+        assert server.process.poll() is None, "four are in the middle of an answer"
+        server.process.send_signal(signal.SIGTERM)
+
+
+def test_workers_end_when_their_supervisor_is_killed(tmp_path: Path) -> None:
+    """Nobody is left behind."""
+    with pair(tmp_path) as server:
+        left = server.workers()
+        server.process.kill()
+        deadline = time.monotonic() + PATIENCE
+        while any(Path(f"/proc/{pid}/cmdline").exists() for pid in left):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+    assert server.lines("supervisor is gone")
+
+
+def test_a_worker_that_cannot_start_ends_the_command_with_one_line(tmp_path: Path) -> None:
+    """As it would without workers."""
+    (tmp_path / "data").write_text("no folder")
+    ended = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "agent",
+            "serve",
+            "--workers",
+            "2",
+            "--port",
+            "0",
+            "--kb",
+            str(ROOT / "kb"),
+            "--data",
+            "data",
+        ],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    assert (ended.returncode, ended.stdout) == (2, "")
+    complaints = [line for line in ended.stderr.splitlines() if line.startswith("agent:")]
+    assert len(complaints) == 1
+    assert "actions cannot be kept" in complaints[0]
