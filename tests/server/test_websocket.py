@@ -393,14 +393,17 @@ async def test_a_client_that_never_closes_is_left_after_a_moment(
     """The end of a connection is bounded by deadlines."""
     client, server = trio.testing.memory_stream_pair()
     started = trio.current_time()
+    ended: list[Connection] = []
 
     async def handler(connection: Connection) -> None:
         connection.close(1012, "")
+        ended.append(connection)
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(serve_one, server, handler)
         await client.send_all(HANDSHAKE)
     assert trio.current_time() - started <= CLOSE_TIMEOUT + FLUSH_TIMEOUT
+    assert not ended[0].aborted  # it was told all
     with pytest.raises(trio.BrokenResourceError):
         await client.send_all(b"x")
 
