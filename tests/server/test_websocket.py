@@ -455,6 +455,22 @@ async def test_a_cancel_behind_a_ping_is_seen_while_the_socket_blocks(
     assert seen == ["cancel"]
 
 
+async def test_a_ping_is_answered_at_once(autojump_clock: trio.testing.MockClock) -> None:
+    """Though the server has nothing else to say."""
+
+    async def handler(connection: Connection) -> None:
+        with suppress(WireClosed):
+            await Inbox(connection).receive()
+
+    client, server = pipe()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(serve_one, server, handler)
+        client.feed(HANDSHAKE + masked(0x89, b"p"))
+        await trio.testing.wait_all_tasks_blocked()
+        assert client.take().endswith(b"\x8a\x01p")
+        client.close()
+
+
 async def test_what_is_heard_is_stamped(autojump_clock: trio.testing.MockClock) -> None:
     """Any byte counts as a sign of life, a PONG too; our own PING is an empty one."""
     client, server = trio.testing.memory_stream_pair()
