@@ -2,15 +2,16 @@
 
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from functools import partial
 
 import pytest
 import trio
 
 from agent.errors import WireClosed
 from agent.testing.faults import pipe
-from agent.wire.eager import Write, eager_write
+from agent.wire.eager import eager_write
 
 
 @pytest.fixture
@@ -28,11 +29,11 @@ def pair(room: ExitStack) -> tuple[socket.socket, socket.socket]:
     return ours, theirs
 
 
-def writer(stream: trio.abc.SendStream) -> Write:
+def writer(stream: trio.abc.SendStream) -> Callable[[bytes], int]:
     """What writes to a stream at once."""
     write = eager_write(stream)
     assert write is not None
-    return write
+    return partial(write, stream)
 
 
 async def test_a_socket_takes_what_fits_and_then_nothing(room: ExitStack) -> None:
