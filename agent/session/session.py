@@ -154,7 +154,7 @@ class Session:
                 await self._wire.deliver(self._hear)
         finally:
             self.post(Disconnected(trio.current_time()))
-            self._turn = None
+            self._end_turn(None)  # one that has said its last word may have a Brain that has not returned
             self._parts.registry.remove(self)
             self._parts.observer.gauge("sessions", -1)
 

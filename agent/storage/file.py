@@ -11,6 +11,7 @@ WAL and the owners' locks (owners.py) need a local disk: the folder must not be 
 
 import os
 import sqlite3
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
@@ -83,7 +84,7 @@ class LedgerFile:
                 _settle_if_alone(self._data, self._clock.now_ms())
             self._engine = _engine(self._data, OPEN_WAIT)
             self._connection = self._engine.connect()
-            self._connection.exec_driver_sql("PRAGMA journal_mode=WAL")
+            _to_wal(self._connection)
             self._connection.exec_driver_sql("PRAGMA synchronous=FULL")
             left: list[Path] = []
             with _transaction(self._connection):
@@ -226,6 +227,23 @@ def _make_folder(data: Path) -> None:
         data.mkdir(mode=0o700, parents=True, exist_ok=True)
     except FileExistsError:
         raise NotADirectoryError(ENOTDIR, os.strerror(ENOTDIR)) from None
+
+
+def _to_wal(connection: sa.Connection) -> None:
+    """Keep a log beside the file, trying again for OPEN_WAIT seconds.
+
+    SQLite itself does not wait for others here, so one of two servers that start at once would fail.
+    """
+    give_up = time.monotonic() + OPEN_WAIT
+    while True:
+        try:
+            connection.exec_driver_sql("PRAGMA journal_mode=WAL")
+        except OperationalError as error:
+            if "locked" not in reason(error) or time.monotonic() > give_up:
+                raise
+            time.sleep(0.01)
+        else:
+            return
 
 
 def _settle_if_alone(data: Path, now: int) -> None:

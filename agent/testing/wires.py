@@ -175,8 +175,9 @@ class MemoryWire:
     # --- the client's side
 
     def push(self, frame: dict[str, Any] | str | bytes) -> None:
-        """Send a frame as the client."""
-        self._said.send_nowait(json.dumps(frame) if isinstance(frame, dict) else frame)
+        """Send a frame as the client; when the wire was closed it goes nowhere."""
+        with suppress(trio.BrokenResourceError):
+            self._said.send_nowait(json.dumps(frame) if isinstance(frame, dict) else frame)
 
     def leave(self) -> None:
         """Go away without a word."""

@@ -11,7 +11,7 @@ from agent.testing.inject import Point, quiet, run_point, strike_all
 from agent.testing.plots import Plot, plots
 from agent.testing.strikes import STRIKES
 
-POINTS = 20_000
+POINTS = 14_000
 POINTS_STRUCK = pytest.StashKey[int]()
 AT_ONCE = 2  # processes; a run is the same in each
 struck: dict[tuple[str, str], int] = {}

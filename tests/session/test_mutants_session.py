@@ -41,6 +41,17 @@ def test_what_a_dead_turn_says_is_not_heard() -> None:
     assert driver.state == "verifying"
 
 
+def test_what_a_dead_turn_wrote_last_counts_for_no_other() -> None:
+    """A word that a slow socket takes after its turn was pre-empted ends nothing of the next one."""
+    driver = preempted()
+    driver.drafted()
+    driver.verified()
+    assert driver.spoken(turn=1) == []
+    assert driver.state == "streaming"
+    driver.spoken()
+    assert driver.state == "idle"
+
+
 def test_a_dead_turns_fault_is_not_the_next_ones() -> None:
     """A Brain that breaks after its turn was ended is no fault of the next question."""
     driver = preempted()

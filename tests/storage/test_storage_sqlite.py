@@ -266,6 +266,30 @@ async def test_two_ledgers_open_at_once_on_a_new_folder(tmp_path: Path) -> None:
 
 
 @pytest.mark.proof
+def test_servers_that_start_at_once_in_a_new_folder_all_start(tmp_path: Path) -> None:
+    """SQLite does not wait where it begins to keep a log beside the file, so one of four would now and then fail."""
+    together = threading.Barrier(4)
+    failed: list[BaseException] = []
+
+    def start(folder: Path) -> None:
+        opened = file.LedgerFile(folder, Noon())
+        together.wait()
+        try:
+            opened.open()
+        except file.FAULTS as error:
+            failed.append(error)
+        opened.close()
+
+    for number in range(100):
+        servers = [threading.Thread(target=start, args=(tmp_path / str(number),)) for _ in range(4)]
+        for server in servers:
+            server.start()
+        for server in servers:
+            server.join()
+    assert failed == []
+
+
+@pytest.mark.proof
 async def test_a_start_waits_for_who_writes_longer_than_a_claim_does(tmp_path: Path) -> None:
     """Another server's start that holds the file a little longer than an action may wait turns nobody away."""
     async with ledger(tmp_path):
