@@ -111,6 +111,13 @@ async def until(holds: Callable[[], bool]) -> None:
         await trio.sleep(0.05)
 
 
+async def nobody_left(server: Pair) -> None:
+    """Wait until who left before is no longer counted, by the workers and a moment later by the supervisor."""
+    with trio.fail_after(PATIENCE):
+        await until(lambda: not any(held(pid) for pid in server.workers()))
+    await trio.sleep(0.3)
+
+
 def held(pid: int) -> int:
     """Return how many connections to the port a worker holds: its TCP sockets."""
     sockets = {line.split()[9] for line in Path(f"/proc/{pid}/net/tcp").read_text().splitlines()[1:]}
@@ -140,6 +147,7 @@ def test_a_pair_from_its_start_to_its_end(tmp_path: Path) -> None:
 
 
 async def _balanced_and_summed(server: Pair) -> None:
+    await nobody_left(server)
     async with AsyncExitStack() as stack:
         clients = [await connected(stack, server) for _ in range(10)]
         assert [held(pid) for pid in server.workers()] == [5, 5]
@@ -185,6 +193,7 @@ async def _one_dies(server: Pair) -> None:
 
 async def _acts_once(server: Pair) -> None:
     """A confirmed action runs once, whoever else confirms its id: another session, of another worker."""
+    await nobody_left(server)
     async with AsyncExitStack() as stack:
         one, two = await connected(stack, server), await connected(stack, server)
         assert [held(pid) for pid in server.workers()] == [1, 1]
@@ -224,6 +233,7 @@ def test_the_caps_are_those_of_the_pair_and_a_second_sigterm_ends_it_now(tmp_pat
 
 
 async def _capped(server: Pair) -> None:
+    await nobody_left(server)
     async with AsyncExitStack() as stack:
         clients = [await connected(stack, server) for _ in range(5)]
         assert sorted(held(pid) for pid in server.workers()) == [2, 3]
