@@ -39,10 +39,6 @@ class Carried(Protocol):
         """Queue a close frame, the last of all."""
         ...
 
-    def library_closed(self) -> None:
-        """Take note that the library has closed its stream."""
-        ...
-
 
 class Carrier(trio.abc.Stream):
     """The stream that the library sees: reads the client, but writes to the outbox and never waits for a socket."""
@@ -116,7 +112,5 @@ class Carrier(trio.abc.Stream):
 
     async def aclose(self) -> None:
         """Let the library go. The socket stays open for what waits in the outbox."""
-        if not self._closed:
-            self._closed = True
-            self._connection.library_closed()
+        self._closed = True
         await trio.lowlevel.cancel_shielded_checkpoint()

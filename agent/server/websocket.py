@@ -213,14 +213,6 @@ class Connection:
             self._happens(Happening.PARTED)
         self.outbox.flush()
 
-    def library_closed(self) -> None:
-        """Take note that the library has closed its stream.
-
-        It drops a client that breaks the protocol without a word; the word is said here.
-        """
-        if self._ws.closed is not None:
-            self._explain(int(self._ws.closed.code))
-
     # --- its life
 
     async def serve(self, handler: "Handler") -> bool:
@@ -253,8 +245,6 @@ class Connection:
             self._happens(Happening.LEFT)
         self.close(1000)
         self.outbox.purge()  # deltas belong to a session that has left
-        self.outbox.close()
-        self.outbox.flush()
         with trio.move_on_after(FLUSH_TIMEOUT):
             await self.outbox.emptied()
         if self.state is Life.CLOSING:

@@ -58,7 +58,7 @@ TABLE: Table[Life, Happening, Guard, Deed] = Table(
         Row(Happening.ACCEPT, Life.HANDSHAKING, None, Life.OPEN, (Deed.BEGIN,)),
         *rows(Happening.GOODBYE, _SPEAKING, None, Life.CLOSING, Deed.SAY_GOODBYE, Deed.DELIVER_NO_MORE),
         *rows(Happening.PARTED, _WAITING, None, Life.FLUSHING, Deed.TAKE_NO_MORE),
-        *rows(Happening.LEFT, _WAITING, None, Life.FLUSHING, Deed.DELIVER_NO_MORE),
+        *rows(Happening.LEFT, _WAITING, None, Life.FLUSHING, Deed.TAKE_NO_MORE, Deed.DELIVER_NO_MORE),
         Row(Happening.IN_VAIN, Life.CLOSING, None, Life.CLOSED, (Deed.LET_GO,)),
         Row(Happening.WRITTEN, Life.FLUSHING, None, Life.CLOSED),
         *rows(
