@@ -105,6 +105,9 @@ def where(frame: FrameType | None) -> str:
     if trio.lowlevel.in_trio_run() and not trio.lowlevel.in_trio_task():
         return f"no task runs; {', '.join(_waiting(trio.lowlevel.current_root_task())) or 'there is none'}"
     task = f"in {trio.lowlevel.current_task().name}: " if trio.lowlevel.in_trio_task() else ""
+    if task and not trio.lowlevel.current_task().coro.cr_running:
+        # trio makes a task the current one a little before it enters its code, and a little longer than it is in it
+        return task + (_line(trio.lowlevel.current_task()) or "it has not begun")
     stack = [each for each in traceback.extract_stack(frame) if _ours(each.filename)]
     return task + " > ".join(
         f"{Path(each.filename).name}:{each.lineno} {each.name}" for each in stack[-_DEPTH:]
@@ -115,11 +118,16 @@ def _waiting(task: trio.lowlevel.Task | None) -> Iterator[str]:
     """Yield each task below this one, with the innermost line of ours in which it waits."""
     for nursery in task.child_nurseries if task else ():
         for child in sorted(nursery.child_tasks, key=lambda each: each.name):
-            lines = [(frame.f_code.co_filename, line) for frame, line in child.iter_await_frames()]
-            ours = [f"{Path(name).name}:{line}" for name, line in lines if _ours(name)]
-            if ours:
-                yield f"{child.name} waits at {ours[-1]}"
+            if line := _line(child):
+                yield f"{child.name} waits at {line}"
             yield from _waiting(child)
+
+
+def _line(task: trio.lowlevel.Task) -> str | None:
+    """Return the innermost line of ours that a task waits in; nothing where there is none."""
+    lines = [(frame.f_code.co_filename, line) for frame, line in task.iter_await_frames()]
+    ours = [f"{Path(name).name}:{line}" for name, line in lines if _ours(name)]
+    return ours[-1] if ours else None
 
 
 def _ours(filename: str) -> bool:

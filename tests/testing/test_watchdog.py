@@ -11,7 +11,7 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from agent.testing.watchdog import Overdue, limited
+from agent.testing.watchdog import Overdue, limited, where
 from tests.deadline import SECONDS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -51,6 +51,31 @@ def test_what_hangs_is_ended_and_named(hangs: Callable[[], Awaitable[None]]) -> 
     """Whatever keeps a run from its end, it ends soon after its time, and the message says what that was."""
     with pytest.raises(Overdue, match=rf"not over after 0.05 s: .*{hangs.__name__}"), limited(0.05):
         trio.run(hangs, clock=MockClock(autojump_threshold=0))
+
+
+class AtTheEdge(trio.abc.Instrument):
+    """Asks what runs where trio has named the next task and not entered it yet."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def before_task_step(self, task: trio.lowlevel.Task) -> None:
+        """Ask, for the task of this test."""
+        if task.name.endswith(naps.__name__):
+            self.said.append(where(sys._getframe()))
+
+
+async def naps() -> None:
+    """A task that waits once."""
+    await trio.sleep(1)
+
+
+def test_a_task_at_the_edge_of_its_code_is_named_with_its_line() -> None:
+    """The alarm comes there too: the line is where the task waits, not the one that started the run."""
+    edge = AtTheEdge()
+    trio.run(naps, clock=MockClock(autojump_threshold=0), instruments=[edge])
+    line = naps.__code__.co_firstlineno
+    assert [each.rpartition(":")[2] for each in edge.said] == [str(line), str(line + 2)]
 
 
 def test_what_ends_in_time_is_left_alone() -> None:
