@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from agent.errors import UsageError
-from agent.server.settings import is_loopback, proxies
+from agent.protocol.url import is_loopback
+from agent.server.settings import proxies
 from agent.settings import Settings
 
 

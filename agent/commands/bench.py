@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
-from urllib.parse import urlsplit
 
 from cyclopts import Parameter
 
@@ -22,7 +21,7 @@ from ..bench.workloads import Plan, beside_slow, idle, storm, talk
 from ..client.client import DEFAULT_URL
 from ..config import check, finite
 from ..errors import UsageError
-from ..server.settings import is_loopback
+from ..protocol.url import of_this_machine
 from .output import FAILED, OK, complain, write
 from .talk import Secret
 
@@ -152,19 +151,12 @@ def _measured(target: Target, workload: Workload, plan: Plan, pid: int | None) -
 
 
 def _target(url: str, token: str | None) -> Target:
-    split = urlsplit(url if "://" in url else f"ws://{url}")
-    try:
-        port = split.port or 80
-    except ValueError:
-        port = 0
-    if not split.hostname or not port or split.scheme not in ("ws", "http"):
-        raise UsageError("the URL must look like ws://127.0.0.1:8787/ws")
-    if not is_loopback(split.hostname):
-        raise UsageError("only a server on this machine can be measured")
+    host, port, path = of_this_machine(url)
     if token is not None and not (token.isascii() and token.isprintable()):
         raise UsageError("the token must be printable ASCII")
-    host = "127.0.0.1" if split.hostname == "localhost" else split.hostname
-    return Target(host, port, split.path if split.path not in ("", "/") else "/ws", token)
+    return Target(
+        "127.0.0.1" if host == "localhost" else host, port, path if path not in ("", "/") else "/ws", token
+    )
 
 
 def _charts(workload: Workload, found: Measured) -> list[Chart]:

@@ -2,19 +2,12 @@
 
 import socket
 from dataclasses import dataclass
-from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import TypeAlias
 
 from ..config import GREETING_MAX, NAME_MAX, TOKEN_MIN, WORKERS_MAX, check, finite
 from ..errors import UsageError
-
-
-def is_loopback(host: str) -> bool:
-    """Return whether only this machine can reach `host`, a name or an IP address."""
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
+from ..protocol.url import is_loopback
 
 
 def _one_line(text: str, most: int) -> bool:

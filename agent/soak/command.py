@@ -17,7 +17,6 @@ import json
 import sys
 from pathlib import Path
 from typing import Annotated, TextIO, cast
-from urllib.parse import urlsplit
 
 import trio
 from cyclopts import Parameter
@@ -26,7 +25,7 @@ from .. import log
 from ..client.client import DEFAULT_URL
 from ..errors import AgentError, UsageError, WireClosed
 from ..heap import share_heaps
-from ..server.settings import is_loopback
+from ..protocol.url import of_this_machine
 from .crowd import stay
 from .phases import probing, showing, soak_inside
 from .scene import Scene, Target
@@ -101,16 +100,8 @@ async def soak_outside(run: Run, seed: int, target: Target) -> None:
 
 
 def _target(url: str, token: str | None, clients: int) -> Target:
-    split = urlsplit(url if "://" in url else f"ws://{url}")
-    try:
-        port = split.port or 80
-    except ValueError:
-        port = 0
-    if not split.hostname or not port or split.scheme not in ("ws", "http"):
-        raise UsageError("the URL must look like ws://127.0.0.1:8787/ws")
-    if not is_loopback(split.hostname):
-        raise UsageError("only a server on this machine can be soaked")
-    return Target(split.hostname, port, token, clients=clients)
+    host, port, _ = of_this_machine(url)
+    return Target(host, port, token, clients=clients)
 
 
 def _single(error: BaseException) -> BaseException:

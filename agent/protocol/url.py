@@ -1,0 +1,31 @@
+"""Where a server is: whether only this machine reaches a host, and the URL of a server that runs on it."""
+
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+from ..errors import UsageError
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether only this machine can reach `host`, a name or an IP address."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def of_this_machine(url: str) -> tuple[str, int, str]:
+    """Return host, port and path of a server on this machine, for a command that puts it under load.
+
+    `url` may come without its scheme. Raises UsageError when it is no such URL, or another machine's.
+    """
+    split = urlsplit(url if "://" in url else f"ws://{url}")
+    try:
+        port = split.port or 80
+    except ValueError:
+        port = 0
+    if not split.hostname or not port or split.scheme not in ("ws", "http"):
+        raise UsageError("the URL must look like ws://127.0.0.1:8787/ws")
+    if not is_loopback(split.hostname):
+        raise UsageError("only a server on this machine can be put under load")
+    return split.hostname, port, split.path

@@ -1,0 +1,35 @@
+"""A command that loads a server takes the URL of one that runs on this machine, and says what is wrong with another."""
+
+import pytest
+
+from agent.errors import UsageError
+from agent.protocol.url import of_this_machine
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("ws://127.0.0.1:8787/ws", ("127.0.0.1", 8787, "/ws")),
+        ("localhost:9000", ("localhost", 9000, "")),
+        ("http://[::1]", ("::1", 80, "")),
+    ],
+)
+def test_host_port_and_path(url: str, expected: tuple[str, int, str]) -> None:
+    """The scheme may be left out, and the port."""
+    assert of_this_machine(url) == expected
+
+
+@pytest.mark.parametrize(
+    "url", ["", "ws://", "wss://localhost", "ftp://localhost", "localhost:99999", "localhost:x"]
+)
+def test_what_is_no_url_is_said(url: str) -> None:
+    """The message shows one that is right."""
+    with pytest.raises(UsageError, match=r"must look like ws://127\.0\.0\.1:8787/ws"):
+        of_this_machine(url)
+
+
+@pytest.mark.parametrize("url", ["ws://192.0.2.1:8787/ws", "example.com", "localhost.example.com:80"])
+def test_another_machine_is_left_alone(url: str) -> None:
+    """Nobody loads what is not their own by mistake."""
+    with pytest.raises(UsageError, match="only a server on this machine"):
+        of_this_machine(url)
