@@ -51,7 +51,7 @@ class Knowledge:
         self._kb = settings.documents.kb
         self._vectors = settings.vectors
         self._data = settings.storage.data
-        self._present = snapshot
+        self._given = snapshot
         self._run_sync = run_sync
         self._watch = watch
         self._openers_of: KnowledgeBase | None = None
@@ -72,21 +72,20 @@ class Knowledge:
     def check(self) -> None:
         """Raise UsageError for what can be told before anything is read."""
         choose(self._vectors.vectors, self._vectors.vectors_url)
-        if self._present is None and not self._kb.is_dir():
+        if self._given is None and not self._kb.is_dir():
             raise UsageError(
                 f"the knowledge base {self._kb} does not exist; point to a folder of documents with --kb"
             )
 
     async def read(self) -> None:
         """Read everything. Raises UsageError when nothing can be read; cancelled, the reader is given up."""
-        if self._present is None:
+        if self._given is None:
             meaning = await open_meaning(self._vectors.vectors, self._vectors.vectors_url, self._run_sync)
             self._live = await LiveKnowledge.open(
                 self._kb, self._run_sync, meaning, self._cache(), self._note
             )
-            self._present = self._live.now
             await self._run_sync(give_back)
-        for skipped in self._present.skipped:
+        for skipped in self._snapshot().skipped:
             _log.warning("file left out of the knowledge base", file=skipped.file, why=skipped.reason)
         self._read.set()
 
@@ -132,7 +131,7 @@ class Knowledge:
         return self._openers[lang]
 
     def _snapshot(self) -> KnowledgeBase:
-        present = self._live.now if self._live is not None else self._present
+        present = self._live.now if self._live is not None else self._given
         assert present is not None
         return present
 

@@ -1,5 +1,7 @@
 """The documents of a server are read while it listens already."""
 
+import gc
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
@@ -17,6 +19,9 @@ from agent.ports.brain import Question, TurnEvent, Verified
 from agent.retrieval.load import Source
 from agent.retrieval.search import KnowledgeBase
 from agent.settings import Settings
+from agent.testing.network import inline
+
+from .retrieval.test_live import Hints
 
 T = TypeVar("T")
 ASKED = Question("1", "What does the Standard plan cost?", "en", 0.0)
@@ -177,3 +182,20 @@ async def test_a_turn_keeps_the_snapshot_it_began_with(
         (True, texts[0]),
         (False, texts[1]),
     ]
+
+
+async def test_the_first_snapshot_is_let_go_when_files_change(
+    kb: Path, autojump_clock: trio.testing.MockClock
+) -> None:
+    """At once, though nobody asks after the reload."""
+    hints = Hints()
+    knowledge = Knowledge(Settings.of(kb=kb, vectors="off"), None, inline, hints)
+    await knowledge.read()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(knowledge.keep)
+        old = weakref.ref(await knowledge.present())
+        (kb / "a.md").write_text("# Plans\n\nThe Standard plan costs 399 kr a month.\n")
+        await hints.tell()
+        gc.collect()
+        assert old() is None
+        nursery.cancel_scope.cancel()
