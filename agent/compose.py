@@ -96,18 +96,21 @@ async def composed(
         knowledge, brain = None, chosen.brain
         if brain is None:
             explain = log_why if settings.log.log_level == "debug" else None
-            knowledge = documents(settings, chosen)
+            knowledge = documents(settings, chosen, observer)
             brain = await stack.enter_async_context(
                 answering(settings, knowledge, observer, chosen.run_sync or Threads(), explain, chosen)
             )
         yield Composed(settings, ledger, executor, knowledge, brain, clock, chosen.new_id)
 
 
-def documents(settings: Settings, chosen: Adapters) -> Knowledge:
-    """Return the documents, not read yet. Raises UsageError for what can be told before they are."""
+def documents(settings: Settings, chosen: Adapters, observer: Observer | None = None) -> Knowledge:
+    """Return the documents, not read yet. Raises UsageError for what can be told before they are.
+
+    observer: counts searches.
+    """
     # The system watches the folder in a thread of its own.
     watch = chosen.watch or (None if chosen.run_sync else watching)
-    knowledge = Knowledge(settings, chosen.knowledge, chosen.run_sync or Threads(), watch)
+    knowledge = Knowledge(settings, chosen.knowledge, chosen.run_sync or Threads(), watch, observer)
     knowledge.check()
     return knowledge
 

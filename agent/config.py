@@ -94,6 +94,8 @@ CONTEXT_CHARACTERS = 400  # of the line that leads into a list
 READ_AGAIN_FIRST = 0.25  # until what could not be read is tried again, twice as long each time ...
 READ_AGAIN_MOST = 30.0  # ... up to this
 SOURCE_CHARACTERS = 24_000  # of a file that are shown at once
+HITS_KEPT = 256  # questions of one snapshot whose hits are kept, each of at most ...
+HITS_KEPT_CHARACTERS = 16_000  # ... so many, of the question and of all its statements
 GIVE_UP_TIMEOUT = 0.5  # for a reader that was given up; the server then goes without it
 
 # --- a turn

@@ -16,8 +16,10 @@ from .errors import UsageError
 from .grounding.openers import openers
 from .heap import give_back, set_aside_so_far
 from .lang import LANGUAGES, Lang
-from .ports.search import Passage
+from .ports.observe import Observer
+from .ports.search import Passage, Retriever
 from .ports.work import RunSync
+from .retrieval.again import Again
 from .retrieval.cache import Cache
 from .retrieval.live import LiveKnowledge
 from .retrieval.search import KnowledgeBase
@@ -38,7 +40,7 @@ class Knowledge:
     """The documents of one server, as they are now: implements `agent.ports.search.Library`.
 
     snapshot: one that is never reloaded, in place of the folder in `settings`. watch: tells of changes; None looks for
-    none.
+    none. observer: counts searches, where hits are kept.
     """
 
     def __init__(
@@ -47,6 +49,7 @@ class Knowledge:
         snapshot: KnowledgeBase | None,
         run_sync: RunSync,
         watch: Watch | None,
+        observer: Observer | None = None,
     ) -> None:
         self._kb = settings.documents.kb
         self._vectors = settings.vectors
@@ -54,6 +57,8 @@ class Knowledge:
         self._given = snapshot
         self._run_sync = run_sync
         self._watch = watch
+        self._observer = observer
+        self._keeps_hits = settings.documents.hit_cache
         self._openers_of: KnowledgeBase | None = None
         self._openers: dict[Lang, tuple[str, ...]] = {}
         self._live: LiveKnowledge | None = None
@@ -93,10 +98,11 @@ class Knowledge:
         """Wait until everything is read."""
         await self._read.wait()
 
-    async def present(self) -> KnowledgeBase:
+    async def present(self) -> Retriever:
         """Return the present snapshot, once everything is read; what changes later is in another one."""
         await self._read.wait()
-        return self._snapshot()
+        present = self._snapshot()
+        return Again(present, self._observer) if self._keeps_hits else present
 
     def texts(self) -> Iterator[str]:
         """Yield the text of every statement; none before everything is read. Each takes some microseconds."""

@@ -41,6 +41,20 @@ async def test_a_question_is_answered_from_the_knowledge_base(autojump_clock: tr
         assert frames[-1]["citations"][0]["file"] == "kb/pricing.md"
 
 
+async def test_a_question_that_is_asked_again_needs_no_search(autojump_clock: trio.testing.MockClock) -> None:
+    """Nor does another client's; the figures tell."""
+    async with network(QUIET, documents=KB) as net:
+        told = []
+        for _ in range(2):
+            async with net.connect() as client:
+                await client.ask("What does the standard plan cost?")
+                told.append((await client.frames_until("response"))[-1])
+        assert told[0]["citations"] == told[1]["citations"]
+        figures = net.app.metrics.text().decode()
+    for hits in ("searched", "kept"):
+        assert f'agent_searches_total{{hits="{hits}"}} 1.0' in figures
+
+
 async def test_a_greeting_is_answered_with_what_the_documents_are_about(
     autojump_clock: trio.testing.MockClock,
 ) -> None:

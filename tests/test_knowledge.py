@@ -16,8 +16,10 @@ from agent.errors import UsageError
 from agent.knowledge import Knowledge
 from agent.llm.mock import MockModel
 from agent.ports.brain import Question, TurnEvent, Verified
+from agent.ports.search import Hit, Query
 from agent.retrieval.load import Source
-from agent.retrieval.search import KnowledgeBase
+from agent.retrieval.search import KnowledgeBase, Searched
+from agent.server.metrics import Metrics
 from agent.settings import Settings
 from agent.testing.network import inline
 
@@ -184,18 +186,69 @@ async def test_a_turn_keeps_the_snapshot_it_began_with(
     ]
 
 
+async def test_a_reload_leaves_no_hit_of_before(
+    kb: Path, autojump_clock: trio.testing.MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not even one of a search that a reload came into; and a question that is asked again needs no search."""
+    query = Query("What does the Standard plan cost?", "en", 5)
+    hints, metrics = Hints(), Metrics()
+    knowledge = Knowledge(Settings.of(kb=kb, vectors="off"), None, inline, hints, metrics)
+    await knowledge.read()
+    begun, go_on = trio.Event(), trio.Event()
+    search = KnowledgeBase.searched
+    old: list[tuple[Hit, ...]] = []
+
+    async def slow(self: KnowledgeBase, query: Query) -> Searched:
+        begun.set()
+        await go_on.wait()
+        return await search(self, query)
+
+    async def ask() -> None:
+        old.append(await (await knowledge.present()).search(query))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(knowledge.keep)
+        with monkeypatch.context() as slowly:
+            slowly.setattr(KnowledgeBase, "searched", slow)
+            nursery.start_soon(ask)
+            await begun.wait()
+        (kb / "a.md").write_text("# Plans\n\nThe Standard plan costs 399 kr a month.\n")
+        await hints.tell()
+        new = await (await knowledge.present()).search(query)
+        go_on.set()
+        await trio.testing.wait_all_tasks_blocked()
+        assert await (await knowledge.present()).search(query) is new
+        nursery.cancel_scope.cancel()
+    assert ["299 kr" in old[0][0].snippet.text, "399 kr" in new[0].snippet.text] == [True, True]
+    text = metrics.text().decode()
+    assert ['agent_searches_total{hits="searched"} 2.0' in text, 'hits="kept"} 1.0' in text] == [True, True]
+
+
 async def test_the_first_snapshot_is_let_go_when_files_change(
     kb: Path, autojump_clock: trio.testing.MockClock
 ) -> None:
-    """At once, though nobody asks after the reload."""
+    """At once and with its hits, though nobody asks after the reload."""
     hints = Hints()
     knowledge = Knowledge(Settings.of(kb=kb, vectors="off"), None, inline, hints)
     await knowledge.read()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(knowledge.keep)
-        old = weakref.ref(await knowledge.present())
+        assert await (await knowledge.present()).search(Query("the Standard plan", "en", 5))
+        old = weakref.ref(knowledge._snapshot())
+        assert old() is not None
         (kb / "a.md").write_text("# Plans\n\nThe Standard plan costs 399 kr a month.\n")
         await hints.tell()
         gc.collect()
         assert old() is None
         nursery.cancel_scope.cancel()
+
+
+@pytest.mark.parametrize(("keeps", "same"), [(True, True), (False, False)])
+async def test_hits_are_kept_unless_the_operator_says_no(kb: Path, keeps: bool, same: bool) -> None:
+    """A question that is asked again finds the very hits that it found, or searches again."""
+    knowledge = Knowledge(Settings.of(kb=kb, vectors="off", hit_cache=keeps), None, inline, None)
+    await knowledge.read()
+    query = Query("What does the Standard plan cost?", "en", 5)
+    first, second = [await (await knowledge.present()).search(query) for _ in range(2)]
+    assert first == second
+    assert (first is second) is same

@@ -21,6 +21,7 @@ _FIRST = (Column("first_p50_ms", "first p50 ms", 1), Column("first_p99_ms", "p99
 _TURN = (Column("turn_p50_ms", "turn p50 ms", 1), Column("turn_p99_ms", "p99", 1))
 _LATE = (Column("late_p50_percent", "late p50 %", 2), Column("late_p99_percent", "p99", 2))
 _USE = (
+    Column("kept_hits_percent", "kept hits %", 0),
     Column("server_percent", "server %", 0),
     Column("waited_percent", "waited %", 0),
     Column("client_percent", "client %", 0),

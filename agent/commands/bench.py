@@ -17,6 +17,7 @@ from ..bench.meter import Measured, Meter
 from ..bench.open import draw
 from ..bench.process import listens_on
 from ..bench.report import COLUMNS, table
+from ..bench.searches import declared
 from ..bench.workloads import Plan, beside_slow, idle, storm, talk
 from ..client.client import DEFAULT_URL
 from ..config import check, finite
@@ -83,7 +84,8 @@ def bench(
 
     The load client is one thread; `client %` is what it takes of its core, and near 100 the figures are its own.
     Give it another core than the server's: taskset -c 1 agent bench. `waited %` is for how long the server could
-    have run while others had its core: times are theirs then, not its own. Linux only.
+    have run while others had its core: times are theirs then, not its own. `kept hits %` of the questions needed
+    no search, since they had been asked before: start the server with --no-hit-cache to measure searches. Linux only.
 
     Exit status: 0 measured, 1 no server, or no answers, 2 a wrong setting.
 
@@ -147,7 +149,7 @@ def _measured(target: Target, workload: Workload, plan: Plan, pid: int | None) -
                 load, target, meter, plan, max(1, plan.sessions // SLOW), plan.questions[0]
             ),
         }
-        return runs[workload]()
+        return declared(target, runs[workload])
 
 
 def _target(url: str, token: str | None) -> Target:

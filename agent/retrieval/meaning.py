@@ -132,12 +132,16 @@ class Meaning:
         row: Vectors = self._at_once.encode([text], "question")[0]
         return row
 
+    def embeds(self, lang: Lang) -> bool:
+        """Tell whether questions in a language have vectors, unless a server fails."""
+        return self._embedder.langs is None or lang in self._embedder.langs
+
     async def question(self, text: str, lang: Lang) -> "Vectors | None":
         """Return the vector of a question; None when the model does not know its language, or a server gives none.
 
         A cancel leaves nothing.
         """
-        if self._embedder.langs is not None and lang not in self._embedder.langs:
+        if not self.embeds(lang):
             return None
         if self._at_once is not None:
             return self.at_once(text)

@@ -9,12 +9,13 @@ the question's own language comes first; another language is looked at only when
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from math import exp
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from agent.ports.search import Hit, Lang, Passage, Query
 
 from .effort import Effort
 from .follow import follows, newest_first
+from .hits import KeptHits
 from .index import Index
 from .load import Skipped, Source
 from .meaning import Meaning
@@ -39,6 +40,10 @@ class Vectors(Protocol):
         """Return what signals count with vectors of this kind."""
         ...
 
+    def embeds(self, lang: Lang) -> bool:
+        """Tell whether questions in a language have vectors, unless a server fails."""
+        ...
+
     async def question(self, text: str, lang: Lang) -> object:
         """Return that of a question; None when there is none."""
         ...
@@ -48,13 +53,22 @@ class _Vectors:
     def __init__(self, sections: SectionVectors, meaning: Meaning) -> None:
         self.sections = sections
         self.weights = WITH_SENTENCES if meaning.of_sentences else WITH_WORDS
+        self.embeds = meaning.embeds
         self.question = meaning.question
+
+
+class Searched(NamedTuple):
+    """What a search found. whole: it would find the same again; not so when a server failed to give a vector."""
+
+    hits: tuple[Hit, ...]
+    whole: bool
 
 
 class KnowledgeBase:
     """An immutable snapshot that can be searched: implements `agent.ports.search.Retriever`, and is its own library.
 
-    passages: its sections, in the order of the files. skipped: files that were left out, with the reason.
+    passages: its sections, in the order of the files. skipped: files that were left out, with the reason. kept: what
+    the latest questions found, where whoever asks keeps that (`again`); its own searches do not look there.
     """
 
     def __init__(self, index: Index, skipped: Sequence[Skipped] = (), vectors: Vectors | None = None) -> None:
@@ -62,6 +76,7 @@ class KnowledgeBase:
             [section.passage for section in index.sections if section is not None]
         )
         self.skipped = tuple(skipped)
+        self.kept = KeptHits()
         self._index = index
         self._vectors = vectors
         self._topics: dict[Lang, tuple[str, ...]] = {}
@@ -124,15 +139,22 @@ class KnowledgeBase:
         Any text is a valid query. One that goes on from the question before it is looked for together with that. But
         for the question's vector, where there is one, it runs inline, in a few milliseconds and without a checkpoint.
         """
+        return (await self.searched(query)).hits
+
+    async def searched(self, query: Query) -> Searched:
+        """Do what `search` does, and tell whether it is whole."""
+        whole = True
         if query.before and follows(query.text, query.lang):
             both = f"{query.before}\n{query.text}"
             vector = await self.vector(both, query.lang)
+            whole = self._is_whole(vector, query.lang)
             found = self.find(both, query.lang, query.limit, vector=vector)
             found = newest_first(found, query.text, query.lang)
             if found:
-                return found
+                return Searched(found, whole)
         vector = await self.vector(query.text, query.lang)
-        return self.find(query.text, query.lang, query.limit, vector=vector)
+        whole = whole and self._is_whole(vector, query.lang)
+        return Searched(self.find(query.text, query.lang, query.limit, vector=vector), whole)
 
     async def nearest(self, query: Query) -> tuple[Hit, ...]:
         """Return what a search comes nearest to, however unsure."""
@@ -159,6 +181,10 @@ class KnowledgeBase:
         if self._vectors is None:
             return None
         return await self._vectors.question(self._index.reworded(question), lang)
+
+    def _is_whole(self, vector: object, lang: Lang) -> bool:
+        """Tell whether a question in a language has the vector that it is to have, if any."""
+        return vector is not None or self._vectors is None or not self._vectors.embeds(lang)
 
     def sections(self, query: str, lang: Lang, limit: int, vector: object = None) -> tuple[Passage, ...]:
         """Return the at most `limit` best sections, best first, whatever the floor. vector: as in `find`."""

@@ -18,6 +18,7 @@ COUNTERS: dict[str, tuple[str | None, str]] = {
     "aborts": (None, "Connections dropped without a close frame"),
     "messages": (None, "Accepted messages"),
     "turns": ("outcome", "Turns by how they ended; a refusal by its code"),
+    "searches": ("hits", "Searches of the knowledge base by where their hits came from: searched or kept"),
     "cancels": ("what", "Cancels that a client sent, by what they stopped"),
     "errors": ("code", "Error frames, and failed questions of plain requests, by code"),
     "suggestions": ("outcome", "Suggested actions made, and closed unconfirmed"),

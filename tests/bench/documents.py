@@ -135,7 +135,7 @@ def line(name: str, results: Sequence[Row]) -> str:
 
 def report(by_set: dict[str, dict[str, Any]], vectors: str) -> None:
     """Print everything of one way to search."""
-    say(f"\nvectors: {vectors}")
+    say(f"\nvectors: {vectors}; every search is made, none finds its hits kept")
     say("set             n  right wrong refused  hit@1   3    8   near  far   off-topic refused, in %")
     everything: list[Row] = []
     for name, of in by_set.items():

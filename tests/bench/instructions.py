@@ -8,7 +8,8 @@ takes a minute. They are those of the whole server in user mode, so a delta's sh
     different   of questions on `kb/` of which none is asked twice
     connection  of a session that connects and is let go without a question
 
-All are thousands. `pytest -m bench` compares, `--keep` writes what was counted.
+All are thousands, and each question is searched for: the server keeps no hits. `pytest -m bench` compares, `--keep`
+writes what was counted.
 """
 
 import platform
@@ -113,6 +114,7 @@ def main(say: Callable[[str], object]) -> int:
         say(f"{reason}\n")
         return 1
     found, before = count(), kept() if KEPT.exists() else {}
+    say("thousands of instructions, with --no-hit-cache: each question is searched for\n")
     for name in FIGURES:
         say(f"{name:12} {found[name]:10.1f}   kept {before.get(name, 0):10.1f}\n")
     if "--keep" in sys.argv[1:]:

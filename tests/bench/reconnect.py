@@ -168,7 +168,8 @@ def say(line: str) -> None:
 
 def main(size: int = CLIENTS, asking: int = USERS) -> int:
     """Measure a crowd of `size` against a server with `asking` active users."""
-    flags = ("--data", "memory", "--max-connections", str(2 * (size + asking)))
+    say("each question is searched for: the server runs with --no-hit-cache")
+    flags = ("--data", "memory", "--no-hit-cache", "--max-connections", str(2 * (size + asking)))
     with server_process(*flags) as server, active(server.url, asking):
         return 0 if trio.run(measure, server.port, size) else 1
 

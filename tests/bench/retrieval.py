@@ -329,6 +329,7 @@ def main() -> None:
         "--snippets", type=int, default=100_000, help="how many synthetic snippets are searched"
     )
     arguments = parser.parse_args()
+    say("every search is made: the cache of hits is not in use")
     meaning = trio.run(open_meaning, "auto", None, Threads(1))
     ranking(meaning)
     tables(meaning)

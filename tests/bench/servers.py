@@ -1,7 +1,8 @@
 """The servers that are compared: ours, ours of an earlier checkout, and minimal ones of the same wire.
 
 Each runs on a core of its own. Ours is the whole product: its script drafts the answer from a page of one line, the
-brain looks that up and verifies it, and the session streams it.
+brain looks that up and verifies it, and the session streams it. It searches for each question, also for one that was
+asked before.
 """
 
 import json
@@ -150,7 +151,8 @@ def running(kind: Kind, how: How, folder: Path, counting: bool = False) -> Itera
     if counting:
         command = under_callgrind(command, place)
     server, client = cores()
-    environment = os.environ | {"PYTHONHASHSEED": "0"}
+    # not a flag, since earlier checkouts know no such flag, and no such cache
+    environment = os.environ | {"PYTHONHASHSEED": "0", "AGENT_HIT_CACHE": "false"}
     if kind.node_path is not None:
         environment["NODE_PATH"] = str(kind.node_path)
     os.sched_setaffinity(0, {server})  # what is started inherits it

@@ -11,6 +11,7 @@ import pytest
 from agent import cli
 from agent.bench.load import Load, Target
 from agent.bench.meter import Measured, Meter
+from agent.bench.searches import Searches
 from agent.bench.workloads import Plan
 from agent.commands import bench as command
 
@@ -73,6 +74,8 @@ def given(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Target, Plan]]:
     def only(port: int) -> int | None:
         return None
 
+    looks = [Searches(0, 0), Searches(3, 1)]
+    monkeypatch.setattr("agent.bench.searches.searches", lambda target: looks.pop(0))
     monkeypatch.setattr(command, "talk", talk)
     monkeypatch.setattr(command, "listens_on", only)
     return told
@@ -92,9 +95,9 @@ def test_flags_make_the_load(given: list[tuple[Target, Plan]], capsys: Capture) 
 
 
 def test_figures_are_json_where_that_is_asked_for(given: list[tuple[Target, Plan]], capsys: Capture) -> None:
-    """Every figure by its name."""
+    """Every figure by its name, and what share of the questions found their hits kept."""
     assert cli.main(["bench", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == FOUND | {"first_p50_ms": 1.2346}
+    assert json.loads(capsys.readouterr().out) == FOUND | {"first_p50_ms": 1.2346, "kept_hits_percent": 75}
 
 
 @pytest.mark.usefixtures("given")
@@ -109,6 +112,7 @@ def test_a_plot_is_drawn_where_one_is_asked_for(
     assert [chart.unit for chart in drawn[tmp_path / "plot.png"]] == [
         "frames",
         "first p50 ms",
+        "kept hits %",
         "client %",
         "failed",
     ]

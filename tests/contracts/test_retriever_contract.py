@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from agent.ports.search import Hit, Library, Query
+from agent.retrieval.again import Again
 from agent.retrieval.load import Source
 from agent.retrieval.matrix import Sections, Words
 from agent.retrieval.meaning import Meaning
@@ -30,6 +31,16 @@ def _plain() -> Library:
     return KnowledgeBase.build([Source.of("kb/a.md", TEXT)])
 
 
+class _Again:
+    """Documents whose hits are kept."""
+
+    def __init__(self) -> None:
+        self._of = KnowledgeBase.build([Source.of("kb/a.md", TEXT)])
+
+    async def present(self) -> Again:
+        return Again(self._of)
+
+
 def _with_vectors() -> Library:
     embedder = WordsEmbedder()
     meaning = Meaning(embedder, embedder.encode, None, Sections, Words)
@@ -39,6 +50,7 @@ def _with_vectors() -> Library:
 LIBRARIES: dict[str, Callable[[], Library]] = {
     "words": _plain,
     "words and vectors": _with_vectors,
+    "hits that are kept": _Again,
     "the fake": OneFile,
 }
 
@@ -81,6 +93,13 @@ async def test_any_text_is_a_query(library: Library, text: str) -> None:
     check(await retriever.search(Query(text, "sv", 5)), 5)
     check(await retriever.search(Query("plan?", "en", 5, before=text)), 5)
     check(await retriever.search(Query(text, "en", 5, before="What does the Standard plan cost?")), 5)
+
+
+async def test_the_same_query_finds_the_same(library: Library) -> None:
+    """In one snapshot, as often as it is asked."""
+    retriever = await library.present()
+    query = Query("What does the Standard plan cost a month?", "en", 5)
+    assert await retriever.search(query) == await retriever.search(query)
 
 
 async def test_what_nothing_holds_is_not_found(library: Library) -> None:
