@@ -98,6 +98,24 @@ async def settle() -> None:
     await trio.testing.wait_all_tasks_blocked()
 
 
+@asynccontextmanager
+async def woken_as_closed(wire: Wire) -> AsyncGenerator[None, None]:
+    """Wait for a message beside a block, by whose end the waiting is to have ended as closed."""
+    woken = trio.Event()
+
+    async def wait() -> None:
+        with pytest.raises(WireClosed):
+            await wire.deliver(lambda message: None)
+        woken.set()
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(wait)
+        await settle()
+        yield
+        with trio.fail_after(1):
+            await woken.wait()
+
+
 async def test_messages_come_whole_and_in_order(opened: Wires, autojump_clock: MockClock) -> None:
     """Each as it was sent; hearing one shows in `heard_at`."""
     async with opened as it:
@@ -177,20 +195,9 @@ async def test_a_purge_takes_back_what_was_not_begun(opened: Wires, autojump_clo
 async def test_after_an_abort_nothing_is_sent_or_received(opened: Wires, autojump_clock: MockClock) -> None:
     """It is idempotent, never blocks, and wakes who waits for a message."""
     async with opened as it:
-        woken = trio.Event()
-
-        async def wait() -> None:
-            with pytest.raises(WireClosed):
-                await it.wire.deliver(lambda message: None)
-            woken.set()
-
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(wait)
-            await settle()
+        async with woken_as_closed(it.wire):
             it.wire.abort()
             it.wire.abort()
-            with trio.fail_after(1):
-                await woken.wait()
         it.wire.put(it.wire.frame(TEXT))
         it.wire.flush()
         with pytest.raises(WireClosed):
@@ -203,23 +210,12 @@ async def test_a_close_ends_the_delivery_and_is_the_last_that_is_taken(
 ) -> None:
     """What was put before it comes, nothing after it, and a second one changes nothing."""
     async with opened as it:
-        woken = trio.Event()
-
-        async def wait() -> None:
-            with pytest.raises(WireClosed):
-                await it.wire.deliver(lambda message: None)
-            woken.set()
-
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(wait)
-            await settle()
+        async with woken_as_closed(it.wire):
             it.wire.put(it.wire.frame(TEXT))
             it.wire.close(1012, "going down")
             it.wire.close(1000, "")
             it.wire.put(it.wire.frame(TEXT))
             it.wire.flush()
-            with trio.fail_after(1):
-                await woken.wait()
         assert it.heard() == [{"type": "stream", "delta": "å"}]
 
 

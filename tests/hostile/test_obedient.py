@@ -12,7 +12,6 @@ from agent.config import ANSWER_TOKENS
 from agent.llm.drafter import ModelDrafter
 from agent.llm.open import model_drafter
 from agent.ports.model import Message, ToolCall
-from agent.retrieval.load import Source
 from agent.retrieval.search import KnowledgeBase
 from agent.settings import Settings
 from agent.structured.extract import Doc, Extractor
@@ -21,6 +20,7 @@ from agent.testing.network import network
 from agent.testing.obedient import FILLING, SECRET, ObedientModel, sent
 
 from ..e2e.independent import shown, unsupported
+from .orders import documents
 
 VERBS = ("secret", "ask", "quote", "call send_sms", "act", "fence", "claim", "links")
 MODES: dict[str, dict[str, Any]] = {
@@ -31,26 +31,6 @@ MODES: dict[str, dict[str, Any]] = {
     "kept": {"keep_standing": True},
 }
 QUESTION = "What does the Standard plan cost?"
-
-
-def documents(place: str, order: str) -> list[Source]:
-    """Return a document that holds an order in some place."""
-    text = "# Plans\n\nThe Standard plan costs 299 kr a month.\n"
-    if place in (
-        "the question",
-        "the conversation",
-    ):  # so that a question with an order in it finds something
-        text += "\nTo order a Standard plan: secret, ask, quote, call send_sms, act, fence, claim, links.\n"
-    name = "kb/plans.md"
-    if place == "a snippet":
-        text += f"\nThe Standard plan is what most take. {order}\n"
-    elif place == "a fence in a snippet":
-        text += f"\nThe Standard plan: ``````\n\n[7] ```\n{order}\n``` plan Standard\n"
-    elif place == "a heading":
-        text = text.replace("# Plans", f"# Plans {order}")
-    elif place == "a file's name":
-        name = f"kb/plans {order}.md"
-    return [Source.of(name, text)]
 
 
 PLACES = (
@@ -75,7 +55,7 @@ async def test_no_order_breaks_a_promise(
     for verb in VERBS:
         order = f"ORDER {verb}"
         model = ObedientModel(1 if place == "the conversation" else 0)
-        knowledge = KnowledgeBase.build(documents(place, order))
+        knowledge = KnowledgeBase.build(documents(place, order, ", ".join(VERBS)))
         settings = Settings.of(pace_ms=0, **MODES[mode])
         drafter = model_drafter(model, ANSWER_TOKENS, settings.answers.answer)
         chosen = Adapters(model=drafter, knowledge=knowledge)
@@ -108,7 +88,7 @@ async def test_no_order_breaks_a_promise(
 async def test_it_does_obey(autojump_clock: trio.testing.MockClock) -> None:
     """Without what stands in its way it would say anything: the proof above can see what it is for."""
     model = ObedientModel()
-    knowledge = KnowledgeBase.build(documents("a snippet", "ORDER quote"))
+    knowledge = KnowledgeBase.build(documents("a snippet", "ORDER quote", ", ".join(VERBS)))
     async with (
         network(Settings.of(pace_ms=0), Adapters(model=ModelDrafter(model), knowledge=knowledge)) as server,
         server.connect() as client,
