@@ -18,7 +18,8 @@ from ..protocol.codec import decode, encode
 from ..protocol.inbound import Message
 from ..protocol.outbound import Error
 from ..wire.bucket import Bucket
-from .limits import Cap, Place
+from .limits import Cap
+from .places import Place
 from .websocket import Connection
 
 IDLE, GIVE_WAY, POLICY = 4408, 1013, 1008

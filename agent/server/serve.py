@@ -28,7 +28,8 @@ from .admission import NEEDS_TOKEN, Admission
 from .api import MODELS, Api
 from .guest import Guest
 from .hypercorn_edge import HttpServer
-from .limits import Cap, Place
+from .limits import Cap
+from .places import Place
 from .sniff import Head, Refusal, hang_up, read_head
 from .websocket import Connection, Handler, serve_websocket
 

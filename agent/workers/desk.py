@@ -12,8 +12,8 @@ import msgspec
 import trio
 
 from ..config import WORKER_ANSWER
-from ..server.limits import Place, Room
 from ..server.metrics import Metrics
+from ..server.places import Place, Room
 from .figures import Sums, families
 from .messages import (
     LAST,

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from ..server.limits import Taken
+from ..server.places import Taken
 
 
 class _Said(msgspec.Struct, frozen=True, array_like=True, tag=True):

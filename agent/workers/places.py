@@ -12,7 +12,7 @@ from math import inf
 import msgspec
 import trio
 
-from ..server.limits import Place, Taken
+from ..server.places import Place, Taken
 from .messages import Enter, Granted, Keep, Leave, MayGiveWay, Refused
 
 
@@ -25,7 +25,7 @@ class _Waiting:
 
 
 class SharedPlaces:
-    """Places at the supervisor (implements `agent.server.limits.Places`). send: tells it something; never blocks."""
+    """Places at the supervisor (implements `agent.server.places.Places`). send: tells it something; never blocks."""
 
     def __init__(self, send: Callable[[msgspec.Struct], None]) -> None:
         self._send = send

@@ -49,7 +49,7 @@ def make_rates() -> int:
 
 
 class SharedRates:
-    """A token bucket for each address (implements `agent.server.limits.Rates`).
+    """A token bucket for each address (implements `agent.server.rates.Rates`).
 
     file: what `make_rates` returned, in any process. table: 0 to TABLES - 1. rate: tokens per second of an address, 0
     for no limit. burst: seconds' worth of them that one may save. clock: seconds, the same in every process.

@@ -27,8 +27,8 @@ from ..config import (
 )
 from ..errors import AgentError, UsageError
 from ..server.accept import ManyAtOnce, listening
-from ..server.limits import places
 from ..server.metrics import Metrics
+from ..server.places import places
 from ..settings import Settings
 from .balance import Balance
 from .channel import Channel

@@ -16,7 +16,8 @@ from ..compose import Adapters
 from ..config import WORKER_ANSWER
 from ..errors import UsageError
 from ..server.accept import Listens
-from ..server.limits import BURST, WRONG_TOKEN_BURST, Rates, Shared, message_rate, wrong_token_rate
+from ..server.limits import Shared
+from ..server.rates import BURST, WRONG_TOKEN_BURST, Rates, message_rate, wrong_token_rate
 from ..settings import Settings
 from .channel import Channel
 from .figures import families

@@ -9,8 +9,8 @@ import msgspec
 import trio
 import trio.testing
 
-from agent.server.limits import Place, Room
 from agent.server.metrics import Metrics
+from agent.server.places import Place, Room
 from agent.settings import Settings
 from agent.workers.channel import Channel
 from agent.workers.desk import Desk

@@ -3,7 +3,7 @@
 import trio
 import trio.testing
 
-from agent.server.limits import Place, places
+from agent.server.places import Place, places
 from agent.workers.messages import Answer, Ask, Granted, Leave, Report, Reported
 
 from .fakes import Office

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from agent.config import ADDRESSES_REMEMBERED
-from agent.server.limits import PerAddress
+from agent.server.rates import PerAddress
 from agent.workers.rates import SharedRates, make_rates
 
 A, B = "192.0.2.1", "192.0.2.2"

@@ -1,0 +1,159 @@
+"""Rooms: places for so many clients, who gets one, and who gives way when there are more.
+
+One address has at most its share, and when no place is free the oldest of those that may give way does, of the address
+that has most of them. So a crowd from one address is its own worst enemy, and a newcomer gets in as long as somebody in
+there has said nothing.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, Protocol, TypeAlias
+
+from .addresses import THIS_MACHINE
+
+
+class Place:
+    """One place in a room. Made by `Room.enter`."""
+
+    __slots__ = ("holder",)
+
+    def __init__(self, address: str | None) -> None:
+        self.holder: object = self if address is None else address  # nobody in particular is alone
+
+
+@dataclass(frozen=True, slots=True)
+class _Willing:
+    """How one that may give way is told so, and from when on it may."""
+
+    tell: Callable[[], None]
+    at: float
+
+
+Taken: TypeAlias = Literal["address", "connections"]
+"""Whose places are all taken: an address's share, or everybody's."""
+
+
+class Places(Protocol):
+    """Places for clients, wherever they are kept. `Room` says what its methods mean."""
+
+    @property
+    def used(self) -> int:
+        """How many places this server has taken."""
+        ...
+
+    async def take(self, address: str | None, now: float) -> Place | Taken:
+        """Take a place for `address` at `now`, in seconds, or say why there is none. Cancelled, none is taken."""
+        ...
+
+    def may_give_way(self, place: Place, tell: Callable[[], None], at: float) -> None:
+        """Let a place go to a newcomer from `at` on, in seconds; `tell` is called then, and must not block or raise."""
+        ...
+
+    def keep(self, place: Place) -> None:
+        """Let it not, after all. Idempotent."""
+        ...
+
+    def leave(self, place: Place) -> None:
+        """Give a place back. Idempotent."""
+        ...
+
+    def make_way(self, now: float) -> bool:
+        """Let one give way; False when there is none that may at `now`."""
+        ...
+
+
+class Room:
+    """Places for `size` clients, of which one address has at most `share(address)`."""
+
+    def __init__(self, size: int, share: Callable[[str], int]) -> None:
+        self._size = size
+        self._share = share
+        self._taken: set[Place] = set()
+        self._held: dict[object, int] = {}
+        self._willing: dict[object, dict[Place, _Willing]] = {}  # each holder's oldest first
+
+    @property
+    def used(self) -> int:
+        """How many places are taken."""
+        return len(self._taken)
+
+    def full_for(self, address: str | None) -> bool:
+        """Whether an address has all of its share, where that is less than all there is."""
+        share = self._size if address is None else self._share(address)
+        return share < self._size and self._held.get(address, 0) >= share
+
+    def enter(self, address: str | None, now: float) -> Place | None:
+        """Take a place for `address` (None is nobody in particular) at `now`, in seconds; None when nobody gives way.
+
+        Who gives way has left when this returns, and is told by the callable it gave.
+        """
+        if self.full_for(address):
+            if not self._make_way(address, now):
+                return None
+        elif self.used >= self._size and not self.make_way(now):
+            return None
+        place = Place(address)
+        self._taken.add(place)
+        self._held[place.holder] = self._held.get(place.holder, 0) + 1
+        return place
+
+    async def take(self, address: str | None, now: float) -> Place | Taken:
+        """Enter, or say why not. Never waits."""
+        greedy = self.full_for(address)
+        return self.enter(address, now) or ("address" if greedy else "connections")
+
+    def may_give_way(self, place: Place, tell: Callable[[], None], at: float) -> None:
+        """Let a place go to a newcomer from `at` on, in seconds; `tell` is called then, and must not block or raise."""
+        if place in self._taken:
+            self._willing.setdefault(place.holder, {})[place] = _Willing(tell, at)
+
+    def keep(self, place: Place) -> None:
+        """Let it not, after all. Idempotent."""
+        willing = self._willing.get(place.holder, {})
+        willing.pop(place, None)
+        if not willing:
+            self._willing.pop(place.holder, None)
+
+    def leave(self, place: Place) -> None:
+        """Give a place back. Idempotent."""
+        if place not in self._taken:
+            return
+        self.keep(place)
+        self._taken.discard(place)
+        self._held[place.holder] -= 1
+        if not self._held[place.holder]:
+            del self._held[place.holder]
+
+    def make_way(self, now: float) -> bool:
+        """Let one give way; False when there is none that may at `now`."""
+        ready = (holder for holder in self._willing if self._oldest(holder, now) is not None)
+        greediest = max(ready, key=lambda holder: len(self._willing[holder]), default=None)
+        return self._make_way(greediest, now)
+
+    def _make_way(self, holder: object, now: float) -> bool:
+        place = self._oldest(holder, now)
+        if place is None:
+            return False
+        tell = self._willing[holder][place].tell
+        self.leave(place)
+        tell()
+        return True
+
+    def _oldest(self, holder: object, now: float) -> Place | None:
+        """Return the place of a holder's that has been willing for longest, if it may give way at `now`."""
+        place, willing = next(iter(self._willing.get(holder, {}).items()), (None, None))
+        return place if willing is not None and willing.at <= now else None
+
+
+def places(size: int, of_address: int | None) -> Room:
+    """Return the room of `size` places, of which one address may have `of_address`; 0 is no limit.
+
+    None: half of them, and all for this machine, from where a proxy or a test may bring everybody.
+    """
+
+    def share(address: str) -> int:
+        if of_address is None:
+            return size if address == THIS_MACHINE else max(1, size // 2)
+        return of_address or size
+
+    return Room(size, share)
