@@ -12,6 +12,7 @@ from hypothesis import settings
 
 from agent.numeric import THREADS
 
+from .both import pytest_collection_modifyitems
 from .deadline import (
     pytest_addoption,
     pytest_runtest_call,
@@ -19,7 +20,13 @@ from .deadline import (
     pytest_runtest_teardown,
 )
 
-__all__ = ["pytest_addoption", "pytest_runtest_call", "pytest_runtest_setup", "pytest_runtest_teardown"]
+__all__ = [
+    "pytest_addoption",
+    "pytest_collection_modifyitems",
+    "pytest_runtest_call",
+    "pytest_runtest_setup",
+    "pytest_runtest_teardown",
+]
 
 # Tests import numpy when they like. It computes in the calling thread, as it does where the program imports it.
 os.environ.update(dict.fromkeys(THREADS, "1"))

@@ -26,6 +26,8 @@ from typing import Any
 
 import pytest
 
+from ..both import ONE, Flags
+
 ROOT = Path(__file__).parents[2]
 PATIENCE = 30.0  # seconds for a start; a machine that is busy with other things is slow
 SMALL_PIPE = 4096  # bytes: the least that Linux gives a pipe, full after a dozen lines
@@ -155,7 +157,7 @@ class Pipe:
 class Rig:
     """One server and what it depends on. `command` makes files misbehave; `stderr` and `webhook` have modes."""
 
-    def __init__(self, folder: Path, shim: Path, stderr: str = "well") -> None:
+    def __init__(self, folder: Path, shim: Path, stderr: str = "well", workers: Flags = ONE) -> None:
         self.kb, self.data, self._control = folder / "kb", folder / "data", folder / "control"
         for each in (self.kb, self._control):
             each.mkdir()
@@ -164,6 +166,7 @@ class Rig:
         self.webhook = Webhook()
         self.stderr = Pipe(stderr)
         self.port = 0
+        self._workers = workers
         self._process: subprocess.Popen[str] | None = None
         self._environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith("AGENT_")},
@@ -194,7 +197,7 @@ class Rig:
             "--kb",
             str(self.kb),
         ]
-        command += ["--data", str(self.data), "--action-webhook", self.webhook.url, *flags]
+        command += ["--data", str(self.data), "--action-webhook", self.webhook.url, *self._workers, *flags]
         self._process = subprocess.Popen(
             command,
             cwd=ROOT,
@@ -284,9 +287,9 @@ class Rig:
 
 
 @contextmanager
-def rig(folder: Path, shim: Path, stderr: str = "well") -> Iterator[Rig]:
+def rig(folder: Path, shim: Path, stderr: str = "well", workers: Flags = ONE) -> Iterator[Rig]:
     """A rig for the time of a block."""
-    made = Rig(folder, shim, stderr)
+    made = Rig(folder, shim, stderr, workers)
     try:
         yield made
     finally:

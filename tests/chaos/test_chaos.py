@@ -4,13 +4,14 @@ import errno
 import json
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import trio
 
+from ..both import ONE, TWO, Flags, both_at_length
 from ..e2e.plain import Plain, plain
 from .rig import Rig, built_shim, rig
 
@@ -25,11 +26,12 @@ NOISE = 16  # questions, whose log lines fill a small pipe
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """What goes wrong. stderr: from the start; `begin` makes the rest go wrong later."""
+    """What goes wrong. stderr: from the start; `begin` makes the rest go wrong later. workers: for whom."""
 
     name: str
     begin: Callable[[Rig], None] = lambda rig: None
     stderr: str = "well"
+    workers: Flags = ONE
 
 
 def _files(kind: str, mode: str) -> Callable[[Rig], None]:
@@ -53,6 +55,15 @@ TROUBLES = [
     *(Trouble(f"webhook {mode}", _webhook(mode)) for mode in ("pause", "slow", "fail", "full")),
 ]
 NOT_RECORDED = {"fsync pause", "fsync fail", "disk full"}
+OF_A_PAIR_ALWAYS = {"stderr pause", "disk full"}  # the others at length
+
+
+def _each() -> Iterator[Any]:
+    for trouble in TROUBLES:
+        name = trouble.name.replace(" ", "-")
+        yield pytest.param(trouble, id=f"{name}-one-server")
+        at_length = [] if trouble.name in OF_A_PAIR_ALWAYS else [pytest.mark.pair]
+        yield pytest.param(replace(trouble, workers=TWO), id=f"{name}-two-workers", marks=at_length)
 
 
 @pytest.fixture(scope="session")
@@ -61,9 +72,9 @@ def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built_shim(tmp_path_factory.mktemp("shim"))
 
 
-@pytest.fixture(params=TROUBLES, ids=lambda trouble: trouble.name.replace(" ", "-"))
+@pytest.fixture(params=_each())
 def trouble(request: pytest.FixtureRequest) -> Trouble:
-    """Each of the troubles."""
+    """Each of the troubles, of one server and of a pair."""
     found: Trouble = request.param
     return found
 
@@ -71,7 +82,7 @@ def trouble(request: pytest.FixtureRequest) -> Trouble:
 @pytest.fixture
 def server(tmp_path: Path, shim: Path, trouble: Trouble) -> Iterator[Rig]:
     """A server that is ready, and that trouble is about to come to."""
-    with rig(tmp_path, shim, trouble.stderr) as made:
+    with rig(tmp_path, shim, trouble.stderr, trouble.workers) as made:
         made.start("--mock-delay-ms", "10", "--pace-ms", "5")
         made.wait_until_it_listens()
         made.wait_until_it_is_ready()
@@ -150,10 +161,11 @@ async def test_the_second_signal_ends_it_now(server: Rig, trouble: Trouble) -> N
     _agree(server, trouble, action, told[0] if told else None)
 
 
+@both_at_length
 @pytest.mark.parametrize("mode", ["pause", "slow 3000"])
-def test_a_start_can_be_broken_off(tmp_path: Path, shim: Path, mode: str) -> None:
+def test_a_start_can_be_broken_off(tmp_path: Path, shim: Path, mode: str, workers: Flags) -> None:
     """While its files cannot be read, or only slowly, a SIGTERM ends a server that has not begun to listen."""
-    with rig(tmp_path, shim) as server:
+    with rig(tmp_path, shim, workers=workers) as server:
         server.command("read", mode)
         server.start()
         reading = threading.Event()

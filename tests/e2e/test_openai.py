@@ -9,6 +9,7 @@ from urllib.request import urlopen
 
 import pytest
 
+from ..both import EACH_AT_LENGTH, Flags
 from .test_process import PATIENCE, serve
 
 openai: Any = pytest.importorskip("openai", reason="install the extra `proof` for the client of others")
@@ -17,10 +18,12 @@ QUESTION = "What does the Standard plan cost per month?"
 TOKEN = "a-token-of-24-characters"
 
 
-@pytest.fixture(name="port", scope="module")
-def _port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+@pytest.fixture(name="port", scope="module", params=EACH_AT_LENGTH)
+def _port(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     """Run a server that has read its documents."""
-    with serve(tmp_path_factory.mktemp("openai"), "--vectors", "off", "--name", "Helper") as (_, port):
+    workers: Flags = request.param
+    folder = tmp_path_factory.mktemp("openai")
+    with serve(folder, "--vectors", "off", "--name", "Helper", *workers) as (_, port):
         until = time.monotonic() + PATIENCE
         while not ready(port) and time.monotonic() < until:
             time.sleep(0.01)

@@ -16,6 +16,7 @@ import trio
 
 from agent import cli
 
+from ..both import Flags, both_at_length
 from .independent import unsupported
 from .plain import plain
 
@@ -142,9 +143,12 @@ def assert_one_line(text: str, holds: str) -> None:
 
 
 @pytest.mark.proof
+@both_at_length
 @pytest.mark.parametrize("wait", [0.4, 0.8, 1.2, 1.8, 2.5, 3.5, 5.0, 8.0])
 @pytest.mark.parametrize("reloading", [False, True])
-def test_sigterm_ends_a_server_that_reads_a_large_table(tmp_path: Path, wait: float, reloading: bool) -> None:
+def test_sigterm_ends_a_server_that_reads_a_large_table(
+    tmp_path: Path, wait: float, reloading: bool, workers: Flags
+) -> None:
     """At any moment of the start or of a reload: within a second, for which a busy machine is given two."""
     kb = tmp_path / "kb"
     kb.mkdir()
@@ -152,7 +156,7 @@ def test_sigterm_ends_a_server_that_reads_a_large_table(tmp_path: Path, wait: fl
     rows = "".join(f"| A{number} | {number} kr |\n" for number in range(45_000))
     table = f"# Prices\n\n| article | price |\n| --- | --- |\n{rows}"
     if reloading:
-        with serve(tmp_path, kb=kb) as (process, _):
+        with serve(tmp_path, *workers, kb=kb) as (process, _):
             (kb / "prices.md").write_text(table)
             time.sleep(wait)
             began = time.perf_counter()
@@ -161,7 +165,9 @@ def test_sigterm_ends_a_server_that_reads_a_large_table(tmp_path: Path, wait: fl
     else:
         (kb / "prices.md").write_text(table)
         with subprocess.Popen(
-            command("serve", "--port", "0", "--kb", str(kb)), env=environment(), stdout=subprocess.DEVNULL
+            command("serve", "--port", "0", "--kb", str(kb), *workers),
+            env=environment(),
+            stdout=subprocess.DEVNULL,
         ) as process:
             time.sleep(wait + 0.5)  # the interpreter and its imports
             began = time.perf_counter()

@@ -22,7 +22,7 @@ from agent.settings import Settings
 from agent.testing.network import network
 
 from .independent import shown, unsupported
-from .plain import plain
+from .plain import Plain, plain
 from .questions import Asked, questions
 from .shipped import KB, knowledge
 
@@ -67,18 +67,23 @@ class Run:
 
 async def ask_all(asked: list[Asked], rate: float, **more: Any) -> Run:
     """Ask each question over one plain connection, the next when the last is answered."""
-    run = Run()
     settings = Settings.of(kb=KB, pace_ms=0, mock_hallucinate=rate, mock_seed=7, **more)
     async with network(settings, Adapters(knowledge=knowledge())) as server, plain(server.open()) as client:
-        for number, each in enumerate(asked):
-            await client.ask(each.text, id=str(number), lang=each.lang)
-            frames = [frame for frame in await client.until("response") if frame["type"] in ANSWERING]
-            deltas = [frame["delta"] for frame in frames if frame["type"] == "stream"]
-            assert [frame["type"] for frame in frames[len(deltas) :]] == ["stream_end", "response"]
-            assert {frame["id"] for frame in frames} == {str(number)}
-            assert frames[-2]["reason"] == "done"
-            run.answers.append(Answer(each, frames[-1], "".join(deltas)))
-            await trio.sleep(0.01)  # 200 frames a second are allowed
+        return await ask_over(client, asked)
+
+
+async def ask_over(client: Plain, asked: list[Asked]) -> Run:
+    """Ask each question over a connection, the next when the last is answered."""
+    run = Run()
+    for number, each in enumerate(asked):
+        await client.ask(each.text, id=str(number), lang=each.lang)
+        frames = [frame for frame in await client.until("response") if frame["type"] in ANSWERING]
+        deltas = [frame["delta"] for frame in frames if frame["type"] == "stream"]
+        assert [frame["type"] for frame in frames[len(deltas) :]] == ["stream_end", "response"]
+        assert {frame["id"] for frame in frames} == {str(number)}
+        assert frames[-2]["reason"] == "done"
+        run.answers.append(Answer(each, frames[-1], "".join(deltas)))
+        await trio.sleep(0.01)  # 200 frames a second are allowed
     assert len(run.answers) == len(asked)
     return run
 

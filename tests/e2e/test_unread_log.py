@@ -16,6 +16,7 @@ import trio
 from agent.client.client import CannotConnect, Client, connect
 from agent.config import LOG_FLUSH
 
+from ..both import Flags, both_at_length
 from .test_process import KB, PATIENCE, URLS, command, environment
 
 NOISE = "x" * 120  # in each message's id, which its log lines bear
@@ -89,9 +90,13 @@ async def fill(server: Unread) -> None:
 
 
 @pytest.mark.proof
-async def test_nobody_waits_for_the_reader_plain(tmp_path: Path) -> None:
+@both_at_length
+async def test_nobody_waits_for_the_reader_plain(tmp_path: Path, workers: Flags) -> None:
     """All are served: those who make the noise, an innocent client with its cancel, a newcomer, and SIGTERM."""
-    with unread(tmp_path, "--pace-ms", "0", "--rate-limit", "0") as server, trio.fail_after(4 * PATIENCE):
+    with (
+        unread(tmp_path, "--pace-ms", "0", "--rate-limit", "0", *workers) as server,
+        trio.fail_after(4 * PATIENCE),
+    ):
         async with server.client() as innocent:
             await fill(server)
             await innocent.ask(QUESTION)
@@ -110,9 +115,15 @@ async def test_nobody_waits_for_the_reader_plain(tmp_path: Path) -> None:
 
 
 @pytest.mark.proof
-async def test_what_was_lost_is_counted_and_said_when_somebody_reads_again(tmp_path: Path) -> None:
-    """At debug, where lines are many: one line says how many, and the others are in order."""
-    flags = ("--pace-ms", "0", "--rate-limit", "0", "--log-level", "debug")
+@both_at_length
+async def test_what_was_lost_is_counted_and_said_when_somebody_reads_again(
+    tmp_path: Path, workers: Flags
+) -> None:
+    """At debug, where lines are many: one line says how many, and the others are in order.
+
+    Each worker's are: which of two that waited is read first is not for them to say.
+    """
+    flags = ("--pace-ms", "0", "--rate-limit", "0", "--log-level", "debug", *workers)
     with unread(tmp_path, *flags) as server, trio.fail_after(8 * PATIENCE):
         while not await server.metric("agent_log_lines_dropped_total"):
             await fill(server)
@@ -125,20 +136,28 @@ async def test_what_was_lost_is_counted_and_said_when_somebody_reads_again(tmp_p
     lines = server.lines()
     events = [line["event"] for line in lines]
     assert events[-1] == "server ended"
-    assert events.count("log lines dropped") == 1
+    lost = [line.get("worker") for line in lines if line["event"] == "log lines dropped"]
+    assert len(lost) == len(set(lost)) > 0
     # Of the loop's own lines; a library's come from threads, too, and the notice is newer than the line behind it.
-    stamps = [
-        str(line["timestamp"])
-        for line in lines
-        if "library" not in line and line["event"] != "log lines dropped"
-    ]
-    assert stamps == sorted(stamps) != []
+    for speaker in {line.get("worker") for line in lines}:
+        stamps = [
+            str(line["timestamp"])
+            for line in lines
+            if line.get("worker") == speaker
+            and "library" not in line
+            and line["event"] != "log lines dropped"
+        ]
+        assert stamps == sorted(stamps) != []
 
 
 @pytest.mark.proof
-async def test_a_second_signal_ends_it_now(tmp_path: Path) -> None:
+@both_at_length
+async def test_a_second_signal_ends_it_now(tmp_path: Path, workers: Flags) -> None:
     """Also while the end of the log is being waited for."""
-    with unread(tmp_path, "--pace-ms", "0", "--rate-limit", "0") as server, trio.fail_after(4 * PATIENCE):
+    with (
+        unread(tmp_path, "--pace-ms", "0", "--rate-limit", "0", *workers) as server,
+        trio.fail_after(4 * PATIENCE),
+    ):
         await fill(server)
         async with server.client() as busy:
             await busy.ask(QUESTION)
@@ -151,18 +170,19 @@ async def test_a_second_signal_ends_it_now(tmp_path: Path) -> None:
 
 
 @pytest.mark.proof
-async def test_a_full_standard_output_holds_up_nothing(tmp_path: Path) -> None:
+@both_at_length
+async def test_a_full_standard_output_holds_up_nothing(tmp_path: Path, workers: Flags) -> None:
     """The two lines that say where it is wait alone: the server is reached, and ends."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    with full_output(tmp_path, port) as process, trio.fail_after(PATIENCE):
+    with full_output(tmp_path, port, workers) as process, trio.fail_after(PATIENCE):
         await _reached(f"ws://127.0.0.1:{port}/ws")
         process.send_signal(signal.SIGTERM)
         assert await trio.to_thread.run_sync(process.wait, PATIENCE) == 0
 
 
 @contextmanager
-def full_output(folder: Path, port: int) -> Iterator["subprocess.Popen[bytes]"]:
+def full_output(folder: Path, port: int, workers: Flags) -> Iterator["subprocess.Popen[bytes]"]:
     """Run a server whose standard output is a pipe that is full already."""
     read, write = os.pipe()
     os.set_blocking(write, False)
@@ -170,7 +190,7 @@ def full_output(folder: Path, port: int) -> Iterator["subprocess.Popen[bytes]"]:
         while True:
             os.write(write, b"-" * 4096)
     os.set_blocking(write, True)
-    arguments = command("serve", "--port", str(port), "--kb", str(KB), "--data", "memory")
+    arguments = command("serve", "--port", str(port), "--kb", str(KB), "--data", "memory", *workers)
     process = subprocess.Popen(
         arguments, cwd=folder, env=environment(), stdout=write, stderr=subprocess.DEVNULL
     )

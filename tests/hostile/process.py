@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from agent.bench.process import family
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -24,9 +26,10 @@ class ServerProcess:
         return f"ws://127.0.0.1:{self.port}/ws"
 
     def resident(self) -> int:
-        """Return its resident bytes, 0 where the system does not tell."""
-        statm = Path(f"/proc/{self.pid}/statm")
-        return int(statm.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") if statm.exists() else 0
+        """Return its resident bytes, those of its workers too; 0 where the system does not tell."""
+        held = [Path(f"/proc/{pid}/statm") for pid in family(self.pid)]
+        pages = sum(int(statm.read_text().split()[1]) for statm in held if statm.exists())
+        return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from agent.settings import Settings
 from agent.testing.steps import steps
 from agent.wire import outbox
 
+from ..both import Flags, both, both_at_length
 from .attacks import ATTACKS, LONG
 from .enemy import RESET, SocketEnemy
 from .process import server_process
@@ -103,8 +104,9 @@ async def test_a_client_that_never_reads_is_cut_off_and_its_kernel_buffers_freed
 
 
 @pytest.mark.proof
+@both_at_length
 @pytest.mark.parametrize(("say", "served"), [(LONG, 999), (b"", 2000)], ids=["speaking", "silent"])
-async def test_two_thousand_connections_against_a_thousand(say: bytes, served: int) -> None:
+async def test_two_thousand_connections_against_a_thousand(say: bytes, served: int, workers: Flags) -> None:
     """A thousand that speak are served, the rest are told to come back; of the silent the oldest give way to the rest.
 
     Who was there before and has spoken stays, and when they have left everybody gets in.
@@ -114,7 +116,7 @@ async def test_two_thousand_connections_against_a_thousand(say: bytes, served: i
         pytest.skip("too few file descriptors here to open 2,000 connections")
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 4096), hard))
     try:
-        with server_process("--pace-ms", "0") as server, trio.fail_after(60):
+        with server_process("--pace-ms", "0", *workers) as server, trio.fail_after(60):
             enemy = SocketEnemy(server.port)
             async with connect(server.url) as before:
                 assert "299" in await price(before)
@@ -137,9 +139,10 @@ async def test_two_thousand_connections_against_a_thousand(say: bytes, served: i
 
 
 @pytest.mark.proof
-async def test_no_file_descriptors_left() -> None:
+@both
+async def test_no_file_descriptors_left(workers: Flags) -> None:
     """A server that cannot accept serves those it has, and accepts again when it can."""
-    with server_process("--pace-ms", "0", files=64) as server, trio.fail_after(60):
+    with server_process("--pace-ms", "0", *workers, files=64) as server, trio.fail_after(60):
         enemy = SocketEnemy(server.port)
         async with connect(server.url) as before:
             assert "299" in await price(before)

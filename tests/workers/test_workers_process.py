@@ -1,131 +1,21 @@
 """Two workers in real processes behind one port: what holds of one server holds of the pair."""
 
-import json
 import os
-import re
 import signal
 import sqlite3
 import subprocess
 import sys
 import time
-import urllib.error
-import urllib.request
-from collections.abc import Callable, Iterator
-from contextlib import AsyncExitStack, closing, contextmanager
-from dataclasses import dataclass
+from contextlib import AsyncExitStack, closing
 from pathlib import Path
-from typing import IO
 
 import pytest
 import trio
 
-from tests.e2e.plain import Plain, plain
+from .processes import PATIENCE, ROOT, Pair, connected, held, nobody_left, pair, until
 
 pytestmark = pytest.mark.proof
-ROOT = Path(__file__).parents[2]
-PATIENCE = 30.0
 QUESTION = "What does the Standard plan cost per month?"
-
-
-@dataclass
-class Pair:
-    """A server of two workers. log: where its lines go, as JSON."""
-
-    process: "subprocess.Popen[str]"
-    port: int
-    log: Path
-
-    def lines(self, event: str) -> list[dict[str, object]]:
-        """Return the log lines of an event."""
-        told = [json.loads(line) for line in self.log.read_text().splitlines() if line.startswith("{")]
-        return [line for line in told if line["event"] == event]
-
-    def get(self, path: str) -> tuple[int, str]:
-        """Return status and body of a plain request."""
-        try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=PATIENCE) as answer:
-                return answer.status, answer.read().decode()
-        except urllib.error.HTTPError as error:
-            return error.code, error.read().decode()
-
-    def figure(self, name: str) -> float:
-        """Return a figure of /metrics; 0 for one that is not there yet."""
-        found = re.search(rf"^{re.escape(name)} (\S+)$", self.get("/metrics")[1], re.MULTILINE)
-        return float(found[1]) if found else 0.0
-
-    def workers(self) -> list[int]:
-        """Return the process ids of the workers."""
-        threads = Path(f"/proc/{self.process.pid}/task").glob("*/children")
-        return sorted(int(child) for thread in threads for child in thread.read_text().split())
-
-    def ready(self) -> None:
-        """Wait until it is."""
-        deadline = time.monotonic() + PATIENCE
-        while self.get("/readyz")[0] != 200:
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
-
-
-@contextmanager
-def pair(folder: Path, *flags: str) -> Iterator[Pair]:
-    """Run a server of two workers for the time of a block."""
-    common = ("--port", "0", "--kb", str(ROOT / "kb"), "--vectors", "off", "--log-format", "json")
-    log = folder / "log"
-    with (
-        log.open("w") as errors,
-        subprocess.Popen(
-            [sys.executable, "-m", "agent", "serve", "--workers", "2", "--data", "data", *common, *flags],
-            cwd=folder,
-            env={name: value for name, value in os.environ.items() if not name.startswith("AGENT_")}
-            | {"PYTHONPATH": str(ROOT)},
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            text=True,
-        ) as process,
-    ):
-        try:
-            assert process.stdout is not None
-            yield Pair(process, _port(process.stdout, log), log)
-        finally:
-            process.kill()
-
-
-def _port(out: IO[str], log: Path) -> int:
-    said = out.readline() + out.readline()
-    found = re.fullmatch(r"page +http://127\.0\.0\.1:(\d+)/\nsocket +ws://127\.0\.0\.1:\1/ws\n", said)
-    assert found, said + log.read_text()
-    return int(found[1])
-
-
-async def connected(stack: AsyncExitStack, server: Pair) -> Plain:
-    """Connect a client."""
-    stream = await trio.open_tcp_stream("127.0.0.1", server.port)
-    return await stack.enter_async_context(plain(stream, host=f"127.0.0.1:{server.port}"))
-
-
-async def until(holds: Callable[[], bool]) -> None:
-    """Look until something holds."""
-    while True:
-        if holds():
-            return
-        await trio.sleep(0.05)
-
-
-async def nobody_left(server: Pair) -> None:
-    """Wait until who left before is no longer counted, by the workers and a moment later by the supervisor."""
-    with trio.fail_after(PATIENCE):
-        await until(lambda: not any(held(pid) for pid in server.workers()))
-    await trio.sleep(0.3)
-
-
-def held(pid: int) -> int:
-    """Return how many connections to the port a worker holds: its TCP sockets."""
-    sockets = {line.split()[9] for line in Path(f"/proc/{pid}/net/tcp").read_text().splitlines()[1:]}
-    count = 0
-    for descriptor in Path(f"/proc/{pid}/fd").iterdir():
-        name = os.readlink(descriptor)
-        count += name.startswith("socket:[") and name[8:-1] in sockets
-    return count
 
 
 def test_a_pair_from_its_start_to_its_end(tmp_path: Path) -> None:
