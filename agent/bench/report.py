@@ -50,6 +50,15 @@ COLUMNS: Mapping[str, Sequence[Column]] = {
         Column("turns_per_s", "turns/s", 1),
         *_USE,
     ),
+    "workers": (
+        Column("turns_per_s", "turns/s", 1),
+        Column("cpu_us_per_turn", "µs/turn", 0),
+        Column("ki_per_turn", "kI/turn", 0),
+        Column("frames_per_turn", "frames", 1),
+        *_FIRST,
+        *_TURN,
+        *_USE,
+    ),
     "cancel": (
         Column("cancelled", "cancelled", 0),
         Column("cancel_p50_ms", "cancel p50 ms", 2),

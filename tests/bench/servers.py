@@ -8,17 +8,23 @@ asked before.
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import urlopen
 
 from agent.bench.instructions import Callgrind, Counter, Perf, under_callgrind, why_no_perf
+from agent.bench.line import Failed
 from agent.bench.load import Target
+from agent.bench.process import family
 
 from .peers.words import WORDS
 
@@ -133,17 +139,43 @@ def kinds(before: Path | None, given: Path | None, folder: Path) -> list[Kind]:
 
 
 @cache
+def all_cores() -> set[int]:
+    """Return the cores that this process was allowed when it asked first: it moves later."""
+    return os.sched_getaffinity(0)
+
+
 def cores() -> tuple[int, int]:
     """Return the core for servers and the core for the load client: the same where there is but one."""
-    allowed = sorted(os.sched_getaffinity(0))
-    return allowed[0], allowed[-1]
+    return min(all_cores()), max(all_cores())
+
+
+def cores_for(workers: int) -> set[int]:
+    """Return the cores for so many workers: one each where one is left for the load client, else all."""
+    allowed = sorted(all_cores())
+    return set(allowed[:workers] if len(allowed) > workers else allowed)
+
+
+def wait_until_ready(target: Target) -> None:
+    """Wait until a server of ours, all of its workers, has read its documents. Raises Failed when it does not."""
+    until = time.monotonic() + _WAIT
+    while time.monotonic() < until:
+        try:
+            with urlopen(f"http://{target.host}:{target.port}/readyz", timeout=_WAIT):
+                return
+        except HTTPError as error:
+            error.close()
+            time.sleep(0.05)
+    raise Failed(f"the server was not ready within {_WAIT:g} s: look at its log")
 
 
 @contextmanager
-def running(kind: Kind, how: How, folder: Path, counting: bool = False) -> Iterator[Running]:
+def running(
+    kind: Kind, how: How, folder: Path, counting: bool = False, on: set[int] | None = None
+) -> Iterator[Running]:
     """Run a server on its core for the time of a block, this process being on the other.
 
-    counting: run it under callgrind; else perf counts, where it can.
+    counting: run it under callgrind; else perf counts, where it can. on: the cores of the server, and of this process
+    those that are left; all, where none are.
     """
     place = folder / f"{kind.name}-{how.words}-{how.pace:g}"
     place.mkdir(exist_ok=True)
@@ -155,11 +187,12 @@ def running(kind: Kind, how: How, folder: Path, counting: bool = False) -> Itera
     environment = os.environ | {"PYTHONHASHSEED": "0", "AGENT_HIT_CACHE": "false"}
     if kind.node_path is not None:
         environment["NODE_PATH"] = str(kind.node_path)
-    os.sched_setaffinity(0, {server})  # what is started inherits it
+    ours = {client} if on is None else all_cores() - on or all_cores()
+    os.sched_setaffinity(0, {server} if on is None else on)  # what is started inherits it
     try:
         process = subprocess.Popen(command, cwd=kind.cwd, env=environment, text=True, stdout=subprocess.PIPE)
     finally:
-        os.sched_setaffinity(0, {client})
+        os.sched_setaffinity(0, ours)
     try:
         counter: Counter | None = None
         if counting:
@@ -169,7 +202,11 @@ def running(kind: Kind, how: How, folder: Path, counting: bool = False) -> Itera
         yield Running(Target("127.0.0.1", _port(process)), process.pid, counter)
         assert process.poll() is None, f"{kind.name} has died"
     finally:
+        _, *workers = family(process.pid)
         process.kill()
+        for each in workers:
+            with suppress(ProcessLookupError):
+                os.kill(each, signal.SIGKILL)
         process.communicate(timeout=_WAIT)
 
 

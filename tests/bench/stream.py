@@ -5,11 +5,14 @@
     python -m tests.bench.stream --before ../earlier         this checkout beside an earlier one, in the same run
     python -m tests.bench.stream --json out.json --plot out.png
 
-Servers run on one core, the load client on another. The servers of a workload are measured alternately, so that a
-busy moment of the machine meets all of them; figures are medians of the rounds, and a ratio is the median of each
-round's ratio. Times differ between machines and hours: only ratios of one run, and instructions, say something. Our
-figures hold the whole product, with the brain's work, and each question is searched for (`kept hits %` is what our
-server says of that); the others only send words. Exit status 1 when a target is missed.
+Servers run on one core, the load client on another; two workers, and the one server beside them, on two, and the
+client on what cores are left. Where none are, all share them, and what each took stands in the table.
+
+The servers of a workload are measured alternately, so that a busy moment of the machine meets all of them; figures are
+medians of the rounds, and a ratio is the median of each round's ratio. Times differ between machines and hours: only
+ratios of one run, and instructions, say something. Our figures hold the whole product, with the brain's work, and each
+question is searched for (`kept hits %` is what our server says of that); the others only send words. Exit status 1 when
+a target is missed.
 """
 
 import argparse
@@ -32,8 +35,24 @@ from agent.bench.searches import declared
 from agent.bench.workloads import Plan, beside_slow, idle, storm, talk
 from tests.e2e.questions import questions
 
-from .servers import LONG_QUESTION, NAMES, QUESTION, ROOT, How, Kind, Running, cores, kinds, perf_can, running
-from .targets import Results, charts, verdicts
+from .servers import (
+    LONG_QUESTION,
+    NAMES,
+    QUESTION,
+    ROOT,
+    How,
+    Kind,
+    Running,
+    all_cores,
+    cores,
+    cores_for,
+    kinds,
+    ours,
+    perf_can,
+    running,
+    wait_until_ready,
+)
+from .targets import ONE_SERVER, TWO_WORKERS, Results, charts, verdicts
 
 WORDS, PACE = 200, 20.0
 OURS = ("ours", "before")
@@ -41,6 +60,7 @@ WARM = 20  # turns that a server answers before it is measured
 SAME = "Tell me about Right of withdrawal."  # an answer of 37 frames
 STORM = 1.5  # seconds in which a turn of the storm is cancelled
 BUSY = 10  # % of the time that the server waits for its core, from which on it is said
+BOTTLENECK = 95  # % of a core that the client uses, from which on it is said
 SLOW, AMONG = 20, 180
 
 
@@ -82,10 +102,17 @@ def alternating(
         up = [(kind, stack.enter_context(running(kind, how, run.folder))) for kind in some]
         for _, server in up:
             warm(server, how)
-        for _ in range(run.rounds):
-            for case, once in cases:
-                for kind, server in up:
-                    run.measure(workload, case, kind, lambda: _declared(kind, server, once))  # noqa: B023  # called at once
+        rounds(run, workload, up, cases)
+
+
+def rounds(
+    run: Run, workload: str, up: Sequence[tuple[Kind, Running]], cases: Sequence[tuple[str, Once]]
+) -> None:
+    """Measure each case on one running server after the other, round after round."""
+    for _ in range(run.rounds):
+        for case, once in cases:
+            for kind, server in up:
+                run.measure(workload, case, kind, lambda: _declared(kind, server, once))  # noqa: B023  # called at once
 
 
 def _declared(kind: Kind, server: Running, once: Once) -> Measured:
@@ -181,6 +208,25 @@ def slowness(run: Run) -> None:
     alternating(run, "slow", How(WORDS, 0), run.some(*OURS), [("without", talking(plan)), ("with", beside)])
 
 
+def workers(run: Run) -> None:
+    """(g) Whole turns on `kb/` flat out, of one server and of two workers on the same two cores."""
+    some, on = [ours(ONE_SERVER), ours(TWO_WORKERS, ROOT, "--workers", "2")], cores_for(2)
+    asked = [each.text for each in questions(ROOT / "kb", 400)]
+    plan = Plan(100, 4 if run.quick else 40, asked)
+    if len(all_cores()) <= len(on):
+        run.notes.append(
+            f"{len(on)} cores only: of (g) the client runs on the cores of both workers, and takes from them what "
+            "it needs; one server leaves it a core"
+        )
+    with ExitStack() as stack:
+        up = [(kind, stack.enter_context(running(kind, How(0, 0), run.folder, on=on))) for kind in some]
+        for _, server in up:
+            wait_until_ready(server.target)  # else connections go to the worker that is
+            with Load() as load:
+                talk(load, server.target, Meter(), Plan(20, len(asked) // 10, asked))
+        rounds(run, "workers", up, [("100", talking(plan))])
+
+
 WORKLOADS = {
     "flat": flat,
     "paced": paced,
@@ -188,6 +234,7 @@ WORKLOADS = {
     "cancel": cancels,
     "idle": idling,
     "slow": slowness,
+    "workers": workers,
 }
 
 
@@ -248,17 +295,37 @@ def main() -> int:
     return report(run, told)
 
 
+def shared_cores(run: Run) -> list[str]:
+    """Return what is to be known of two workers that did not have two cores to themselves."""
+    had, waited, client = (
+        run.results.value("workers", "100", TWO_WORKERS, name)
+        for name in ("server_percent", "waited_percent", "client_percent")
+    )
+    if had is None or client is None or waited is None or waited <= BUSY:
+        return []
+    return [
+        f"two workers waited for a core for {waited:.0f} % of the time, two cores being 200 %: they had {had:.0f} % "
+        f"of a core and the client {client:.0f} %; the rest of what two cores have, others took"
+    ]
+
+
 def report(run: Run, told: argparse.Namespace) -> int:
     """Print tables and verdicts and write the files; return the exit status."""
     for workload, rows in run.results.rows().items():
         say("\n" + table(workload, rows).rstrip())
     judged = verdicts(run.results)
     say("\n" + "\n".join(each.line() for each in judged))
-    busy = run.results.most("ours", "waited_percent")
-    if busy is not None and busy > BUSY:
+    for server, percent in run.results.bottlenecks(BOTTLENECK):
         run.notes.append(
-            f"others had the server's core for up to {busy:.0f} % of the time: times are theirs, too"
+            f"the client itself took up to {percent:.0f} % of a core against {server}: it is the limit"
         )
+    for server in ("ours", ONE_SERVER):
+        busy = run.results.most(server, "waited_percent")
+        if busy is not None and busy > BUSY:
+            run.notes.append(
+                f"others had the server's core for up to {busy:.0f} % of the time: times are theirs, too"
+            )
+    run.notes += shared_cores(run)
     for note in run.notes:
         say(f"note: {note}")
     if told.json is not None:

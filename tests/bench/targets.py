@@ -10,6 +10,8 @@ from statistics import median
 from agent.bench.chart import Chart
 from agent.bench.meter import Measured, medians
 
+ONE_SERVER, TWO_WORKERS = "one server", "two workers"
+
 
 @dataclass(slots=True)
 class Results:
@@ -44,6 +46,14 @@ class Results:
             each.get(name) for key, rounds in self._rounds.items() if key[2] == server for each in rounds
         )
         return max((value for value in found if value is not None), default=None)
+
+    def bottlenecks(self, percent: float) -> list[tuple[str, float]]:
+        """Return the servers against which the client used `percent` of a core or more, and how much at most."""
+        used = (
+            (name, self.most(name, "client_percent"))
+            for name in dict.fromkeys(key[2] for key in self._rounds)
+        )
+        return [(name, most) for name, most in used if most is not None and most >= percent]
 
     def rows(self) -> dict[str, list[tuple[str, Measured]]]:
         """Return each workload's medians, labelled with case and server."""
@@ -103,6 +113,7 @@ def verdicts(results: Results) -> list[Verdict]:
         *_cancels(results),
         *_idle(results),
         *_slow(results),
+        *_workers(results),
     ]
 
 
@@ -206,6 +217,22 @@ def _cut(results: Results) -> float | None:
     return float("inf") if seconds is None else seconds
 
 
+def _workers(results: Results) -> Sequence[Verdict]:
+    return [
+        Verdict(
+            "(g) two workers: turns a second, times one server's",
+            1.7,
+            results.ratio("workers", "100", "turns_per_s", TWO_WORKERS, ONE_SERVER),
+            least=True,
+        ),
+        Verdict(
+            "(g) two workers: CPU a turn, times one server's",
+            1.05,
+            results.ratio("workers", "100", "cpu_us_per_turn", TWO_WORKERS, ONE_SERVER),
+        ),
+    ]
+
+
 _CHARTS: Mapping[str, Sequence[tuple[str, str, str]]] = {
     "flat": [
         ("Flat out, by sessions", "CPU µs a delta", "cpu_us_per_delta"),
@@ -222,6 +249,10 @@ _CHARTS: Mapping[str, Sequence[tuple[str, str, str]]] = {
         ("Idle connections", "accepts a second", "accepts_per_s"),
     ],
     "slow": [("Beside slow readers", "turn p99, ms", "turn_p99_ms")],
+    "workers": [
+        ("Two workers", "turns a second", "turns_per_s"),
+        ("Two workers", "CPU µs a turn", "cpu_us_per_turn"),
+    ],
 }
 
 

@@ -16,7 +16,7 @@ from agent.bench.line import Failed
 from agent.bench.meter import Meter
 from agent.bench.open import draw
 from agent.bench.report import COLUMNS, table
-from tests.bench.targets import Results, Verdict, charts, verdicts
+from tests.bench.targets import ONE_SERVER, TWO_WORKERS, Results, Verdict, charts, verdicts
 
 
 def test_perf_is_read_and_its_refusals_are_told() -> None:
@@ -86,6 +86,10 @@ def results() -> Results:
         found.add("idle", "1000", "ours", {"kib_per_connection": 20.0, "accepts_per_s": 50})
         found.add("idle", "10000", "ours", {"kib_per_connection": 24.0, "accepts_per_s": 50})
         found.add("idle", "10000", "trio-websocket", {"accepts_per_s": 100})
+        one = {"turns_per_s": 300.0 / slow, "cpu_us_per_turn": 3000.0, "client_percent": 10.0}
+        two = {"turns_per_s": 540.0 / slow, "cpu_us_per_turn": 3300.0, "client_percent": 40.0 * slow}
+        found.add("workers", "100", ONE_SERVER, one)
+        found.add("workers", "100", TWO_WORKERS, two)
     return found
 
 
@@ -107,7 +111,13 @@ def test_targets_are_judged_by_the_median_of_each_rounds_ratio() -> None:
         "(f) fast sessions' turns, p99 beside slow readers, times without": True,
         "(f) slow readers that were cut": True,
         "(f) seconds until a drip reader was cut": False,
+        "(g) two workers: turns a second, times one server's": True,
+        "(g) two workers: CPU a turn, times one server's": False,
     }
+    assert found["(g) two workers: turns a second, times one server's"].value == pytest.approx(1.8)
+    assert found["(g) two workers: CPU a turn, times one server's"].value == pytest.approx(1.1)
+    assert results().bottlenecks(80) == [(TWO_WORKERS, 80)], "what the client used of a core"
+    assert results().bottlenecks(81) == []
     assert found["(a) flat out, 50 sessions: CPU a delta, times trio-websocket"].value == pytest.approx(0.1)
     assert results().most("ours", "cpu_us_per_delta") == 6
     assert results().most("ours", "nothing") is None
@@ -139,6 +149,8 @@ def test_each_measured_workload_is_drawn() -> None:
         "KiB each",
         "accepts a second",
         "turn p99, ms",
+        "turns a second",
+        "CPU µs a turn",
     ]
     memory = drawn[2]
     assert memory == Chart(

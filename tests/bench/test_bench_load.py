@@ -13,10 +13,20 @@ from agent.bench.frames import CLOSE
 from agent.bench.line import Failed
 from agent.bench.load import Link, Load, Target, room_for
 from agent.bench.meter import Meter
-from agent.bench.process import listens_on
+from agent.bench.process import between, family, listens_on, taken
 from agent.bench.searches import declared
 from agent.bench.workloads import Plan, idle, storm, talk
-from tests.bench.servers import QUESTION, How, ours, python_peer, running
+from tests.bench.servers import (
+    QUESTION,
+    ROOT,
+    How,
+    all_cores,
+    cores_for,
+    ours,
+    python_peer,
+    running,
+    wait_until_ready,
+)
 from tests.bench.test_bench_line import served, told
 
 pytestmark = pytest.mark.proof
@@ -175,8 +185,8 @@ def test_too_many_connections_are_told_beforehand() -> None:
         room_for(1 << 30)
 
 
-@pytest.fixture
-def all_cores() -> Iterator[None]:
+@pytest.fixture(name="all_cores")
+def _all_cores() -> Iterator[None]:
     """This process is on every core again afterwards."""
     before = os.sched_getaffinity(0)
     yield
@@ -210,6 +220,30 @@ def test_a_real_server_is_measured_in_every_way(tmp_path: Path) -> None:
         assert found["turns"] == 40
         assert found["failed"] == 0
         assert found["cancelled"] > 20
+
+
+@pytest.mark.usefixtures("all_cores")
+def test_two_workers_are_measured_as_one_server_is(tmp_path: Path) -> None:
+    """What each process takes counts, both work, the client has the cores that are left; none outlives the block."""
+    pair = ours("pair", ROOT, "--workers", "2")
+    with running(pair, How(0, 0), tmp_path, on=cores_for(2)) as server:
+        wait_until_ready(server.target)
+        processes = family(server.pid)
+        before = [taken(pid) for pid in processes[1:]]
+        assert [os.sched_getaffinity(pid) for pid in processes] == [cores_for(2)] * 3
+        assert os.sched_getaffinity(0) == (all_cores() - cores_for(2) or all_cores())
+        with Load() as load:
+            found = talk(load, server.target, Meter(server.pid), Plan(10, 2, ["What does Standard cost?"]))
+        workers = [between(was, taken(pid)).cpu for was, pid in zip(before, processes[1:], strict=True)]
+    assert (found["turns"], found["failed"]) == (20, 0)
+    assert min(workers) > 0.25 * sum(workers)
+    assert 20 * found["cpu_us_per_turn"] / 1e6 == pytest.approx(sum(workers), rel=0.5)
+    assert not any(Path(f"/proc/{pid}/cmdline").read_bytes() for pid in processes if is_there(pid))
+
+
+def is_there(pid: int) -> bool:
+    """Whether a process is there, ended or not."""
+    return Path(f"/proc/{pid}").exists()
 
 
 @pytest.mark.parametrize(
