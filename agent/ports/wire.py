@@ -4,6 +4,27 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
 
+class Deltas(Protocol):
+    """The queue of a wire, as the turn sees it whose deltas it takes."""
+
+    @property
+    def room(self) -> int:
+        """How many further deltas may wait."""
+        ...
+
+    def put_delta(self, turn: int, data: bytes, written: Callable[[], None] | None = None) -> bool:
+        """Queue a delta of a turn, a whole frame; False, and nothing queued, when that is not the open one."""
+        ...
+
+    def when_room(self, told: Callable[[], None]) -> None:
+        """Call `told` once, when deltas have left; never after the turn was purged."""
+        ...
+
+    def flush(self) -> None:
+        """Do as `Wire.flush`."""
+        ...
+
+
 class Wire(Protocol):
     """A framed connection that reads, queues and writes for one session.
 
@@ -36,17 +57,9 @@ class Wire(Protocol):
         """Queue whole frames that nothing removes. written: called once the stream has taken the last byte."""
         ...
 
-    def put_delta(self, turn: int, frame: bytes, written: Callable[[], None] | None = None) -> bool:
-        """Queue a delta of a turn; False, and nothing queued, when that is not the open one."""
-        ...
-
     @property
-    def room(self) -> int:
-        """How many further deltas may wait."""
-        ...
-
-    def when_room(self, told: Callable[[], None]) -> None:
-        """Call `told` once, when deltas have left; never after the turn was purged."""
+    def deltas(self) -> Deltas:
+        """What takes the deltas of the open turn."""
         ...
 
     def open_turn(self, turn: int) -> None:

@@ -100,9 +100,9 @@ class Connection:
         return self._carrier.heard_at
 
     @property
-    def room(self) -> int:
-        """How many further deltas may wait."""
-        return self.outbox.room
+    def deltas(self) -> Outbox:
+        """What takes the deltas of the open turn."""
+        return self.outbox
 
     def frame(self, text: bytes, *, binary: bool = False) -> bytes:
         """Return one whole message (UTF-8 `text`, or any bytes with `binary`) as the bytes that `put` takes."""
@@ -111,14 +111,6 @@ class Connection:
     def put(self, frames: bytes, written: Told | None = None) -> None:
         """Queue whole frames that nothing removes. written: called once the stream has taken the last byte."""
         self.outbox.put(frames, written)
-
-    def put_delta(self, turn: int, frame: bytes, written: Told | None = None) -> bool:
-        """Queue a delta of a turn; False, and nothing queued, when that is not the open one."""
-        return self.outbox.put_delta(turn, frame, written)
-
-    def when_room(self, told: Told) -> None:
-        """Call `told` once, when deltas have left; never after the turn was purged."""
-        self.outbox.when_room(told)
 
     def open_turn(self, turn: int) -> None:
         """Accept deltas of `turn`, and of no other, from now on."""

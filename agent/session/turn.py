@@ -64,9 +64,11 @@ class Turn:
         "__weakref__",
         "_begun",
         "_break_session",
+        "_deltas",
         "_due",
         "_ended",
         "_last_word",
+        "_pace",
         "_parts",
         "_pieces",
         "_post",
@@ -93,6 +95,8 @@ class Turn:
         self.question = question
         self._parts = parts
         self._wire = wire
+        self._deltas = wire.deltas
+        self._pace = parts.settings.pace_ms / 1000
         self._post = post
         self._break_session = break_session
         self._scope = trio.CancelScope()
@@ -151,18 +155,20 @@ class Turn:
 
         None when everything was handed over, or no more may wait: then it goes on as soon as something has left.
         """
-        pace = self._parts.settings.pace_ms / 1000
-        for _ in range(1 if pace else DELTAS_A_PASS):
-            if not self._next_piece():
+        deltas = self._deltas
+        left = 1 if self._pace else DELTAS_A_PASS
+        while left:
+            left -= 1
+            if not self._pieces and not self._next_piece():
                 break
-            if self._wire.room <= 0:
+            if deltas.room <= 0:
                 self._due = 0.0  # what is held up by its client is not made up for
-                self._wire.when_room(self._go_on)
+                deltas.when_room(self._go_on)
                 return None
-            if pace:
-                self._due = (self._due or now) + pace
+            if self._pace:
+                self._due = (self._due or now) + self._pace
             self._hand_over(now)
-        self._wire.flush()
+        deltas.flush()
         self._speaking = bool(self._texts)
         return self._due if self._speaking else None
 
@@ -207,7 +213,7 @@ class Turn:
         piece = self._pieces.pop()
         last = not self._pieces
         frame = self._wire.frame(encode(Stream(piece, self.question.id)))
-        if not self._wire.put_delta(self.number, frame, self._spoken if last else None):
+        if not self._deltas.put_delta(self.number, frame, self._spoken if last else None):
             self._fall_silent()
             return
         if not self._begun:

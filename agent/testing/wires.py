@@ -92,9 +92,9 @@ class MemoryWire:
     # --- the session's side
 
     @property
-    def room(self) -> int:
-        """How many further deltas may wait."""
-        return self.outbox.room
+    def deltas(self) -> Outbox:
+        """What takes the deltas of the open turn."""
+        return self.outbox
 
     def start(self, run: Callable[..., Awaitable[object]], *args: Any) -> None:
         """Run a task."""
@@ -107,14 +107,6 @@ class MemoryWire:
     def put(self, frames: bytes, written: Told | None = None) -> None:
         """Queue frames."""
         self.outbox.put(frames, written)
-
-    def put_delta(self, turn: int, frame: bytes, written: Told | None = None) -> bool:
-        """Queue a delta."""
-        return self.outbox.put_delta(turn, frame, written)
-
-    def when_room(self, told: Told) -> None:
-        """Call `told` when deltas have left."""
-        self.outbox.when_room(told)
 
     def open_turn(self, turn: int) -> None:
         """Accept deltas of this turn."""

@@ -11,13 +11,14 @@ TEXT, BINARY, CLOSE, PING = 0x81, 0x82, 0x88, 0x89  # first byte of an unfragmen
 _MASKED, _SIZE = 0x80, 0x7F
 _TWO_BYTES, _EIGHT_BYTES = 126, 127  # what stands for a size that follows
 _MASK = 4  # bytes
+_SHORT = tuple(bytes((TEXT, size)) for size in range(_TWO_BYTES))  # headers of nearly all that is said
 
 
 def frame(first: int, payload: bytes) -> bytes:
     """Return a server's frame. first: its first byte."""
     size = len(payload)
     if size < _TWO_BYTES:
-        return bytes((first, size)) + payload
+        return (_SHORT[size] if first == TEXT else bytes((first, size))) + payload
     if size < 1 << 16:
         return struct.pack("!BBH", first, _TWO_BYTES, size) + payload
     return struct.pack("!BBQ", first, _EIGHT_BYTES, size) + payload

@@ -42,6 +42,7 @@ class Outbox:
     overflow: called once, with what was over its bound ("frames" or "bytes") and how many bytes waited, when more
     waits than is allowed. All of it is gone by then but a frame that was begun, and the last word may still be put.
     lost: called once when nothing more can be written: the client is gone (False), or stalls (True).
+    room: how many further deltas may wait.
     """
 
     __slots__ = (
@@ -49,8 +50,6 @@ class Outbox:
         "_bytes",
         "_chunks",
         "_closed",
-        "_deltas",
-        "_due",
         "_empty",
         "_lost",
         "_overflow",
@@ -61,6 +60,7 @@ class Outbox:
         "_turn",
         "_write",
         "_writing",
+        "room",
     )
 
     def __init__(
@@ -69,15 +69,15 @@ class Outbox:
         overflow: Callable[[str, int], None],
         lost: Callable[[bool], None],
     ) -> None:
+        # The waiting deltas, none of them begun, are all of the turn `_turn`.
+        self.room = OUTBOX_DELTAS
         self._chunks: list[Chunk] = []
         self._bytes = 0
-        self._deltas = 0  # waiting deltas, none of them begun; they are all of the turn `_turn`
         self._turn = 0  # the turn whose deltas are accepted; 0 when none is
         self._begun = False  # the first chunk is what is left of a frame
         self._closed = False
         self._writing = False  # `flush` is under way, and what it calls has put more
         self._stuck = False  # a task waits for the stream
-        self._due = 0.0  # when it gives up
         self._stream = stream
         self._write = eager_write(stream)
         self._overflow = overflow
@@ -99,11 +99,6 @@ class Outbox:
         """Whether a frame was begun and not finished: nothing but its rest may follow."""
         return self._begun
 
-    @property
-    def room(self) -> int:
-        """How many further deltas may wait."""
-        return OUTBOX_DELTAS - self._deltas
-
     def open(self, start: Callable[[Callable[[], Awaitable[None]]], object]) -> None:
         """Begin to write. start: starts the task that waits for the stream, where one is needed."""
         self._start = start
@@ -115,10 +110,10 @@ class Outbox:
 
     def purge(self) -> None:
         """Remove every delta that was not begun, and accept no more until a turn is opened."""
-        if self._deltas:
+        if self.room < OUTBOX_DELTAS:
             self._bytes -= sum(len(chunk.data) for chunk in self._chunks if chunk.turn)
             self._chunks = [chunk for chunk in self._chunks if not chunk.turn]
-            self._deltas = 0
+            self.room = OUTBOX_DELTAS
         self._turn = 0
         self._room = None
 
@@ -131,7 +126,7 @@ class Outbox:
         """Queue a delta; False, and nothing queued, when its turn has ended (or the outbox is closed)."""
         if self._closed or turn != self._turn:
             return False
-        self._deltas += 1
+        self.room -= 1
         self._append(Chunk(data, turn, written))
         return True
 
@@ -153,7 +148,7 @@ class Outbox:
         """Accept nothing more and write nothing more: the connection is gone. Idempotent."""
         self.close()
         self._chunks.clear()
-        self._bytes = self._deltas = 0
+        self._bytes, self.room = 0, OUTBOX_DELTAS
         self._lost = _ignored_loss
         if self._empty is not None:
             self._empty.set()
@@ -167,8 +162,13 @@ class Outbox:
             return
         self._writing = True
         try:
-            while self._chunks and not self._stuck:
-                self._write_some()
+            while self._chunks:
+                if self._write is not None and self._write_some() and not self._begun:
+                    continue
+                if self._chunks:
+                    self._stuck = True
+                    self._start(self._write_the_rest)
+                    return
         finally:
             self._writing = False
 
@@ -179,35 +179,25 @@ class Outbox:
             self._empty = trio.Event()
             await self._empty.wait()
 
-    def _write_some(self) -> None:
-        """Offer the stream what waits, once; where it does not take all of that, let a task wait for it."""
-        if self._write is not None:
-            offered = self._joined()
-            try:
-                taken = self._write(self._stream, offered)
-            except WireClosed:
-                self._give_up(False)
-                return
-            ended = self._took(taken)
-            whole = taken == len(offered)
-            if whole and not self._stuck:
-                return
-            if ended or not self._stuck:
-                self._due = trio.current_time() + WRITE_TIMEOUT
-            if whole:
-                return
-        if self._chunks and not self._stuck and self._start is not None:
-            self._stuck = True
-            self._start(self._write_the_rest)
+    def _write_some(self) -> bool:
+        """Offer the stream what waits, once; return whether a frame ended with what it took."""
+        assert self._write is not None
+        chunks = self._chunks
+        try:
+            taken = self._write(self._stream, chunks[0].data if len(chunks) == 1 else self._joined())
+        except WireClosed:
+            self._give_up(False)
+            return False
+        return self._took(taken)
 
     async def _write_the_rest(self) -> None:
         """Write as the stream takes it, until nothing waits. Cancelled, half a frame may have been written."""
+        due = trio.current_time() + WRITE_TIMEOUT
         try:
             while self._chunks:
-                if self._write is None:
-                    self._due = trio.current_time() + WRITE_TIMEOUT
-                with trio.move_on_at(self._due) as late:
-                    await self._write_waiting()
+                with trio.move_on_at(due) as late:
+                    if await self._write_waiting():
+                        due = trio.current_time() + WRITE_TIMEOUT
                 if late.cancelled_caught:
                     self._give_up(True)
         except (trio.BrokenResourceError, trio.ClosedResourceError):
@@ -215,20 +205,18 @@ class Outbox:
         finally:
             self._stuck = False
 
-    async def _write_waiting(self) -> None:
+    async def _write_waiting(self) -> bool:
+        """Wait until the stream takes something; return whether a frame ended with that."""
         if self._write is not None:
             await self._stream.wait_send_all_might_not_block()
-            self._write_some()
-            return
+            return self._write_some()
         first = self._chunks[0]
         self._begin(first.data, first)
         await self._stream.send_all(first.data)
-        self._took(len(first.data))
+        return self._took(len(first.data))
 
     def _joined(self) -> bytes:
-        """Return what one write offers."""
-        if len(self._chunks) == 1:
-            return self._chunks[0].data
+        """Return what one write offers of several."""
         offered, size = [], 0
         for chunk in self._chunks:
             offered.append(chunk.data)
@@ -239,8 +227,27 @@ class Outbox:
 
     def _took(self, taken: int) -> bool:
         """Take note of so many bytes that the stream took; return whether a frame ended with them."""
+        if taken == self._bytes:
+            gone, self._chunks = self._chunks, []
+            self._bytes = 0
+            self.room = OUTBOX_DELTAS
+            self._begun = False
+        else:
+            gone = self._gone(taken)
+        for chunk in gone:
+            if chunk.written is not None:
+                chunk.written()
+        if self._room is not None and self.room > 0:
+            told, self._room = self._room, None
+            told()
+        if self._empty is not None and not self._chunks:
+            self._empty.set()
+        return bool(gone)
+
+    def _gone(self, taken: int) -> list[Chunk]:
+        """Let go of the first bytes of what waits; return the frames that ended with them."""
         if not self._chunks:  # dropped meanwhile
-            return False
+            return []
         self._bytes -= taken
         whole = 0
         for chunk in self._chunks:
@@ -248,25 +255,17 @@ class Outbox:
                 break
             taken -= len(chunk.data)
             whole += 1
-            self._deltas -= chunk.turn > 0
+            self.room += chunk.turn > 0
         gone, self._chunks = self._chunks[:whole], self._chunks[whole:]
         if whole:
             self._begun = False
         if taken:
             self._begin(self._chunks[0].data[taken:], self._chunks[0])
-        for chunk in gone:
-            if chunk.written is not None:
-                chunk.written()
-        if self._room is not None and self._deltas < OUTBOX_DELTAS:
-            told, self._room = self._room, None
-            told()
-        if self._empty is not None and not self._chunks:
-            self._empty.set()
-        return whole > 0
+        return gone
 
     def _begin(self, rest: bytes, chunk: Chunk) -> None:
         """Take note that the first chunk is begun: what is left of it is no delta any more."""
-        self._deltas -= chunk.turn > 0
+        self.room += chunk.turn > 0
         self._chunks[0] = Chunk(rest, 0, chunk.written)
         self._begun = True
 
@@ -278,13 +277,19 @@ class Outbox:
     def _append(self, chunk: Chunk) -> None:
         self._chunks.append(chunk)
         self._bytes += len(chunk.data)
-        begun = len(self._chunks[0].data) if self._begun else 0  # it counts no more than if it had left
+        if self._bytes > OUTBOX_BYTES or len(self._chunks) > OUTBOX_FRAMES:
+            self._bound()
+
+    def _bound(self) -> None:
+        """Let nothing wait that is over the bounds but a frame that was begun, which counts as if it had left."""
+        begun = len(self._chunks[0].data) if self._begun else 0
         waiting = self._bytes - begun
-        over = "frames" if len(self._chunks) - self._begun - self._deltas > OUTBOX_FRAMES else "bytes"
+        deltas = OUTBOX_DELTAS - self.room
+        over = "frames" if len(self._chunks) - self._begun - deltas > OUTBOX_FRAMES else "bytes"
         if over == "frames" or waiting > OUTBOX_BYTES:
             del self._chunks[self._begun :]
-            self._bytes = begun
-            self._deltas = self._turn = 0
+            self._bytes, self.room = begun, OUTBOX_DELTAS
+            self._turn = 0
             self._overflow(over, waiting)
             self.close()
 

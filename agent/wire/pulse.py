@@ -8,7 +8,7 @@ pass, and between two passes, which are bounded, all other tasks get their turn.
 Ticks are whole numbers: moments that are sums of floats would never quite be reached on a virtual clock.
 """
 
-from itertools import islice
+from collections.abc import Sequence
 from math import ceil, floor
 from typing import Protocol
 
@@ -49,21 +49,28 @@ class Pulse:
 
     def add(self, voice: Voice, due: float) -> None:
         """Call a voice in the first tick that is not before `due`; in place of what was said of it before."""
-        self.discard(voice)
-        tick = max(self._at, ceil(due / PULSE_TICK - _SLACK))
+        if voice in self._ticks:
+            self.discard(voice)
+        tick = ceil(due / PULSE_TICK - _SLACK)
+        if tick < self._at:
+            tick = self._at
         self._ticks[voice] = tick
-        self._wheel.setdefault(tick, {})[voice] = None
+        voices = self._wheel.get(tick)
+        if voices is None:
+            voices = self._wheel[tick] = {}
+        voices[voice] = None
         if self._wake is not None and (self._asleep_until is None or tick < self._asleep_until):
             self._wake.set()
 
     def discard(self, voice: Voice) -> None:
         """Do not call a voice, after all. Idempotent."""
         tick = self._ticks.pop(voice, None)
-        if tick is not None:
-            voices = self._wheel[tick]
-            del voices[voice]
-            if not voices:
-                del self._wheel[tick]
+        if tick is None or tick not in self._wheel:
+            return  # it does not wait, or is among those who are called
+        voices = self._wheel[tick]
+        voices.pop(voice, None)
+        if not voices:
+            del self._wheel[tick]
 
     async def run(self) -> None:
         """Call the voices until cancelled; cancelled, nothing is left behind."""
@@ -89,12 +96,27 @@ class Pulse:
     def _pass(self, now: float) -> None:
         """Call those who are due, the longest due first, up to a bound: the others are first in the next pass."""
         self._at = _tick(now)
-        ticks = sorted(tick for tick in self._wheel if tick <= self._at)
-        due = [*islice(((voice, tick) for tick in ticks for voice in self._wheel[tick]), VOICES_A_PASS)]
-        for voice, tick in due:
-            if self._ticks.get(voice) != tick:
-                continue  # discarded by one that was called before it
-            self.discard(voice)
+        due: list[tuple[int, list[Voice]]] = []
+        room = VOICES_A_PASS
+        for tick in sorted([tick for tick in self._wheel if tick <= self._at]):
+            voices = [*self._wheel.pop(tick)]
+            if len(voices) > room:
+                self._wheel[tick] = dict.fromkeys(voices[room:])
+                del voices[room:]
+            due.append((tick, voices))
+            room -= len(voices)
+            if room == 0:
+                break
+        for tick, voices in due:
+            self._call(voices, tick, now)
+
+    def _call(self, voices: Sequence[Voice], tick: int, now: float) -> None:
+        """Call those that are still due in this tick: one may have been discarded by one called before it."""
+        ticks = self._ticks
+        for voice in voices:
+            if ticks.get(voice) != tick:
+                continue
+            del ticks[voice]
             try:
                 again = voice.step(now)
             except Exception as error:  # noqa: BLE001 - the edge of one voice

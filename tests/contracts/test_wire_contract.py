@@ -160,17 +160,17 @@ async def test_what_waits_comes_when_the_client_reads_again(opened: Wires, autoj
         it.wire.open_turn(1)
         it.stop()
         await settle()
-        full, put = it.wire.room, 0
-        while it.wire.room:
-            put += it.wire.put_delta(1, it.wire.frame(TEXT))
+        full, put = it.wire.deltas.room, 0
+        while it.wire.deltas.room:
+            put += it.wire.deltas.put_delta(1, it.wire.frame(TEXT))
             it.wire.flush()
         await settle()
         assert put >= full
         told: list[int] = []
-        it.wire.when_room(lambda: told.append(it.wire.room))
+        it.wire.deltas.when_room(lambda: told.append(it.wire.deltas.room))
         it.go_on()
         await settle()
-        assert (len(told), it.wire.room, len(it.heard())) == (1, full, put)
+        assert (len(told), it.wire.deltas.room, len(it.heard())) == (1, full, put)
 
 
 async def test_a_purge_takes_back_what_was_not_begun(opened: Wires, autojump_clock: MockClock) -> None:
@@ -180,10 +180,10 @@ async def test_a_purge_takes_back_what_was_not_begun(opened: Wires, autojump_clo
         it.stop()
         await settle()
         for _ in range(5):
-            assert it.wire.put_delta(1, it.wire.frame(TEXT))
+            assert it.wire.deltas.put_delta(1, it.wire.frame(TEXT))
             it.wire.flush()
         it.wire.purge()
-        assert not it.wire.put_delta(1, it.wire.frame(TEXT))
+        assert not it.wire.deltas.put_delta(1, it.wire.frame(TEXT))
         it.wire.put(it.wire.frame(b'{"type":"stream_end"}'))
         it.wire.flush()
         it.go_on()

@@ -381,7 +381,7 @@ async def test_a_handler_that_just_returns_closes_with_1000(autojump_clock: trio
 
     async def handler(connection: Connection) -> None:
         connection.open_turn(1)
-        connection.put_delta(1, connection.frame(b"stale"))
+        connection.deltas.put_delta(1, connection.frame(b"stale"))
         connection.put(connection.frame(b"last"))
 
     assert await converse(HANDSHAKE, handler) == b"\x81\x04last\x88\x02\x03\xe8"

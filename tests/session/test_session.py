@@ -569,7 +569,8 @@ async def test_pace_off_still_lets_a_cancel_in(autojump_clock: trio.testing.Mock
         wire.block()
         wire.push(ask())
         await settle()
-        assert (wire.room, len(wire.outbox)) == (0, 9)  # eight, and what is left of the one that was begun
+        # eight, and what is left of the one that was begun
+        assert (wire.outbox.room, len(wire.outbox)) == (0, 9)
         wire.push(CANCEL)
         await settle()
         wire.unblock()
@@ -638,7 +639,7 @@ async def test_a_fault_where_a_blocked_socket_takes_more_breaks_its_session_alon
         wire.block()
         wire.push(ask())
         await settle()
-        assert wire.room == 0
+        assert wire.outbox.room == 0
 
         def broken(_: object) -> bytes:
             raise ValueError("31337")

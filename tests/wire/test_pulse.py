@@ -179,3 +179,46 @@ async def test_a_voice_can_be_discarded_by_one_that_is_called_before_it(
         await trio.sleep(5)
         assert (victim.at, len(pulse)) == ([], 0)
         nursery.cancel_scope.cancel()
+
+
+async def test_the_only_voice_of_a_later_tick_can_be_discarded_in_the_same_pass(
+    mock_clock: trio.testing.MockClock,
+) -> None:
+    """Both are late, so one pass calls them: the one that was discarded stays silent, and the pulse goes on."""
+    pulse, victim, later = Pulse(), Said(never), Said(never)
+    pulse.add(Said(lambda _: pulse.discard(victim)), 1)
+    pulse.add(victim, 2)
+    pulse.add(later, 3)
+    mock_clock.jump(4)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(pulse.run)
+        await trio.testing.wait_all_tasks_blocked()
+        assert (victim.at, later.at, len(pulse)) == ([], [4], 0)
+        nursery.cancel_scope.cancel()
+
+
+async def test_a_voice_that_is_late_and_due_again_waits_for_the_next_pass(
+    mock_clock: trio.testing.MockClock,
+) -> None:
+    """Also when somebody else is due in the tick that it goes to: other tasks have their turn before."""
+    pulse = Pulse()
+    steps: list[list[str]] = [[]]
+
+    class Steps(trio.abc.Instrument):
+        def after_task_step(self, task: trio.lowlevel.Task) -> None:
+            steps.append([])
+
+    def late(now: float) -> float | None:
+        steps[-1].append("late")
+        return now if len(voice.at) == 1 else None
+
+    voice = Said(late)
+    pulse.add(voice, 1)
+    pulse.add(Said(lambda _: steps[-1].append("other")), 4)
+    mock_clock.jump(4)
+    async with trio.open_nursery() as nursery:
+        trio.lowlevel.add_instrument(Steps())
+        nursery.start_soon(pulse.run)
+        await trio.testing.wait_all_tasks_blocked()
+        nursery.cancel_scope.cancel()
+    assert [step for step in steps if step] == [["late", "other"], ["late"]]
