@@ -89,6 +89,18 @@ class EmbeddingFailed(AgentError):
         self.kind = kind
 
 
+class BadTool(AgentError):
+    """A tool's definition cannot be used; the message is one line that says which part and why."""
+
+
+class BadDecision(AgentError):
+    """What a model wrote is no decision. `problems` says why, a line each, for its second try and for nobody else."""
+
+    def __init__(self, problems: tuple[str, ...]) -> None:
+        super().__init__("what the model wrote is no decision")
+        self.problems = problems
+
+
 class ActionFailed(AgentError):
     """The action certainly had no effect; the message goes to the client."""
 
