@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from .counting import Counting
+from .dating import Dating
 from .page import Page
 
 _CODE = re.compile(r"[a-z]{2}")
@@ -335,6 +336,7 @@ class Language:
     searching: Searching
     stating: Stating
     counting: Counting
+    dating: Dating
     filing: Filing
     refusals: Refusals
     courtesies: Courtesies

@@ -54,6 +54,7 @@ LANGUAGE = Language(
         words("kostas"), words("prezo kostas"), words("lundo tago"), "versio", "paĝo", "ekzemple", "plej", "almenaŭ"
     ),
     counting=COUNTING,
+    dating=ENGLISH.dating,
     filing=Filing(("titolo",), ("resumo",), ("lingvo",)),
     refusals=Refusals("Mi trovas nenion pri tio.", "Mi ne povas kontroli tion.", "Mi nun ne povas respondi."),
     courtesies=Courtesies(

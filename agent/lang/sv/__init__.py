@@ -3,6 +3,7 @@
 from ..language import Language
 from .actions import ACTING
 from .counting import COUNTING
+from .dating import DATING
 from .page import PAGE
 from .sayings import COMPLETING, COURTESIES, INVENTING, PROMPTING, QUOTING, REFUSALS
 from .words import FILING, SEARCHING, STATING, TELLING, WRITING
@@ -15,6 +16,7 @@ LANGUAGE = Language(
     searching=SEARCHING,
     stating=STATING,
     counting=COUNTING,
+    dating=DATING,
     filing=FILING,
     refusals=REFUSALS,
     courtesies=COURTESIES,
