@@ -1,0 +1,133 @@
+"""A call's result as lines that are shown, looked things up in and cited."""
+
+import json
+from datetime import date
+from typing import Any
+
+import msgspec
+import pytest
+
+from agent.grounding.verify import check
+from agent.tools.results import RESULT_BYTES, SHOWN_BYTES, BadResult, measured, shown
+from agent.tools.sources import Sources, trace
+
+ORDERS = {
+    "user": {"name": "Ada", "id": "ada_77"},
+    "orders": [{"id": "W1", "price": 149, "paid": True}, {"id": "W2", "price": 12.5, "paid": None}],
+    "note": "",
+    "tags": [],
+}
+
+
+def test_a_result_becomes_lines_of_paths_in_the_order_of_their_keys() -> None:
+    """The same for the same result."""
+    lines = (
+        "note: ", "orders[a].id: W1", "orders[a].paid: true", "orders[a].price: 149", "orders[b].id: W2",
+        "orders[b].paid: null", "orders[b].price: 12.5", "tags: []", "user.id: ada_77", "user.name: Ada",
+    )  # fmt: skip
+    assert shown(ORDERS).lines == lines
+    assert shown(dict(reversed(ORDERS.items()))).lines == lines
+    assert not shown(ORDERS).cut
+    assert shown(5).lines == ("result: 5",)
+    assert shown([[1], {}]).lines == ("[a][a]: 1", "[b]: {}")
+    assert shown({}).text == "result: {}"
+
+
+def test_an_answer_about_a_result_is_checked_and_cites_its_line() -> None:
+    """By the number rule as it is; how many items there are is no number of the result."""
+    snippets = shown(ORDERS).snippets("call-1")
+    verdict = check("W2 costs 12.5 and W1 costs 149.", snippets)
+    assert verdict.passed
+    assert {(each.file, each.first, each.last) for each in verdict.citations} >= {
+        ("tool/call-1", 4, 4), ("tool/call-1", 7, 7),
+    }  # fmt: skip
+    for said in ("It costs 150.", "You have 2 orders.", "You have 10 lines.", "The second order, number 1."):
+        assert not check(said, snippets).passed
+    many = shown([["x"]] * 3000)
+    assert check("1 2 3 5 6 7 8 9 11 12 50 100", many.snippets("c")).checks
+    assert all(
+        each.supported_by is None for each in check("1, 2, 3, 5, 7, 9 and 12", many.snippets("c")).checks
+    )
+
+
+def test_an_argument_may_come_from_a_result() -> None:
+    """From what was shown of it."""
+    found = trace(
+        {"order": "W1", "price": 149, "count": 2},
+        {"properties": {"order": {}, "price": {}, "count": {}}, "required": ["order"]},
+        Sources("send it back", results=[shown(ORDERS).text]),
+        date(2026, 11, 22),
+    )
+    assert found.sources == {"/order": "result", "/price": "result"}
+    assert found.missing == ("/count",)
+    assert found.elsewhere
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        {"a": "x\nprice: 1"},
+        {"a": "x\r\nprice: 1"},
+        {"a": "x\u2028price: 1"},
+        {"a": "x\x85price: 1\x1b[2K\x00"},
+        {"a\nprice": 1},
+        {"a\u2028price: 1": "x"},
+        {"price: 1 ": 2},
+        {"a.price": 1},
+        {"a": {"b.price: 1": 2}},
+        {'"price': 1},
+        {"price[a]": 1},
+    ],
+)
+def test_nothing_in_a_result_looks_like_the_line_of_another_path(hostile: Any) -> None:
+    """Each line begins with the path of its own value, and holds nothing that ends a line or steers a reader."""
+    for line in shown(hostile).lines:
+        assert not line.startswith(("price: ", "price[a]: ", "a.price: "))
+        assert line.splitlines() == [line]
+        assert line.isprintable()
+
+
+def test_no_number_is_made_or_lost_where_a_text_is_cut_into_lines() -> None:
+    """Lines of a text stay lines; a tab between digits parts them; a long line is cut between sentences or words."""
+    assert shown({"a": "12\n345"}).lines == ("a: 12", "a: 345")
+    assert shown({"a": "12\t345\tkr\tx"}).lines == ("a: 12", "a: 345 kr x")
+    text = " ".join(f"Item {number} costs {number * 7} 000 kr." for number in range(250))
+    lines = shown({"a": text}).lines
+    assert max(map(len, lines)) <= 1010
+    assert lines[0].endswith("kr.")
+    assert " ".join(line.removeprefix("a: ") for line in lines) == text
+    digits = "12 345 " * 200
+    assert shown({"a": digits}).lines == ("a: …",)
+    words = shown({"a": "word 1 " * 300}).lines
+    assert all(line.startswith("a: ") and line.endswith(("word", "word 1")) for line in words)
+    assert " ".join(line.removeprefix("a: ") for line in words).split() == ["word", "1"] * 300
+
+
+def test_what_is_shown_ends_at_a_line_and_says_so() -> None:
+    """In bytes; the lines that are not shown are no snippets either."""
+    result = {f"k{number:04}": "å" * 40 for number in range(500)}
+    found = shown(result)
+    assert found.cut
+    assert SHOWN_BYTES - 100 < len(found.text.encode()) < SHOWN_BYTES
+    assert found.lines[-1] == f"k{len(found.lines) - 1:04}: {'å' * 40}"
+    assert len(found.snippets("c")) == len(found.lines) < 500
+
+
+def test_a_result_is_bounded() -> None:
+    """In bytes and in depth, by what it is written as; what is no JSON is refused, too."""
+    deep: Any = 1
+    for _ in range(16):
+        deep = [deep]
+    assert shown(deep).lines == (f"{'[a]' * 16}: 1",)
+    text = "x" * (RESULT_BYTES - 2)
+    assert len(measured(text)) == RESULT_BYTES
+    deeper: Any = {"a": deep}
+    for _ in range(100_000):
+        deeper = [deeper]
+    for bad in (text + "x", {"a": deep}, deeper, "\ud800", {"a": object()}):
+        with pytest.raises(BadResult):
+            shown(bad)
+    while isinstance(deeper, list):  # taken apart here: to let go of it at once would go as deep
+        (deeper,) = deeper
+    assert measured(ORDERS) == json.dumps(ORDERS, sort_keys=True, separators=(",", ":")).encode()
+    assert shown(msgspec.json.decode(measured(ORDERS))) == shown(ORDERS)
