@@ -150,6 +150,23 @@ PROBLEMS_TOLD = 16  # ... and how many of them a model is told at once
 FOUND_CHARACTERS = 80  # of a wrong value that are told
 PARTIAL_BYTES = 16  # new ones, or ...
 PARTIAL_SECONDS = 0.02  # ... this time, before a growing document is read again
+PATTERN_BYTES = (
+    64 * 1024
+)  # of a schema's pattern, compiled; 16 KiB are matched with it in 3 ms, with 1 MiB in 400
+
+# --- tools
+TOOL_NAME = 128  # characters
+TOOL_DESCRIPTION = 2000  # characters
+TOOL_SCHEMA_BYTES = 16 * 1024  # of one tool's parameters, written as JSON ...
+TOOL_SCHEMA_DEPTH = 16
+TOOL_SCHEMA_PARTS = 2000  # ... and the schemas in it, where each $ref counts as all that it leads to ...
+TOOL_SCHEMA_PATTERNS = 32  # ... and the patterns, counted so too: as many are matched in 0.1 s at the most
+TOOLS_REQUEST = 64
+TOOLS_OPERATOR = 256
+TOOLS_BYTES = 128 * 1024  # of all tools of a request, or of the operator, written as JSON
+TOOLS_FILE_BYTES = 1024 * 1024  # of the operator's file, blanks and all
+TOOLS_KEPT_BYTES = 2 * 1024 * 1024  # of tools that were read and are remembered, written as JSON
+ARGUMENT_FOUND = 40  # characters of a wrong argument that are told
 
 # --- actions
 ACTION_TIMEOUT = 10.0

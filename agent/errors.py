@@ -90,7 +90,16 @@ class EmbeddingFailed(AgentError):
 
 
 class BadTool(AgentError):
-    """A tool's definition cannot be used; the message is one line that says which part and why."""
+    """A tool's definition cannot be used; the message is one line that says which part and why.
+
+    `why` is a clause that repeats nothing of the definition but a name; `pointer` the JSON Pointer of the part, where
+    one is known, its names shortened to what can stand in a line.
+    """
+
+    def __init__(self, why: str, pointer: str = "") -> None:
+        super().__init__(f"{pointer}: {why}" if pointer else why)
+        self.why = why
+        self.pointer = pointer
 
 
 class BadDecision(AgentError):

@@ -43,6 +43,11 @@ def test_only_grounding_constructs_verified_text() -> None:
     assert not {name for name in copies if name.startswith(("session/", "answering/"))}
 
 
+def test_only_the_policy_decides_on_approval() -> None:
+    """Nothing else makes one, so nothing else can lower it."""
+    assert {name for name, node in nodes(ast.Call) if called(node) == "Approval"} == {"tools/policy.py"}
+
+
 def test_the_session_asks_for_no_state() -> None:
     """The table decides: no condition of core or session looks at the state."""
     for name, node in nodes(ast.Attribute, "session/"):

@@ -1,4 +1,4 @@
-"""Where a server is: whether only this machine reaches a host, and the URL of a server that runs on it."""
+"""Where a server is: whether its URL can be called, whether only this machine reaches it, and where it is there."""
 
 from ipaddress import ip_address
 from urllib.parse import urlsplit
@@ -12,6 +12,15 @@ def is_loopback(host: str) -> bool:
         return ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
+
+
+def is_web_address(url: str) -> bool:
+    """Return whether `url` can be called: http or https, with a host, and a port that exists where one is given."""
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
 
 
 def of_this_machine(url: str) -> tuple[str, int, str]:

@@ -3,8 +3,9 @@
 Strategy: a tool is a type (its JSON Schema is msgspec's, and a valid document becomes a value of it) or a mapping with
 a JSON Schema that is known at run time only. Either way the schema goes through JSON once, so that nobody changes it
 afterwards, is bounded before anything compiles it, and is compiled for these choices: formats count (the library's
-default is that they do not), patterns run in linear time (so look-around is refused), and no `$ref` is fetched (the
-default fetches http and file). Compiled schemas are kept by digest.
+default is that they do not), patterns run in linear time (so look-around is refused, and one that is large when it is
+compiled, since time grows with that too), and no `$ref` is fetched (the default fetches http and file). Compiled
+schemas are kept by digest.
 """
 
 import re
@@ -17,10 +18,10 @@ from typing import Any, NoReturn, TypeAlias
 import jsonschema_rs
 import msgspec
 
-from ..config import DOCUMENT_DEPTH, SCHEMA_BYTES, SCHEMAS_KEPT
+from ..config import DOCUMENT_DEPTH, PATTERN_BYTES, SCHEMA_BYTES, SCHEMAS_KEPT
 from ..errors import AgentError
 from ..ports.model import Tool
-from .pointer import Json, measure
+from .pointer import Json, measure, pointer
 
 GivenTool: TypeAlias = type | Tool | Mapping[str, Any]
 
@@ -30,14 +31,22 @@ _SCHEMA_KEYS = ("parameters", "inputSchema", "input_schema")  # OpenAI, MCP, Ant
 _NO_PARAMETERS = {"type": "object", "properties": {}}
 CHOICES: Mapping[str, Any] = {
     "validate_formats": True,
-    "pattern_options": jsonschema_rs.RegexOptions(),
+    "pattern_options": jsonschema_rs.RegexOptions(size_limit=PATTERN_BYTES),
     "mask": MASK,
 }
 _compiled: OrderedDict[bytes, jsonschema_rs.Validator] = OrderedDict()
 
 
 class BadSchema(AgentError):
-    """A tool or its schema cannot be used; the message says which and why."""
+    """A tool or its schema cannot be used; the message says which and why.
+
+    place: the JSON Pointer of what the library found wrong with a schema, "" where it did not tell; None where the
+    message is our own.
+    """
+
+    def __init__(self, message: str, place: str | None = None) -> None:
+        super().__init__(message)
+        self.place = place
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -129,7 +138,8 @@ def _compile(text: bytes) -> tuple[Json, jsonschema_rs.Validator]:
     try:
         validator = jsonschema_rs.validator_for(schema, retriever=_refuse, **CHOICES)
     except (ValueError, jsonschema_rs.ReferencingError) as error:
-        raise BadSchema(str(error).split("\n", 1)[0]) from None
+        path = error.instance_path if isinstance(error, jsonschema_rs.ValidationError) else []
+        raise BadSchema(str(error).split("\n", 1)[0], pointer(path)) from None
     _compiled[digest] = validator
     if len(_compiled) > SCHEMAS_KEPT:
         _compiled.popitem(last=False)

@@ -3,7 +3,7 @@
 import pytest
 
 from agent.errors import UsageError
-from agent.protocol.url import of_this_machine
+from agent.protocol.url import is_web_address, of_this_machine
 
 
 @pytest.mark.parametrize(
@@ -33,3 +33,19 @@ def test_another_machine_is_left_alone(url: str) -> None:
     """Nobody loads what is not their own by mistake."""
     with pytest.raises(UsageError, match="only a server on this machine"):
         of_this_machine(url)
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("https://example.com/hook", True),
+        ("http://[::1]:80", True),
+        ("ftp://h/", False),
+        ("http://h:0/", False),
+        ("http://[::1", False),
+        ("", False),
+    ],
+)
+def test_a_web_address_can_be_called(url: str, expected: bool) -> None:
+    """It has a scheme that we speak, a host, and no port that there is none of."""
+    assert is_web_address(url) is expected

@@ -1,0 +1,50 @@
+"""The tools of one turn: the operator's, and what its request brought; pure.
+
+Strategy: a name means one tool. A request cannot bring one of an operator's name, since that could only be a weaker
+one; nor one that differs from another only by its capitals, which a model, and whoever approves, would mistake for it.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from ..errors import BadTool
+from ..ports.tools import ToolDefinition
+
+
+class Catalogue:
+    """Tools by name: the operator's in the order of their names, then the request's in its own.
+
+    Raises `BadTool`, with the pointer into the list, for a name that is there twice.
+    """
+
+    def __init__(self, operator: Iterable[ToolDefinition], request: Iterable[ToolDefinition] = ()) -> None:
+        self._tools: dict[str, ToolDefinition] = {}
+        taken: set[str] = set()
+        for index, tool in enumerate(operator):
+            if tool.name.lower() in taken:
+                raise BadTool(f"another tool has the name {tool.name}", f"/{index}/name")
+            taken.add(tool.name.lower())
+            self._tools[tool.name] = tool
+        self._tools = dict(sorted(self._tools.items()))
+        own = frozenset(taken)
+        for index, tool in enumerate(request):
+            if tool.name.lower() in own:
+                raise BadTool("the operator has a tool of this name", f"/{index}/name")
+            if tool.name.lower() in taken:
+                raise BadTool("another tool has this name", f"/{index}/name")
+            taken.add(tool.name.lower())
+            self._tools[tool.name] = tool
+
+    def get(self, name: str) -> ToolDefinition | None:
+        """Return the tool of a name, letter for letter; None where there is none."""
+        return self._tools.get(name)
+
+    @property
+    def tools(self) -> tuple[ToolDefinition, ...]:
+        """All of them, in order."""
+        return tuple(self._tools.values())
+
+    def __iter__(self) -> Iterator[ToolDefinition]:
+        return iter(self._tools.values())
+
+    def __len__(self) -> int:
+        return len(self._tools)
