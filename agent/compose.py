@@ -28,11 +28,14 @@ from .ports.fill import Filler
 from .ports.ledger import Ledger
 from .ports.model import LanguageModel
 from .ports.observe import Observer
+from .ports.tools import RunsAt, ToolDefinition
 from .ports.work import RunSync
 from .retrieval.search import KnowledgeBase
 from .retrieval.watch import Watch, watching
 from .settings import Settings
 from .storage.open import opened_ledger
+from .structured.open import open_arguments
+from .tools.file import read_tools
 
 _log = structlog.get_logger("agent.app")
 
@@ -61,7 +64,7 @@ class Adapters:
 
 @dataclass(frozen=True)
 class Composed:
-    """What a server is made of, opened. knowledge: None where another brain answers."""
+    """What a server is made of, opened. knowledge: None where another brain answers. tools: the operator's, by name."""
 
     settings: Settings
     ledger: Ledger
@@ -70,6 +73,7 @@ class Composed:
     brain: Brain
     clock: Clock
     new_id: Callable[[], str]
+    tools: tuple[ToolDefinition, ...]
 
 
 @asynccontextmanager
@@ -83,6 +87,7 @@ async def composed(
     takes LEDGER_CLOSE_TIMEOUT at most.
     """
     clock = chosen.clock or WallClock()
+    tools = operator_tools(settings)
     async with AsyncExitStack() as stack:
         ledger = chosen.ledger
         if ledger is None:
@@ -92,7 +97,7 @@ async def composed(
             )
         executor = chosen.executor
         if executor is None:
-            executor = await stack.enter_async_context(opened_executor(settings.actions))
+            executor = await stack.enter_async_context(opened_executor(settings.actions, tools))
         knowledge, brain = None, chosen.brain
         if brain is None:
             explain = log_why if settings.log.log_level == "debug" else None
@@ -100,7 +105,18 @@ async def composed(
             brain = await stack.enter_async_context(
                 answering(settings, knowledge, observer, chosen.run_sync or Threads(), explain, chosen)
             )
-        yield Composed(settings, ledger, executor, knowledge, brain, clock, chosen.new_id)
+        yield Composed(settings, ledger, executor, knowledge, brain, clock, chosen.new_id, tools)
+
+
+def operator_tools(settings: Settings) -> tuple[ToolDefinition, ...]:
+    """Return the operator's tools, () without a file of them. Blocks while it reads one; called once, at the start.
+
+    A tool that does not say where it runs goes where the operator's actions go. Raises UsageError.
+    """
+    if settings.tools.tools is None:
+        return ()
+    runs_at: RunsAt = "record" if settings.actions.action_webhook is None else "webhook"
+    return read_tools(settings.tools.tools, open_arguments(), runs_at)
 
 
 def documents(settings: Settings, chosen: Adapters, observer: Observer | None = None) -> Knowledge:

@@ -17,6 +17,7 @@ from .retrieval.settings import DocumentSettings
 from .server.settings import ServerSettings
 from .session.settings import SessionSettings
 from .storage.settings import StorageSettings
+from .tools.settings import ToolSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,7 @@ class Settings:
     vectors: VectorSettings = field(default_factory=VectorSettings)
     session: SessionSettings = field(default_factory=SessionSettings)
     actions: ActionSettings = field(default_factory=ActionSettings)
+    tools: ToolSettings = field(default_factory=ToolSettings)
     storage: StorageSettings = field(default_factory=StorageSettings)
     log: LogSettings = field(default_factory=LogSettings)
 

@@ -22,6 +22,7 @@ from ..server.settings import ServerSettings
 from ..session.settings import SessionSettings
 from ..settings import Settings
 from ..storage.settings import StorageSettings
+from ..tools.settings import ToolSettings
 
 CONFIG_FILE = "agent.toml"
 
@@ -72,6 +73,7 @@ class Flags(Settings):
     vectors: Annotated[VectorSettings, _FLAT] = field(default_factory=VectorSettings)
     session: Annotated[SessionSettings, _FLAT] = field(default_factory=SessionSettings)
     actions: Annotated[_Actions, _FLAT] = field(default_factory=_Actions)
+    tools: Annotated[ToolSettings, _FLAT] = field(default_factory=ToolSettings)
     storage: Annotated[_Storage, _FLAT] = field(default_factory=_Storage)
     log: Annotated[LogSettings, _FLAT] = field(default_factory=LogSettings)
 

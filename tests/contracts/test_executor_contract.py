@@ -12,6 +12,7 @@ import structlog
 import trio
 from trio.testing import MockClock
 
+from agent.actions.dispatch import DispatchExecutor
 from agent.actions.executors import RecordExecutor
 from agent.actions.runner import Runner, Stopped
 from agent.actions.webhook import WebhookExecutor
@@ -44,7 +45,15 @@ def _webhook(effect: Effect) -> Executor:
     return WebhookExecutor("http://hook.test/", Network)
 
 
-EXECUTORS = {"record": _record, "webhook": _webhook}
+def _tool(effect: Effect) -> Executor:
+    return DispatchExecutor({CALL.action: _webhook(effect)}, RecordExecutor())
+
+
+def _no_tool(effect: Effect) -> Executor:
+    return DispatchExecutor({"create_ticket": RecordExecutor()}, _record(effect))
+
+
+EXECUTORS = {"record": _record, "webhook": _webhook, "tool": _tool, "no tool": _no_tool}
 
 
 class Rig:

@@ -1,0 +1,29 @@
+"""The settings of the tools that a turn may call."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..config import check
+from ..ports.tools import Risk
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSettings:
+    """What may be called, and when somebody must approve it.
+
+    Raises `agent.errors.UsageError`, one line that names the setting, when a value cannot work.
+
+    Args:
+        tools: JSON file with the tools that a turn may call, {"tools": [...]}; it needs agent-server[structured].
+        approve_from: Risk from which each call of a tool waits for approval: low, medium or high. A tool's own
+            definition can ask for it below that too.
+    """
+
+    tools: Path | None = None
+    approve_from: Risk = "high"
+
+    def __post_init__(self) -> None:
+        """Check what the types cannot say."""
+        check(
+            (self.approve_from not in ("low", "medium", "high"), "approve-from must be low, medium or high"),
+        )

@@ -1,0 +1,105 @@
+"""The operator's file of tools, and the settings that name it."""
+
+import json
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from agent.actions.dispatch import DispatchExecutor
+from agent.commands.settings import read_settings
+from agent.compose import Adapters, composed, operator_tools
+from agent.errors import UsageError
+from agent.ports.brain import Brain
+from agent.settings import Settings
+from agent.storage.memory import MemoryLedger
+from agent.structured.arguments import SchemaArguments
+from agent.testing.fakes import Figures
+from agent.tools.file import read_tools
+
+
+def written(path: Path, content: Any) -> Path:
+    file = path / "tools.json"
+    file.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+    return file
+
+
+def test_tools_are_read_by_name(tmp_path: Path) -> None:
+    """They are the operator's, and one that does not say where it runs goes where actions go."""
+    file = written(tmp_path, {"tools": [{"name": "b", "url": "https://hook.test/"}, {"name": "a"}]})
+    tools = read_tools(file, SchemaArguments(), "webhook")
+    assert [(tool.name, tool.origin, tool.runs_at) for tool in tools] == [
+        ("a", "operator", "webhook"),
+        ("b", "operator", "webhook"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ("{", "tools.json: Input data was truncated"),
+        ("[]", 'must be a JSON object like {"tools": [...]}'),
+        ("{}", 'must be a JSON object like {"tools": [...]}'),
+        ({"tools": [], "mcpServers": {}}, "mcpServers is not supported yet"),
+        ({"tools": [], "tool": []}, "nothing else"),
+        ({"tools": {}}, "tools must be an array"),
+        (
+            {"tools": [{"name": "a"}, {"name": "get_order", "risk": 1}]},
+            "/tools/1/risk: must be low, medium or high (tool get_order)",
+        ),
+        ({"tools": [{"name": "a"}, {"name": "A"}]}, "/tools/1/name: another tool has the name A"),
+        ("x" * (1024 * 1024 + 1), "the file has over 1048576 bytes"),
+        ("[" * 100_000, "tools.json: "),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_named_in_one_line(tmp_path: Path, content: Any, expected: str) -> None:
+    """With the file, and the tool and its part where it is one's fault."""
+    file = written(tmp_path, content)
+    with pytest.raises(UsageError) as raised:
+        read_tools(file, SchemaArguments())
+    assert str(raised.value).startswith(f"tools {file}: ")
+    assert expected in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    """With the reason of the system."""
+    with pytest.raises(UsageError, match="cannot be read"):
+        read_tools(tmp_path / "none.json", SchemaArguments())
+
+
+def test_the_flags_choose_file_and_risk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`--tools` and `--approve-from` arrive in the settings, and the composition reads the file."""
+    monkeypatch.chdir(tmp_path)
+    file = written(tmp_path, {"tools": [{"name": "a"}]})
+    settings = read_settings(["--tools", str(file), "--approve-from", "low"])
+    assert (settings.tools.tools, settings.tools.approve_from) == (file, "low")
+    assert [tool.runs_at for tool in operator_tools(settings)] == ["record"]
+    hooked = Settings.of(tools=file, action_webhook="https://hook.test/")
+    assert [tool.runs_at for tool in operator_tools(hooked)] == ["webhook"]
+    assert operator_tools(Settings()) == ()
+
+
+def test_a_risk_that_is_none_is_refused() -> None:
+    """The operator is told the three."""
+    with pytest.raises(UsageError, match="approve-from must be low, medium or high"):
+        Settings.of(approve_from="never")
+
+
+def test_without_the_extra_the_operator_is_told_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tools need what compiles their parameters."""
+    monkeypatch.setattr("agent.structured.open.find_spec", lambda name: None)
+    file = written(tmp_path, {"tools": []})
+    with pytest.raises(UsageError, match="pip install"):
+        operator_tools(Settings.of(tools=file))
+
+
+async def test_the_composition_has_the_tools_and_runs_them(tmp_path: Path) -> None:
+    """What is composed names them, and its executor knows where each runs."""
+    file = written(tmp_path, {"tools": [{"name": "a"}]})
+    chosen = Adapters(brain=cast(Brain, object()), ledger=MemoryLedger())
+    async with composed(Settings.of(tools=file), chosen, Figures(), lambda _: None) as server:
+        assert [tool.name for tool in server.tools] == ["a"]
+        assert isinstance(server.executor, DispatchExecutor)
