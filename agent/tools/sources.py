@@ -21,7 +21,7 @@ from agent.ports.search import Snippet
 
 from .leaves import Leaf, leaves
 from .needs import Need, needs
-from .texts import Text, text_of
+from .texts import Text, legend_of, text_of
 
 SourceKind: TypeAlias = Literal["user", "schema", "thread", "memory", "snippet", "result", "clock", "free"]
 """What a leaf comes from. free: true, false, null or nothing, which no source is asked for; or words of no duty."""
@@ -137,7 +137,7 @@ class Sources:
         return (
             0 < len(code) <= _CODE
             and code.isalnum()
-            and any(text.explains(code, said) for said in leaf.descriptions for text in self._theirs)
+            and any(text.says(legend_of(code, said)) for said in leaf.descriptions for text in self._theirs)
         )
 
     def _meant(self, need: Need, today: date) -> bool:

@@ -106,18 +106,9 @@ class Text:
         """The dates that it names with their year, and the ends of the months that it names so."""
         return days.whole(self._plain, self._tokens) | days.months(self._tokens)
 
-    def explains(self, value: str, description: str) -> bool:
-        """Tell whether a description says what a code stands for, and all of that in words of this text.
-
-        "1 for Oslo, 2 for Bergen" says so of 1 to one who wrote "in Oslo". value: the code.
-        """
-        for clause in _CLAUSE.split(description):
-            before, found, behind = clause.partition(value)
-            if found and not before[-1:].isalnum() and not behind[:1].isalnum():
-                meant = [stems_of(word) for word in words(behind)]
-                if any(meant) and not any(map(str.isdecimal, before + behind)):
-                    return all(self.stems & each for each in meant if each)
-        return False
+    def says(self, legend: "tuple[frozenset[str], ...]") -> bool:
+        """Tell whether it says what a code stands for, each word of that."""
+        return bool(legend) and all(self.stems & each for each in legend)
 
     @cached_property
     def _meanings(self) -> tuple[days.Meaning, ...]:
@@ -140,6 +131,28 @@ class Text:
         if not content and not self.words.isdisjoint(folded):
             return True
         return any(_UNSPACED.search(word) is not None and word in self.folded for word in folded)
+
+
+@lru_cache(maxsize=1024)
+def legend_of(code: str, description: str) -> tuple[frozenset[str], ...]:
+    """Return the stems of each content word that a description explains a code with; () when it does not.
+
+    "such as 1 for Oslo, 2 for Bergen" explains 1 with "Oslo": what stands behind it in its clause, where no other
+    number is.
+    """
+    for clause in _CLAUSE.split(description) if code in description else ():
+        before, found, behind = clause.partition(code)
+        if (
+            not found
+            or before[-1:].isalnum()
+            or behind[:1].isalnum()
+            or any(map(str.isdecimal, before + behind))
+        ):
+            continue
+        meant = tuple(stems for stems in map(stems_of, words(behind)) if stems)
+        if meant:
+            return meant
+    return ()
 
 
 @lru_cache(maxsize=20_000)
