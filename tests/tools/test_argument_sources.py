@@ -75,6 +75,7 @@ def test_a_number_is_the_users_in_any_way_of_writing_it(value: Any, user: str) -
         ("2026-12-24", "in 2026"),
         ("2026-12-24 18:00", "on 2026-12-24"),
         ("7C", "row 7"),
+        ("seat 7C", "seat 7"),
         ("12k", "12"),
         ("12 large pizzas", "large pizzas"),
         (234, "1,234"),
