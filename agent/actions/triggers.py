@@ -172,7 +172,9 @@ def _of_action(
         )
         if is_thing and action not in _CALLING and _NUMBERED.match(text, match.end()):
             continue  # "ticket 4711" is there already
-        if not _negated(text, match, is_thing) and wanted(text, match.start(), match.end(), is_thing):
+        if not negated(text, match.start(), match.end(), is_thing) and wanted(
+            text, match.start(), match.end(), is_thing
+        ):
             yield Asked(action, match.start(), match.end())
 
 
@@ -226,10 +228,12 @@ def _past_mentioned(text: str, at: int) -> int:
 _NEXT_WORD = re.compile(r"\W{0,3}(\w+)")
 
 
-def _negated(text: str, keyword: re.Match[str], is_thing: bool) -> bool:
-    return _negated_before(clause_before(text, keyword.start()), is_thing) or _negated_after(
-        words_after(text, keyword.end())
-    )
+def negated(text: str, start: int, end: int, is_thing: bool) -> bool:
+    """Return whether the keyword at text[start:end] is said not to be wanted.
+
+    is_thing: it names something to be had ("ticket") rather than saying what to do ("call me").
+    """
+    return _negated_before(clause_before(text, start), is_thing) or _negated_after(words_after(text, end))
 
 
 def _negated_before(nearest_first: Iterator[str], is_thing: bool) -> bool:

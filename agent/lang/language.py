@@ -298,6 +298,33 @@ class Completing:
 
 
 @dataclass(frozen=True, slots=True)
+class Deciding:
+    """What is said, and what is listened for, where tools are offered (`agent.llm.mock_decider`).
+
+    which: asks which tool is meant, of {first} and {second}; which_any: without their names. missing: asks for {field},
+    a tool's parameter; missing_any: without its name. unsure: asks again after what could not be done. returned,
+    failed: lead into the lines of a result; empty, failed_empty: where it has none. A number stands in none.
+    mail, dates, times, codes: words in the name of a parameter that say what it holds; codes: a name or a number that
+    is compared letter by letter. joining: pattern of what may stand between a parameter's name and its value.
+    """
+
+    which: str
+    which_any: str
+    missing: str
+    missing_any: str
+    unsure: str
+    returned: str
+    failed: str
+    empty: str
+    failed_empty: str
+    mail: frozenset[str]
+    dates: frozenset[str]
+    times: frozenset[str]
+    codes: frozenset[str]
+    joining: str
+
+
+@dataclass(frozen=True, slots=True)
 class Sayings:
     """A sentence about a made-up number for each kind of it; {} is the number."""
 
@@ -344,6 +371,7 @@ class Language:
     prompting: Prompting
     acting: Acting
     completing: Completing
+    deciding: Deciding
     inventing: Inventing
     page: Page
 

@@ -149,6 +149,7 @@ def test_nothing_that_is_said_holds_a_number(lang: Lang) -> None:
         *strings(language.quoting),
         *strings(language.prompting),
         *strings(language.completing),
+        *strings(language.deciding),
         ("about", language.courtesies.about),
     ]
     assert [(path, text) for path, text in said if tokens(text)] == []

@@ -22,8 +22,8 @@ from dataclasses import replace
 from agent.lang.counting import Cardinals
 from agent.lang.en import LANGUAGE as ENGLISH
 from agent.lang.language import (
-    Acting, Asking, Calling, Completing, Courtesies, Filing, Inventing, Keywords, Language, Mood, Pleasantries,
-    Prompting, Quoting, Refusals, Sayings, Searching, Stating, Telling, Writing, words,
+    Acting, Asking, Calling, Completing, Courtesies, Deciding, Filing, Inventing, Keywords, Language, Mood,
+    Pleasantries, Prompting, Quoting, Refusals, Sayings, Searching, Stating, Telling, Writing, words,
 )
 
 COUNTING = replace(
@@ -85,6 +85,11 @@ LANGUAGE = Language(
     ),
     completing=Completing(
         "Ĉu vi povas diri {fields}?", " kaj ", "la numeron", "la tekston", "la temon", "Dankon.", "ne|forgesu"
+    ),
+    deciding=Deciding(
+        "Ĉu {first} aŭ {second}?", "Kion vi volas?", "Mankas: {field}.", "Io mankas.", "Diru ĝin denove.",
+        "Jen:", "Ne eblis:", "Farita.", "Ne eblis.", words("retpoŝto"), words("dato"), words("horo"),
+        words("numero"), "estas",
     ),
     inventing=Inventing(
         Sayings("Prezo: {}.", "Telefono: {}.", "Rabato: {} %.", "De {}.", "Tie: {}.", "Jes, {}."),

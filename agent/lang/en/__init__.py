@@ -5,7 +5,7 @@ from .actions import ACTING
 from .counting import COUNTING
 from .dating import DATING
 from .page import PAGE
-from .sayings import COMPLETING, COURTESIES, INVENTING, PROMPTING, QUOTING, REFUSALS
+from .sayings import COMPLETING, COURTESIES, DECIDING, INVENTING, PROMPTING, QUOTING, REFUSALS
 from .words import FILING, SEARCHING, STATING, TELLING, WRITING
 
 LANGUAGE = Language(
@@ -24,6 +24,7 @@ LANGUAGE = Language(
     prompting=PROMPTING,
     acting=ACTING,
     completing=COMPLETING,
+    deciding=DECIDING,
     inventing=INVENTING,
     page=PAGE,
 )

@@ -1,6 +1,17 @@
 """What is said in English: refusals, courtesies, the frame of a quotation, prompts, and made-up numbers."""
 
-from ..language import Completing, Courtesies, Inventing, Pleasantries, Prompting, Quoting, Refusals, Sayings
+from ..language import (
+    Completing,
+    Courtesies,
+    Deciding,
+    Inventing,
+    Pleasantries,
+    Prompting,
+    Quoting,
+    Refusals,
+    Sayings,
+    words,
+)
 
 REFUSALS = Refusals(
     no_sources="I couldn't find any references to this in the knowledge base",
@@ -73,6 +84,23 @@ COMPLETING = Completing(
         "no|nope|nah|never ?mind|forget (?:it|that|about)|cancel|stop|nothing|skip|not now|leave it|on second thought|"
         "do(?: not|n['’]?t)"
     ),
+)
+
+DECIDING = Deciding(
+    which="Which of these do you want: {first} or {second}?",
+    which_any="Which of the things that I can do do you want?",
+    missing="I still need this: {field}. What should it be?",
+    missing_any="Something that I need for this is missing. Can you say exactly what you want?",
+    unsure="I could not do that as it was said. What exactly do you want?",
+    returned="This came back:",
+    failed="That did not work:",
+    empty="That is done; nothing came back.",
+    failed_empty="That did not work.",
+    mail=words("email mail"),
+    dates=words("date day deadline birthday"),
+    times=words("time hour"),
+    codes=words("id ids number no nr code reference ref key sku uuid identifier"),
+    joining=r"is|are",
 )
 
 INVENTING = Inventing(

@@ -1,6 +1,17 @@
 """What is said in Swedish: refusals, courtesies, the frame of a quotation, prompts, and made-up numbers."""
 
-from ..language import Completing, Courtesies, Inventing, Pleasantries, Prompting, Quoting, Refusals, Sayings
+from ..language import (
+    Completing,
+    Courtesies,
+    Deciding,
+    Inventing,
+    Pleasantries,
+    Prompting,
+    Quoting,
+    Refusals,
+    Sayings,
+    words,
+)
 
 REFUSALS = Refusals(
     no_sources="Jag hittar inget stöd i kunskapsbasen.",
@@ -75,6 +86,23 @@ COMPLETING = Completing(
         "nej|nä|nix|glöm|strunt|avbryt|stopp|sluta|inget|ingenting|hoppa över|inte|låt bli|"
         "(?:ring|skicka|skapa|öppna) inte"
     ),
+)
+
+DECIDING = Deciding(
+    which="Vilket av dessa vill du: {first} eller {second}?",
+    which_any="Vilket av det jag kan göra vill du?",
+    missing="Det här behöver jag också: {field}. Vad ska det vara?",
+    missing_any="Något som behövs för detta saknas. Kan du säga exakt vad du vill?",
+    unsure="Det gick inte att göra så som det sades. Vad vill du exakt?",
+    returned="Det här kom tillbaka:",
+    failed="Det gick inte:",
+    empty="Det är utfört; inget kom tillbaka.",
+    failed_empty="Det gick inte.",
+    mail=words("mejl mail epost mejladress epostadress mailadress"),
+    dates=words("datum dag deadline födelsedag"),
+    times=words("tid klockslag timme"),
+    codes=words("id nummer nr kod referens nyckel beteckning"),
+    joining=r"är",
 )
 
 INVENTING = Inventing(
