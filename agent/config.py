@@ -101,6 +101,7 @@ GIVE_UP_TIMEOUT = 0.5  # for a reader that was given up; the server then goes wi
 # --- a turn
 CHARACTERS_PER_TOKEN = 3  # an estimate: English has about 4, Swedish about 3; the lower is safe
 DRAFT_MAX = 32 * 1024
+DECISION_MAX = 64 * 1024  # characters of what a model writes as one, with its arguments and its JSON
 ANSWER_TOKENS = 800  # of a language model's draft
 EVIDENCE_CHARACTERS = (
     80_000  # of all that its statements show when cited: with a text they fit into an outbox

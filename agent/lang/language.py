@@ -299,8 +299,10 @@ class Completing:
 
 @dataclass(frozen=True, slots=True)
 class Deciding:
-    """What is said, and what is listened for, where tools are offered (`agent.llm.mock_decider`).
+    """What is said, and what is listened for, where tools are offered.
 
+    rules: what a language model is told of deciding (`agent.llm.model_decider`). no_tools: that no call is left.
+    nothing: that nothing was found. again: why it is to decide a second time, before a list.
     which: asks which tool is meant, of {first} and {second}; which_any: without their names. missing: asks for {field},
     a tool's parameter; missing_any: without its name. unsure: asks again after what could not be done. returned,
     failed: lead into the lines of a result; empty, failed_empty: where it has none. A number stands in none.
@@ -308,6 +310,10 @@ class Deciding:
     is compared letter by letter. joining: pattern of what may stand between a parameter's name and its value.
     """
 
+    rules: str
+    no_tools: str
+    nothing: str
+    again: str
     which: str
     which_any: str
     missing: str

@@ -3,8 +3,9 @@
 Strategy: words are compared by their stems, in every language, since a tool may be described in another one than its
 user writes. A word of a tool's name says more than one of its description, and words that say nothing of a subject
 count in neither. A tool is named by all words of its name, by two words of it and its description, or by one word of
-its name that is asked for as an action is (`agent.actions.wanted`). So that a question about a thing stays a question,
-a tool that needs approval is named by one only with its whole name.
+its name that is asked for as an action is (`agent.actions.wanted`). One that needs approval changes something, so it is
+named by all words of its name, or where it is asked for and the first word of its description is said, which is what it
+does: "show me my order" cancels no order, and a question about a thing stays a question.
 
 What the user said not to do is not done: a tool is struck out when a word that it was named by is negated, by the rule
 of `agent.actions.triggers`, and not said again without. What stands in quotation marks names nothing.
@@ -82,9 +83,8 @@ class _Message:
         found = ((*match.span(), fold(match.group())) for match in islice(_WORD.finditer(quoted), _READ))
         self.said = [_Said(start, end, word, stems(word)) for start, end, word in found]
 
-    def hits(self, name: tuple[Stems, ...], description: tuple[Stems, ...]) -> list[_Said]:
+    def hits(self, its: Stems) -> list[_Said]:
         """Return the words that are a tool's."""
-        its = frozenset().union(*name, *description)
         return list(islice((each for each in self.said if not each.stems.isdisjoint(its)), _OCCURRENCES))
 
     def negated(self, said: _Said) -> bool:
@@ -115,13 +115,13 @@ def named(
     that are not theirs.
     """
     message = _Message(text, lang)
-    spent = frozenset().union(*(group for tool in called for group in _all(tool)))
+    spent = frozenset().union(*map(_all, called))
     told = text
     asks = "?" in text or bool(message.said and message.said[0].word in _OPENING)
     asked: set[str] = set()
     ranked: list[tuple[tuple[int, float], ToolDefinition]] = []
     for tool in tools:
-        hits = message.hits(*_words_of(tool.name, tool.description))
+        hits = message.hits(_all(tool))
         denied = [each for each in hits if message.negated(each)]
         for each in denied:
             told = _without(told, each.start)
@@ -159,7 +159,7 @@ def _rank(
 
     hits: the words of it that are meant. denied: those that are negated.
     """
-    name, description = _words_of(tool.name, tool.description)
+    name, description, deed = _words_of(tool.name, tool.description)
     meant = frozenset().union(*(each.stems for each in hits))
     if any(each.stems.isdisjoint(meant) for each in denied) or meant <= spent:
         return None
@@ -167,7 +167,7 @@ def _rank(
     described = sum(not group.isdisjoint(meant) for group in description)
     covered = in_name == len(name)
     asked_for = any(map(message.wanted, hits))
-    if tool.requires_approval and not asked_for and not covered:
+    if tool.requires_approval and not covered and (not asked_for or deed.isdisjoint(meant)):
         return None
     by_name = in_name > 0 and (in_name + described > 1 or asked_for)
     by_description = described >= _DESCRIBED and described * _SHARE >= len(description)
@@ -176,19 +176,20 @@ def _rank(
     return _OF_NAME * in_name + min(described, _DESCRIBED), in_name / len(name)
 
 
-def _all(tool: ToolDefinition) -> tuple[Stems, ...]:
-    name, description = _words_of(tool.name, tool.description)
-    return name + description
+def _all(tool: ToolDefinition) -> Stems:
+    """Return every word of a tool."""
+    name, description, _ = _words_of(tool.name, tool.description)
+    return frozenset().union(*name, *description)
 
 
 @lru_cache(maxsize=_KEPT)
-def _words_of(name: str, description: str) -> tuple[tuple[Stems, ...], tuple[Stems, ...]]:
-    """Return the words of a tool's name, and those that only its description has."""
+def _words_of(name: str, description: str) -> tuple[tuple[Stems, ...], tuple[Stems, ...], Stems]:
+    """Return the words of a tool's name, those that only its description has, and what it does."""
     of_name = tuple(dict.fromkeys(map(stems, _content(name_words(name)))))
     known = frozenset().union(*of_name)
-    others = [word for word in words(description) if word not in _EMPTY]
-    described = (each for each in dict.fromkeys(map(stems, others)) if each.isdisjoint(known))
-    return of_name, tuple(described)
+    others = [stems(word) for word in words(description) if word not in _EMPTY]
+    described = tuple(each for each in dict.fromkeys(others) if each.isdisjoint(known))
+    return of_name, described, (*others, *of_name)[0]
 
 
 def _without(text: str, start: int) -> str:

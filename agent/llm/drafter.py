@@ -18,9 +18,8 @@ from ..errors import ModelFailed
 from ..ports.draft import Delta, Prompt
 from ..ports.model import Finished, LanguageModel, Message, Request, TextDelta
 from ..ports.search import Hit
+from . import fences
 
-_LEAST = 3  # marks of a fence
-_FENCES = re.compile(r"`+")
 _END = re.compile(r"[.!?…][\"'”’»)\]*_]*[ \t\n]+|\n")  # of a sentence or a line, with the space after it
 _MARKER = re.compile(r"(?:\A|\n)[ \t]*(?:\d{1,3}|[^\W\d_])[.][ \t]+\Z")  # begins a list item
 
@@ -57,7 +56,7 @@ class ModelDrafter:
 
 def request(prompt: Prompt, evidence: Sequence[Hit], max_tokens: int) -> Request:
     """Return what a language model is asked for a draft."""
-    told = [_evidence(evidence)]
+    told = [fences.evidence(evidence)]
     messages = [Message("system", prompt.instructions)]
     for exchange in prompt.history:
         told.append(exchange.question)
@@ -68,20 +67,6 @@ def request(prompt: Prompt, evidence: Sequence[Hit], max_tokens: int) -> Request
         told.append(prompt.again)
     messages.append(Message("user", "\n\n".join(told)))
     return Request(tuple(messages), max_tokens=max_tokens, stable=1)
-
-
-def _evidence(hits: Sequence[Hit]) -> str:
-    """Return snippets, numbered from 1, each between fences with where it stands."""
-    shown = [_shown(hit) for hit in hits]
-    runs = (len(run) for text in shown for run in _FENCES.findall(text))
-    fence = "`" * max(_LEAST, 1 + max(runs, default=0))
-    return "\n\n".join(f"[{number}]\n{fence}\n{text}\n{fence}" for number, text in enumerate(shown, 1))
-
-
-def _shown(hit: Hit) -> str:
-    snippet = hit.snippet
-    above = " › ".join((snippet.file, *snippet.headings))
-    return "\n".join(part for part in (above, snippet.lead, snippet.text) if part)
 
 
 def _whole(text: str) -> int:

@@ -20,7 +20,8 @@ from ..ports.decide import Act, Ask, Briefing, Decision, Noop, Result
 from ..ports.tools import ToolDefinition
 from ..text.words import composed
 from .choosing import name_words, named
-from .picking import Parameter, Picked, pick, said_first
+from .parameters import Parameter, said_first
+from .picking import Picked, pick
 from .wording import QUOTE_CHARS
 
 _NAMED = 80  # characters of what a parameter is called in a question

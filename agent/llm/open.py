@@ -1,8 +1,9 @@
-"""Opens the drafters that need no language model: the mock and the script. `agent.models.open` names the models.
+"""Opens what drafts and what decides: the mock and the script, or a language model, which `agent.models.open` opens.
 
 To add one: write a class with `stream(prompt, evidence)`, an async generator of `Delta` (see `agent.ports.draft`), that
 raises `ModelFailed` for what it cannot do, name it here and in `agent.models.settings`, and give it a line in
 tests/contracts/test_drafter_contract.py. A draft is never shown as it is, so it needs no care of its own about numbers.
+A decider (`agent.ports.decide`) is added the same way, beside it; its contract is test_decider_contract.py.
 """
 
 from collections.abc import AsyncGenerator, Callable, Iterable
@@ -11,13 +12,17 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from ..errors import UsageError
+from ..ports.decide import Decider
 from ..ports.draft import Drafter, Form
 from ..ports.fill import Filler
 from ..ports.model import LanguageModel
 from ..ports.work import RunSync
 from .drafter import ModelDrafter
 from .mock import MockModel
+from .mock_decider import MockDecider
+from .model_decider import ModelDecider
 from .script import ScriptModel
+from .script_decider import ScriptDecider
 from .settings import MockSettings
 
 
@@ -32,6 +37,11 @@ def model_drafter(model: LanguageModel, max_tokens: int, form: Form) -> Drafter:
     from .claims import ClaimsDrafter
 
     return ClaimsDrafter(model, max_tokens)
+
+
+def model_decider(model: LanguageModel, max_tokens: int) -> Decider:
+    """Return what decides with a language model. max_tokens: of a decision."""
+    return ModelDecider(model, max_tokens)
 
 
 def model_filler(model: LanguageModel, run_sync: RunSync) -> Filler:
@@ -70,3 +80,16 @@ async def opened_drafter(
         elsewhere=elsewhere,
         ask_below=settings.mock_ask,
     )
+
+
+@asynccontextmanager
+async def opened_decider(model: str, settings: MockSettings) -> AsyncGenerator[Decider, None]:
+    """Open the decider that goes with the drafter `model`, mock or script:FILE, for the time of a block.
+
+    Raises `agent.errors.UsageError` when the script cannot be read or is not a script. Blocks while it reads one.
+    """
+    kind, _, path = model.partition(":")
+    if kind == "script":
+        yield ScriptDecider.load(Path(path))
+        return
+    yield MockDecider(settings.mock_delay_ms / 1000)

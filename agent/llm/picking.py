@@ -9,53 +9,20 @@ here: their checker does, and whoever asks where they come from.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Final
 
-from ..lang import LANGUAGES
 from ..numbers.read import Kind, Token
-from ..text.words import FUNCTION_WORDS, words
-from .choosing import Stems, name_words, stems
+from ..text.words import words
+from .choosing import name_words, stems
+from .parameters import Parameter, parameters_of
 from .told import COUNTS, Told, number
 
-_DEEP = 4  # objects in objects that are filled in
-_PARAMETERS = 64  # of one tool that are
-_HOPS = 8  # of references in a schema
 _ENUM = 256  # values of one that are looked for ...
 _WORDS = 600  # ... in so many words
 _NOTHING: Final = object()
-_ASIDE = re.compile(r"[,;:(\n]|[.!?](?=\s|\Z)|\s[-–—]\s")  # ends what a description says first
 _ISO = re.compile(r"\d{4}-\d\d-\d\d")
-_CODE_LEAST = 3  # letters of a word that another may end with ("ordernummer")
-
-
-def _of_all(pick: Callable[[Any], frozenset[str]]) -> frozenset[str]:
-    return frozenset().union(*(pick(language) for language in LANGUAGES.values()))
-
-
-_MAIL = _of_all(lambda each: each.deciding.mail)
-_DATES = _of_all(lambda each: each.deciding.dates)
-_TIMES = _of_all(lambda each: each.deciding.times)
-_CODES = _of_all(lambda each: each.deciding.codes)
-_PHONES = _of_all(lambda each: each.acting.calling.phones) - _CODES
-
-
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """A parameter. path: the names that lead to it. form: what it holds."""
-
-    path: tuple[str, ...]
-    schema: Mapping[str, Any]
-    required: bool
-    form: str
-    meant: Stems
-
-    @property
-    def name(self) -> list[str]:
-        """The words of its own name."""
-        return name_words(self.path[-1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +46,9 @@ class _Picking:
     """One call's arguments while they are picked."""
 
     def __init__(self, parameters: Mapping[str, Any], text: str) -> None:
-        self._root = parameters
         self._told = Told(text)
         self._found: dict[tuple[str, ...], Any] = {}
-        self._visits = _PARAMETERS
-        self._parameters = list(self._flat(parameters, (), True))
+        self._parameters = parameters_of(parameters)
 
     def picked(self, lines: Iterable[str]) -> Picked:
         """Return what was picked."""
@@ -117,57 +82,6 @@ class _Picking:
     def _keep(self, parameter: Parameter, value: object) -> None:
         if value is not _NOTHING:
             self._found[parameter.path] = value
-
-    # --- the schema
-
-    def _flat(self, schema: Mapping[str, Any], path: tuple[str, ...], required: bool) -> Iterable[Parameter]:
-        """Yield the parameters of an object, those of objects in it too."""
-        needed = schema.get("required")
-        needed = needed if isinstance(needed, list | tuple) else ()
-        properties = schema.get("properties")
-        if not isinstance(properties, Mapping) or len(path) >= _DEEP:
-            return
-        for name, given in properties.items():
-            if self._visits <= 0:
-                return
-            self._visits -= 1
-            its = self._plain(given)
-            here = (*path, str(name))
-            must = required and name in needed
-            if isinstance(its.get("properties"), Mapping):
-                yield from self._flat(its, here, must)
-                continue
-            description = its.get("description")
-            said = [*name_words(here[-1]), *words(description if isinstance(description, str) else "")]
-            meant = frozenset().union(
-                *(stems(word) for word in said if word not in FUNCTION_WORDS),
-                *(stems(word) for word in name_words(here[-1])),
-            )
-            yield Parameter(here, its, must, _form(here[-1], its), meant)
-
-    def _plain(self, schema: Any) -> Mapping[str, Any]:
-        """Return a schema without references within the document, and the first of several that is not null."""
-        for _ in range(_HOPS):
-            if not isinstance(schema, Mapping):
-                return {}
-            reference = schema.get("$ref")
-            choices = schema.get("anyOf") or schema.get("oneOf")
-            if isinstance(reference, str) and reference.startswith("#/"):
-                target: Any = self._root
-                for step in reference[2:].split("/"):
-                    target = target.get(step) if isinstance(target, Mapping) else None
-                schema = target
-            elif isinstance(choices, list | tuple) and choices:
-                beside = {key: value for key, value in schema.items() if key not in ("anyOf", "oneOf")}
-                first = next(
-                    (each for each in choices if isinstance(each, Mapping) and each.get("type") != "null"), {}
-                )
-                schema = {**beside, **first}
-            else:
-                return schema
-        return {}
-
-    # --- the steps
 
     def _named(self, parameter: Parameter) -> object:
         """Return what is said with a parameter's name."""
@@ -261,56 +175,6 @@ class _Picking:
             for each in self._open(required=True):
                 if colon and last == each.name and each.form in ("text", "code", "mail", "phone", "date"):
                     self._keep(each, value.strip().strip('"') or _NOTHING)
-
-
-@lru_cache(maxsize=4096)
-def _holds(name: str) -> str:
-    """Return what the words of a parameter's name say that it holds."""
-    said = name_words(name)
-    if not _MAIL.isdisjoint(said):
-        return "mail"
-    if not _PHONES.isdisjoint(said):
-        return "phone"
-    if said and any(
-        word in _CODES or any(word.endswith(code) for code in _CODES if len(code) >= _CODE_LEAST)
-        for word in said[-1:]
-    ):
-        return "code"
-    if not _DATES.isdisjoint(said):
-        return "date"
-    return "time" if not _TIMES.isdisjoint(said) else "text"
-
-
-_FORMATS: Final = {
-    "email": "mail", "idn-email": "mail", "uri": "link", "url": "link", "date": "date", "date-time": "date",
-    "time": "time", "phone": "phone", "uuid": "code",
-}  # fmt: skip
-
-
-def _form(name: str, schema: Mapping[str, Any]) -> str:
-    """Return what a parameter holds: listed, whole, count, yes, mail, link, phone, date, time, code, text or other."""
-    kind = schema.get("type", "string")
-    if isinstance(kind, list | tuple):
-        kind = next((each for each in kind if each != "null"), "string")
-    if "enum" in schema or "const" in schema:
-        return "listed"
-    simple = {"integer": "whole", "number": "count", "boolean": "yes"}
-    if kind != "string":
-        return simple.get(kind, "other") if isinstance(kind, str) else "other"
-    form = schema.get("format")
-    if isinstance(form, str) and form in _FORMATS:
-        return _FORMATS[form]
-    said = schema.get("description")
-    held = _holds(name)
-    if held == "text" and isinstance(said, str):
-        last = words(said_first(said))[-1:]
-        return "code" if last and last[0] in _CODES else held
-    return held
-
-
-def said_first(description: str) -> str:
-    """Return what a description says before it goes into detail, on one line."""
-    return " ".join(_ASIDE.split(description, maxsplit=1)[0].split())
 
 
 def _value(parameter: Parameter, token: Token) -> object:

@@ -9,6 +9,7 @@ import trio
 from ..config import ACTION_TIMEOUT
 from ..lang import DEFAULT
 from ..ports.action import Call
+from ..ports.decide import Briefing, Decision
 from ..ports.draft import Delta, Prompt
 from ..ports.search import Hit, Lang, Passage, Query, Snippet
 from ..storage.memory import MemoryLedger
@@ -86,6 +87,34 @@ class BreakableModel(_Breakable):
         if say.fail:
             raise RuntimeError(f"the model failed at {SENTINEL}")
         yield Delta(say.text[half:])
+
+
+class ScriptedDecider:
+    """Plays decisions in their order, whatever it is told (a `Decider`); the last one repeats.
+
+    A hostile model is one that decides so. A number waits so many seconds before what follows it; an exception is
+    raised. briefings, problems: what it was asked with.
+    """
+
+    def __init__(self, *plays: Decision | Exception | float) -> None:
+        self._plays = plays
+        self._at = 0
+        self.briefings: list[Briefing] = []
+        self.problems: list[tuple[str, ...]] = []
+
+    async def decide(self, briefing: Briefing, problems: Sequence[str] = ()) -> Decision:
+        """Return the next decision."""
+        self.briefings.append(briefing)
+        self.problems.append(tuple(problems))
+        await trio.lowlevel.checkpoint()
+        while True:
+            play = self._plays[min(self._at, len(self._plays) - 1)]
+            self._at += 1
+            if isinstance(play, Exception):
+                raise play
+            if not isinstance(play, int | float):
+                return play
+            await trio.sleep(play)
 
 
 class BreakableExecutor(_Breakable):

@@ -87,7 +87,8 @@ LANGUAGE = Language(
         "Ĉu vi povas diri {fields}?", " kaj ", "la numeron", "la tekston", "la temon", "Dankon.", "ne|forgesu"
     ),
     deciding=Deciding(
-        "Ĉu {first} aŭ {second}?", "Kion vi volas?", "Mankas: {field}.", "Io mankas.", "Diru ĝin denove.",
+        "Decidu.", "Neniu ilo.", "Nenio.", "Denove.", "Ĉu {first} aŭ {second}?", "Kion vi volas?",
+        "Mankas: {field}.", "Io mankas.", "Diru ĝin denove.",
         "Jen:", "Ne eblis:", "Farita.", "Ne eblis.", words("retpoŝto"), words("dato"), words("horo"),
         words("numero"), "estas",
     ),

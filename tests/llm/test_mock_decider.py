@@ -75,7 +75,7 @@ async def decided(
         ("What's the weather in New York?", "en", "getWeather", {"city": "New York"}),
         ("weather, city: new york, days: 3", "en", "getWeather", {"city": "new york", "days": 3}),
         ("Send an email to bob@x.se: back soon", "en", "send_email", {"to_email": "bob@x.se", "body": "back soon"}),
-        ('Email "Hi, 3 left" to bob@x.se', "en", "send_email", {"to_email": "bob@x.se", "body": "Hi, 3 left"}),
+        ('Send "Hi, 3 left" by email to bob@x.se', "en", "send_email", {"to_email": "bob@x.se", "body": "Hi, 3 left"}),
         (
             "Book a table for four people on 2026-03-14 at 19:30",
             "en",
@@ -116,6 +116,8 @@ async def test_what_names_no_tool_is_answered_as_without(question: str) -> None:
         ("Do not ever cancel my order A-17", "en"),
         ("No email to bob@x.se please", "en"),
         ("I never want to cancel order A-17", "en"),
+        ("Do not cancel order A-17, but show me order A-18", "en"),
+        ("Avboka inte order A-17, visa order A-18", "sv"),
         ("Skapa inte någon faktura på 100 kr", "sv"),
         ("Jag vill inte skapa en faktura på 100 kr", "sv"),
         ("cancel order A-17? I would never cancel order A-17", "en"),
@@ -123,12 +125,42 @@ async def test_what_names_no_tool_is_answered_as_without(question: str) -> None:
 )
 async def test_what_the_user_said_not_to_do_is_not_done(question: str, lang: str) -> None:
     """By the rule of the keywords, in every language."""
-    tools = (CANCEL, MAIL, INVOICE)
+    cancel = (
+        ToolDefinition("order.avboka", "Avbokar en order.", CANCEL.parameters) if lang == "sv" else CANCEL
+    )
+    tools = (cancel, MAIL, INVOICE)
     decision = await decided(question, *tools, lang=lang)
     if question.startswith("cancel"):
         assert decision == Act("cancel_order", {"order_id": "A-17"})  # it is also said without
     else:
         assert decision == Noop("")
+
+
+async def test_nor_is_what_changes_nothing() -> None:
+    """Although what it is about is said again, and not negated."""
+    assert await decided("Do not show order A-17, order A-18 is enough", GET_ORDER, MAIL) == Noop("")
+    assert await decided("Show order A-18", GET_ORDER, MAIL) == Act("get_order", {"order_id": "A-18"})
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["Show me my order A-17", "Show order A-17 of the customer", "order A-17", "I want an order of A-17"],
+)
+async def test_what_needs_approval_is_not_called_by_its_thing_alone(question: str) -> None:
+    """What it does must be said."""
+    described = ToolDefinition("order.cancel", "Cancels an order of a customer.", CANCEL.parameters)
+    assert await decided(question, described, MAIL) == Noop("")
+    assert await decided(f"{question}. Cancel it", described, MAIL) == Act(
+        "order.cancel", {"order_id": "A-17"}
+    )
+
+
+async def test_what_was_done_is_not_done_again() -> None:
+    """A report is no request, but a wish may be put in the same words."""
+    assert await decided("I cancelled order A-17 yesterday", CANCEL, MAIL) == Noop("")
+    assert await decided("I want order A-17 cancelled", CANCEL, MAIL) == Act(
+        "cancel_order", {"order_id": "A-17"}
+    )
 
 
 async def test_a_value_of_what_is_not_to_be_done_is_not_taken() -> None:
