@@ -24,6 +24,7 @@ from .parameters import Parameter, said_first
 from .picking import Picked, pick
 from .wording import QUOTE_CHARS
 
+_CARRIED = 1000  # characters of a message that the next one may go on from
 _NAMED = 80  # characters of what a parameter is called in a question
 _POINTER = re.compile(r"/([^/:\s]+)")
 _WITHDRAWN = re.compile(
@@ -42,15 +43,15 @@ class MockDecider:
         await trio.sleep(self._delay)
         if problems:
             return Ask(_repeated(briefing, problems))
-        return _after(briefing) if briefing.results else _first(briefing)
+        return _after(briefing) if briefing.results else await _first(briefing)
 
 
-def _first(briefing: Briefing) -> Decision:
+async def _first(briefing: Briefing) -> Decision:
     """Decide where nothing has been called yet."""
     tools, lang = briefing.tools, briefing.lang
     question = composed(briefing.question)
     alone = _decided(question, lang, tools)
-    left = _left(briefing)
+    left = await _left(briefing)
     if not left or not isinstance(alone, Noop) or _WITHDRAWN.match(question):
         return alone
     together = _decided(f"{left}\n{question}", lang, tools)
@@ -59,19 +60,27 @@ def _first(briefing: Briefing) -> Decision:
     return together
 
 
-def _left(briefing: Briefing) -> str:
+async def _left(briefing: Briefing) -> str:
     """Return the messages before this one that ended in a question of this decider's, one a line; "" for none."""
     left = ""
     for exchange in briefing.history[-WISH_MESSAGES:]:
-        if "?" not in exchange.answer:
-            left = ""
-            continue
         said = composed(exchange.question)
         left = f"{left}\n{said}" if left else said
-        asked = (_decided(left, lang, briefing.tools) for lang in LANGUAGES)
-        if not any(isinstance(each, Ask) and each.message == exchange.answer for each in asked):
+        if len(said) > _CARRIED or not await _asked(left, exchange.answer, briefing.tools):
             left = ""
     return left
+
+
+async def _asked(text: str, answer: str, tools: Sequence[ToolDefinition]) -> bool:
+    """Return whether an answer is what is asked about a text, in any language."""
+    for lang, language in LANGUAGES.items():
+        said = language.deciding
+        asking = (said.which, said.which_any, said.missing, said.missing_any)
+        if any(answer.startswith(each.partition("{")[0]) for each in asking):
+            await trio.lowlevel.checkpoint()  # the text may be long, and there are several
+            if _decided(text, lang, tools) == Ask(answer):
+                return True
+    return False
 
 
 def _decided(text: str, lang: Lang, tools: Sequence[ToolDefinition]) -> Decision:

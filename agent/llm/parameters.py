@@ -16,7 +16,7 @@ from ..text.words import FUNCTION_WORDS, words
 from .choosing import Stems, name_words, stems
 
 _DEEP = 4  # objects in objects that are filled in
-_PARAMETERS = 64  # of one tool that are looked at, with objects that they stand in
+_PARAMETERS = 48  # of one tool that are looked at, with objects that they stand in
 _HOPS = 8  # of references in a schema
 _ASIDE = re.compile(r"[,;:(\n]|[.!?](?=\s|\Z)|\s[-–—]\s")  # ends what a description says first
 _CODE_LEAST = 3  # letters of a word that another may end with ("ordernummer")

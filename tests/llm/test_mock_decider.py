@@ -254,6 +254,15 @@ async def test_the_next_message_tells_what_was_asked_for() -> None:
     assert await decided("nej, glöm det", history=history, lang="sv") == Noop("")
     assert await decided("When do you open?", history=history) == Noop("")
     assert await decided("Where is order A-17?", history=history) == Act("get_order", {"order_id": "A-17"})
+    twice = (Exchange("send email", "I still need this: to email. What should it be?"),)
+    asked = await decided("to bob@x.se", history=twice)
+    assert asked == Ask("I still need this: body. What should it be?")
+    further = (*twice, Exchange("to bob@x.se", asked.message))
+    assert await decided("body: back soon", history=further) == Act(
+        "send_email", {"to_email": "bob@x.se", "body": "back soon"}
+    )
+    long = (Exchange("weather?" + " " * 1000, history[0].answer),)
+    assert await decided("In Lund", history=long) == Noop("")  # what a decision costs has a bound
     other = (Exchange("weather?", "Where do you live?"),)
     assert await decided("In Lund", history=other) == Noop("")
 
