@@ -32,7 +32,7 @@ from .session.events import Drain, Kill
 from .session.registry import Registry
 from .session.session import Session
 from .session.states import TABLE
-from .session.turn import Parts
+from .session.turn import Parts, no_tools
 from .settings import Settings
 from .wire.pulse import Pulse
 
@@ -123,6 +123,7 @@ class App:
                     made.new_id,
                     made.settings.answers.lang,
                     str(made.settings.documents.kb),
+                    made.read_tools or no_tools,
                 )
                 async with trio.open_nursery() as timers:
                     timers.start_soon(self.registry.keep_time)

@@ -8,33 +8,38 @@ an outcome to record.
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 import structlog
 
 from .actions.open import opened_executor
 from .answering.brain import GroundedBrain
+from .answering.deciding import DecidingBrain, Tools
 from .answering.explain import Explain
 from .answering.filling import FillingBrain
 from .errors import UsageError
 from .host import Threads, WallClock, new_id
 from .knowledge import Knowledge
-from .llm.open import model_drafter, model_filler, opened_drafter
+from .llm.open import model_decider, model_drafter, model_filler, opened_decider, opened_drafter
 from .models.open import open_language_model
 from .ports.action import Executor
 from .ports.brain import Brain
 from .ports.clock import Clock
+from .ports.decide import Decider
 from .ports.draft import Drafter
 from .ports.fill import Filler
 from .ports.ledger import Ledger
 from .ports.model import LanguageModel
 from .ports.observe import Observer
-from .ports.tools import RunsAt, ToolDefinition
+from .ports.tools import ReadTools, RunsAt
 from .ports.work import RunSync
 from .retrieval.search import KnowledgeBase
 from .retrieval.watch import Watch, watching
 from .settings import Settings
 from .storage.open import opened_ledger
 from .structured.open import open_arguments
+from .tools.catalogue import offered
+from .tools.definitions import Definitions
 from .tools.file import read_tools
 
 _log = structlog.get_logger("agent.app")
@@ -51,6 +56,7 @@ class Adapters:
 
     model: Drafter | None = None
     filler: Filler | None = None
+    decider: Decider | None = None
     brain: Brain | None = None
     knowledge: KnowledgeBase | None = None
     executor: Executor | None = None
@@ -64,7 +70,9 @@ class Adapters:
 
 @dataclass(frozen=True)
 class Composed:
-    """What a server is made of, opened. knowledge: None where another brain answers. tools: the operator's, by name."""
+    """What a server is made of, opened. knowledge: None where another brain answers. read_tools: makes tools of what
+    comes with a message; None where none are taken.
+    """
 
     settings: Settings
     ledger: Ledger
@@ -73,7 +81,7 @@ class Composed:
     brain: Brain
     clock: Clock
     new_id: Callable[[], str]
-    tools: tuple[ToolDefinition, ...]
+    read_tools: ReadTools | None
 
 
 @asynccontextmanager
@@ -87,7 +95,7 @@ async def composed(
     takes LEDGER_CLOSE_TIMEOUT at most.
     """
     clock = chosen.clock or WallClock()
-    tools = operator_tools(settings)
+    tools = opened_tools(settings, clock)
     async with AsyncExitStack() as stack:
         ledger = chosen.ledger
         if ledger is None:
@@ -97,26 +105,41 @@ async def composed(
             )
         executor = chosen.executor
         if executor is None:
-            executor = await stack.enter_async_context(opened_executor(settings.actions, tools))
+            executor = await stack.enter_async_context(
+                opened_executor(settings.actions, tools.operator if tools else ())
+            )
         knowledge, brain = None, chosen.brain
         if brain is None:
             explain = log_why if settings.log.log_level == "debug" else None
             knowledge = documents(settings, chosen, observer)
             brain = await stack.enter_async_context(
-                answering(settings, knowledge, observer, chosen.run_sync or Threads(), explain, chosen)
+                answering(settings, knowledge, observer, chosen.run_sync or Threads(), explain, chosen, tools)
             )
-        yield Composed(settings, ledger, executor, knowledge, brain, clock, chosen.new_id, tools)
+        read = tools.read if tools is not None and settings.tools.client_tools else None
+        yield Composed(settings, ledger, executor, knowledge, brain, clock, chosen.new_id, read)
 
 
-def operator_tools(settings: Settings) -> tuple[ToolDefinition, ...]:
-    """Return the operator's tools, () without a file of them. Blocks while it reads one; called once, at the start.
+def opened_tools(settings: Settings, clock: Clock) -> Tools | None:
+    """Return what turns may call, and how; None where the settings offer nothing. Blocks while it reads the file.
 
     A tool that does not say where it runs goes where the operator's actions go. Raises UsageError.
     """
-    if settings.tools.tools is None:
-        return ()
+    file = settings.tools.tools
+    if file is None and not settings.tools.client_tools:
+        return None
     runs_at: RunsAt = "record" if settings.actions.action_webhook is None else "webhook"
-    return read_tools(settings.tools.tools, open_arguments(), runs_at)
+    arguments = open_arguments()
+    operator = read_tools(file, arguments, runs_at) if file is not None else ()
+    definitions = Definitions(arguments)
+    return Tools(
+        operator,
+        lambda given: offered(operator, definitions.read(given, "request", runs_at)),
+        arguments,
+        settings.tools.rounds,
+        settings.tools.approve_from,
+        settings.answers.turn_timeout,
+        lambda: datetime.fromtimestamp(clock.now_ms() / 1000, UTC).astimezone().date(),
+    )
 
 
 def documents(settings: Settings, chosen: Adapters, observer: Observer | None = None) -> Knowledge:
@@ -139,11 +162,13 @@ async def answering(
     run_sync: RunSync,
     explain: Explain | None = None,
     chosen: Adapters | None = None,
+    tools: Tools | None = None,
 ) -> AsyncGenerator[Brain, None]:
     """Open the brain over some documents for the time of a block.
 
     observer: keeps the figures of a language model. run_sync: does its blocking work. explain: is told why each answer
-    is what it is. chosen: the drafter and the filler that stand in for the ones the settings name.
+    is what it is. chosen: the drafter and the filler that stand in for the ones the settings name. tools: what turns
+    may call; None is nothing.
     Raises UsageError when that cannot be used.
     """
     drafter, filler = (chosen.model, chosen.filler) if chosen is not None else (None, None)
@@ -166,10 +191,18 @@ async def answering(
                 opened_drafter(settings.model.model, settings.mock, knowledge.texts)
             )
         brain = GroundedBrain(knowledge, drafter, settings.answers, explain)
+        plain: Brain = brain
         if fills and filler is not None:
-            yield FillingBrain(brain, filler, settings.answers, observer)
-        else:
-            yield brain
+            plain = FillingBrain(brain, filler, settings.answers, observer)
+        if tools is None:
+            yield plain
+            return
+        decider = chosen.decider if chosen is not None else None
+        if decider is None and model is not None:
+            decider = model_decider(model, settings.model.answer_tokens)
+        elif decider is None:
+            decider = await stack.enter_async_context(opened_decider(settings.model.model, settings.mock))
+        yield DecidingBrain(plain, brain, decider, tools, observer)
 
 
 def log_why(lines: Sequence[str]) -> None:

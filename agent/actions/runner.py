@@ -32,14 +32,13 @@ import trio
 
 from ..config import ACTION_TIMEOUT, RECORD_TIMEOUT
 from ..errors import ActionFailed, ActionUnknown, AgentError
-from ..ports.action import Call, Ended, Executor, Outcome, Running
+from ..ports.action import CANCELLED, Call, Ended, Executor, Outcome, Running
 from ..ports.clock import Clock
 from ..ports.ledger import Ledger
 from ..ports.observe import Observer
 
 _log = structlog.get_logger(__name__)
 
-CANCELLED: Mapping[str, Any] = {"cancelled": True}
 IGNORED: Mapping[str, Any] = {"ignored": True}
 
 

@@ -10,12 +10,13 @@ from typing import Any, TypeAlias
 
 from ..fsm import Row, Table, Word, rows
 from ..ports.action import Payload
+from ..ports.brain import Proposal, Question
 from ..protocol.payload import fits
 from .fields import TOO_LARGE, lacking
 
 
 class Status(Word):
-    """How far a suggestion has come; the last six are final."""
+    """How far a suggestion has come; the last seven are final."""
 
     SUGGESTED = "suggested"
     CONFIRMED = "confirmed"
@@ -26,13 +27,16 @@ class Status(Word):
     CANCELLED = "cancelled"
     REJECTED = "rejected"
     EXPIRED = "expired"
+    ANSWERED = "answered"
 
 
 class Step(Word):
     """What can happen to a suggestion."""
 
+    GRANT = "grant"
     CONFIRM = "confirm"
     REJECT = "reject"
+    ANSWER = "answer"
     CANCEL = "cancel"
     EXPIRE = "expire"
     CLAIM = "claim"
@@ -48,6 +52,8 @@ class Guard(Word):
     LATE = "late"
     DRAINING = "draining"
     INCOMPLETE = "incomplete"
+    EDIT_INVALID = "edit_invalid"
+    NEEDS_APPROVAL = "needs_approval"
     WAS_CONFIRMED = "was_confirmed"
 
 
@@ -65,12 +71,17 @@ class Deed(Word):
     WITHDRAW = "withdraw"
     STOP_ACTION = "stop_action"
     TELL_CLOSED = "tell_closed"
+    GRANTED = "granted"
+    REFUSE_GRANT = "refuse_grant"
+    REFUSE_EDIT = "refuse_edit"
+    TAKE_ANSWER = "take_answer"
 
 
 SuggestionRow: TypeAlias = Row[Status, Step, Guard, Deed]
 SuggestionTable: TypeAlias = Table[Status, Step, Guard, Deed]
 
 _ENDED_RUN = (Status.DONE, Status.FAILED, Status.UNKNOWN)
+_CLOSED = (Status.CANCELLED, Status.REJECTED, Status.EXPIRED, Status.ANSWERED)
 
 TABLE: SuggestionTable = Table(
     title="Suggestion",
@@ -80,19 +91,33 @@ TABLE: SuggestionTable = Table(
     deeds=Deed,
     initial=Status.SUGGESTED,
     rows=(
+        Row(Step.GRANT, Status.SUGGESTED, Guard.NEEDS_APPROVAL, Status.CANCELLED, (Deed.REFUSE_GRANT,)),
+        Row(Step.GRANT, Status.SUGGESTED, None, Status.CONFIRMED, (Deed.GRANTED,)),
         Row(Step.CONFIRM, Status.SUGGESTED, Guard.LATE, Status.EXPIRED, (Deed.EXPIRED_UNSEEN,)),
         Row(Step.CONFIRM, Status.SUGGESTED, Guard.DRAINING, None, (Deed.TURN_AWAY_CONFIRM,)),
+        Row(Step.CONFIRM, Status.SUGGESTED, Guard.EDIT_INVALID, None, (Deed.REFUSE_EDIT,)),
         Row(Step.CONFIRM, Status.SUGGESTED, Guard.INCOMPLETE, None, (Deed.ASK_TO_FILL_IN,)),
         Row(Step.CONFIRM, Status.SUGGESTED, None, Status.CONFIRMED, (Deed.CONFIRMED,)),
         *rows(Step.CONFIRM, (Status.CONFIRMED, Status.CLAIMED, *_ENDED_RUN), None, None, Deed.ANSWER_IGNORED),
         Row(Step.CONFIRM, Status.CANCELLED, Guard.WAS_CONFIRMED, None, (Deed.ANSWER_IGNORED,)),
-        *rows(Step.CONFIRM, (Status.CANCELLED, Status.REJECTED), None, None, Deed.ANSWER_CANCELLED),
+        *rows(
+            Step.CONFIRM,
+            (Status.CANCELLED, Status.REJECTED, Status.ANSWERED),
+            None,
+            None,
+            Deed.ANSWER_CANCELLED,
+        ),
         Row(Step.CONFIRM, Status.EXPIRED, None, None, (Deed.ANSWER_EXPIRED,)),
         Row(Step.REJECT, Status.SUGGESTED, None, Status.REJECTED, (Deed.LAPSED,)),
         Row(Step.REJECT, Status.CONFIRMED, None, Status.CANCELLED, (Deed.WITHDRAW,)),
         Row(Step.REJECT, Status.CLAIMED, None, None, (Deed.STOP_ACTION,)),
         *rows(Step.REJECT, _ENDED_RUN, None, None, Deed.ANSWER_IGNORED),
-        *rows(Step.REJECT, (Status.CANCELLED, Status.REJECTED, Status.EXPIRED), None, None, Deed.TELL_CLOSED),
+        *rows(Step.REJECT, _CLOSED, None, None, Deed.TELL_CLOSED),
+        Row(Step.ANSWER, Status.SUGGESTED, Guard.LATE, Status.EXPIRED, (Deed.EXPIRED_UNSEEN,)),
+        Row(Step.ANSWER, Status.SUGGESTED, Guard.DRAINING, None, (Deed.TURN_AWAY_CONFIRM,)),
+        Row(Step.ANSWER, Status.SUGGESTED, None, Status.ANSWERED, (Deed.LAPSED, Deed.TAKE_ANSWER)),
+        *rows(Step.ANSWER, (Status.CONFIRMED, Status.CLAIMED, *_ENDED_RUN), None, None, Deed.ANSWER_IGNORED),
+        *rows(Step.ANSWER, _CLOSED, None, None, Deed.TELL_CLOSED),
         Row(Step.CANCEL, Status.SUGGESTED, None, Status.CANCELLED, (Deed.LAPSED,)),
         Row(Step.CANCEL, Status.CONFIRMED, None, Status.CANCELLED, (Deed.WITHDRAW,)),
         Row(Step.CANCEL, Status.CLAIMED, None, None, (Deed.STOP_ACTION,)),
@@ -107,74 +132,97 @@ TABLE: SuggestionTable = Table(
 
 
 class Suggestion:
-    """An action that waits for its user's word.
+    """An action that waits for its user's word, or runs by its definition's.
 
-    id: unguessable. message: the id of the message that led to it. deadline: seconds on the loop's clock; a confirm
-    that arrives at or after it is late. missing: the fields that a confirm must fill in. `late` and `draining` are
-    what its table's guards see: set by `see`; `incomplete` is set by `hear`.
+    id: unguessable. asked: the message that led to it. deadline: seconds on the loop's clock; a confirm that arrives
+    at or after it is late. payload: what runs, once it is confirmed; `missing` are the fields that a confirm must fill
+    in. answer: what its user said in place of a yes. `late` and `draining` are what its table's guards see: set by
+    `see`; `incomplete` and `edit_invalid` are set by `hear`.
     """
 
     __slots__ = (
-        "_filled",
+        "_accepts",
+        "_heard",
         "action",
+        "answer",
         "deadline",
         "draining",
         "id",
         "lacks",
+        "lang",
         "late",
         "message",
         "missing",
+        "needs_approval",
         "payload",
+        "spoiled",
         "state",
+        "tools",
         "was_confirmed",
     )
 
-    def __init__(
-        self,
-        suggestion_id: str,
-        action: str,
-        payload: Payload,
-        message: str,
-        deadline: float,
-        missing: tuple[str, ...] = (),
-    ) -> None:
+    def __init__(self, suggestion_id: str, proposal: Proposal, asked: Question, deadline: float) -> None:
         self.id = suggestion_id
-        self.action = action
-        self.payload = payload
-        self.message = message
+        self.action = proposal.action
+        self.payload = proposal.payload
+        self.message = asked.id
+        self.lang = asked.lang
+        self.tools = asked.tools
         self.deadline = deadline
         self.state = Status.SUGGESTED
         self.was_confirmed = False
         self.late = False
         self.draining = False
-        self.missing = missing
+        self.missing = proposal.missing
+        self.needs_approval = proposal.needs_approval
         self.lacks: str | None = None
-        self._filled: Mapping[str, Any] = {}
+        self.spoiled: str | None = None
+        self.answer = ""
+        self._accepts = proposal.accepts
+        self._heard: Payload = proposal.payload
 
     @property
     def incomplete(self) -> bool:
         """Whether the confirm that was heard last does not fill in what is missing, or not only that."""
         return self.lacks is not None
 
-    def hear(self, filled: Mapping[str, Any] | None, held: bool) -> None:
-        """Take in what a confirm fills in; `lacks` says then what it should do in place of that, or is None.
+    @property
+    def edit_invalid(self) -> bool:
+        """Whether the confirm that was heard last has other arguments, which the tool does not take."""
+        return self.spoiled is not None
 
-        filled: by the names of fields, None when the confirm has no payload. held: without one it fills in nothing;
-        else it comes from a client that knows nothing of missing fields, and confirms what it was shown.
-        Nothing of it counts before `complete`.
+    def hear(self, payload: Mapping[str, Any] | None, held: bool) -> None:
+        """Take in the payload of a confirm; `lacks` or `spoiled` say then what it should do in place of that.
+
+        Of a tool's call it stands in place of the arguments; else it fills in fields by their names. held: without
+        one it fills in nothing; else it comes from a client that knows nothing of missing fields, and confirms what it
+        was shown. Nothing of it counts before `complete`.
         """
-        self._filled, self.lacks = {}, None
-        if filled is None and not held:
-            return
-        self.lacks = lacking(self.missing, filled or {})
-        if self.lacks is None:
-            self._filled = {name: value.strip() for name, value in (filled or {}).items()}
-            if not fits({**self.payload, **self._filled}):
-                self.lacks = TOO_LARGE
+        self._heard, self.lacks, self.spoiled = self.payload, None, None
+        if self._accepts is not None:
+            self._hear_edit(payload)
+        elif payload is not None or held:
+            self._hear_filled(payload or {})
 
     def complete(self) -> None:
-        """Make what the confirm has filled in part of the payload: once, for what is confirmed does not change."""
-        self.payload = {**self.payload, **self._filled}
+        """Make the payload what was heard with the confirm: once, for what is confirmed does not change."""
+        self.payload = self._heard
+
+    def _hear_edit(self, payload: Mapping[str, Any] | None) -> None:
+        if payload is None or self._accepts is None:
+            return
+        self.spoiled = self._accepts(payload) if fits(payload) else TOO_LARGE
+        if self.spoiled is None:
+            self._heard = payload
+
+    def _hear_filled(self, filled: Mapping[str, Any]) -> None:
+        self.lacks = lacking(self.missing, filled)
+        if self.lacks is None:
+            heard = {**self.payload, **{name: value.strip() for name, value in filled.items()}}
+            if fits(heard):
+                self._heard = heard
+            else:
+                self.lacks = TOO_LARGE
 
     def see(self, now: float, draining: bool) -> None:
         """Tell the guards the time (seconds on the loop's clock) and whether the server is going down."""

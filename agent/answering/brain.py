@@ -9,6 +9,7 @@ is what they have in common: the evidence, the redraft and the refusals.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import ParamSpec
 
@@ -24,6 +25,7 @@ from ..grounding.courtesies import reply
 from ..grounding.verify import read_ahead
 from ..numbers.read import Token
 from ..ports.brain import (
+    Act,
     Confidence,
     Drafted,
     Proposal,
@@ -34,6 +36,7 @@ from ..ports.brain import (
     Verified,
     VerifiedText,
 )
+from ..ports.conversation import Exchange
 from ..ports.draft import Drafter, Prompt
 from ..ports.search import Hit, Lang, Library, Query, Retriever
 from ..text.courtesy import courtesy, without
@@ -59,6 +62,16 @@ _log = structlog.get_logger("agent.answering")
 HITS = 40  # statements that a model is given at most
 
 P = ParamSpec("P")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a turn has to answer from. text: the question, less its courtesies. hits: the evidence, best first."""
+
+    text: str
+    lang: Lang
+    hits: tuple[Hit, ...]
+    history: tuple[Exchange, ...]
 
 
 class GroundedBrain:
@@ -91,6 +104,7 @@ class GroundedBrain:
         self,
         question: Question,
         emit: Callable[[TurnEvent], None],
+        act: Act | None = None,
         found: Callable[[Sequence[Hit]], None] = lambda hits: None,
     ) -> None:
         """Answer one question; the last event, answer or refusal, carries the proposals.
@@ -99,38 +113,59 @@ class GroundedBrain:
         Cancelled, nothing more is emitted and the model's stream is closed before it returns (its closing is
         shielded for UNWIND_TIMEOUT seconds at most).
         """
-        settings = self._settings
-        retriever = await self._library.present()
         asked_for = proposals(question.text)
         said = courtesy(question.text)
         if said is not None:
+            retriever = await self._library.present()
             lang = question.lang or said.lang
             self._explain(courtesy_lines, said.what)
             emit(Drafted())
             emit(Verified(reply(said.what, lang, retriever.topics(lang)), proposals=asked_for))
             return
+        evidence = await self.find(question)
+        found(evidence.hits)
+        await self.draft(evidence, emit, asked_for)
+
+    async def find(self, question: Question) -> Found:
+        """Return what the documents say about a question. Cancelled, nothing is left."""
+        settings = self._settings
+        retriever = await self._library.present()
         text, before = without(question.text), _before(question)
         lang = question.lang or language(question.text) or settings.lang
         query = Query(asked(text), lang, HITS, asked(before), question.scope)
         every = await retriever.search(query)
         hits = within(every, settings.evidence_tokens)
         self._explain(found_lines, query, every, len(hits))
-        found(hits)
         if not hits:
             await self._explain_nothing(retriever, query)
+        return Found(text, lang, hits, question.history)
+
+    async def draft(
+        self,
+        found: Found,
+        emit: Callable[[TurnEvent], None],
+        asked_for: tuple[Proposal, ...] = (),
+        first: str = "",
+    ) -> None:
+        """Draft from what was found, and tell the answer or the refusal, with what was asked for.
+
+        first: a draft that is there already, which is verified before the drafter is asked. Cancelled as `answer`.
+        """
+        settings, lang, hits = self._settings, found.lang, found.hits
+        if not hits:
             emit(Refused(refusals.no_sources(lang), asked_for))
             return
         await _read(hits, settings.binding)
         try:
             prompt = Prompt(
                 instructions(lang, settings.answer, settings.clarify),
-                text,
+                found.text,
                 lang,
                 form=settings.answer,
                 may_ask=settings.clarify and settings.answer == "text",
-                history=question.history,
+                history=found.history,
             )
-            result = await self._answer(prompt, hits, emit)
+            result = await self._answer(prompt, hits, emit, first if settings.answer == "text" else "")
         except ModelFailed as error:
             _log.warning("model failed", exc_info=error)
             self._explain(failed_lines, error)
@@ -155,22 +190,23 @@ class GroundedBrain:
             self._explain(ended_lines, refusals.no_sources(query.lang))
 
     async def _answer(
-        self, first: Prompt, hits: Sequence[Hit], emit: Callable[[TurnEvent], None]
+        self, asked: Prompt, hits: Sequence[Hit], emit: Callable[[TurnEvent], None], first: str
     ) -> VerifiedText | Sequence[Token]:
         """Return the text to say last, or the numbers for which every draft was refused.
 
         Raises `ModelFailed`, also when no draft could be read at all.
         """
         settings = self._settings
-        prompt = first
+        prompt = asked
         refused: list[Token] = []
         failed: Failed | None = None
         for attempt in range(1 + settings.redrafts):
             if failed is not None:
                 emit(Redraft())
-                prompt = first.retold(attempt, failed.again(first.lang))
+                prompt = asked.retold(attempt, failed.again(asked.lang))
             hear = partial(self._explain_draft, attempt, hits) if self._heard_by is not None else None
-            result = await self._way(self._drafting, prompt, hits, emit, self._confidence, told=hear)
+            drafting = self._drafting.given(first) if first and not attempt else self._drafting
+            result = await self._way(drafting, prompt, hits, emit, self._confidence, told=hear)
             if isinstance(result, VerifiedText):
                 return result
             failed = result

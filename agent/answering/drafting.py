@@ -18,6 +18,10 @@ class Drafting:
         self._model = model
         self._timeout = timeout
 
+    def given(self, draft: str) -> "Drafting":
+        """Return what reads a draft that is there already, within the same bounds."""
+        return Drafting(_Given(draft), self._timeout)
+
     async def whole(self, prompt: Prompt, hits: Sequence[Hit]) -> str:
         """Return the whole draft; raises as `pieces` does."""
         found: list[str] = []
@@ -38,6 +42,18 @@ class Drafting:
                 yield _Bounded(deltas)
         if deadline.cancelled_caught:
             raise ModelFailed("the draft took too long", "timeout")
+
+
+class _Given:
+    """A drafter that has its draft (implements `agent.ports.draft.Drafter`)."""
+
+    def __init__(self, draft: str) -> None:
+        self._draft = draft
+
+    async def stream(self, prompt: Prompt, evidence: Sequence[Hit]) -> AsyncGenerator[Delta, None]:
+        """Yield it whole."""
+        await trio.lowlevel.checkpoint()
+        yield Delta(self._draft)
 
 
 class _Bounded:

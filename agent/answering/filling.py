@@ -22,7 +22,7 @@ from ..errors import ModelFailed
 from ..grounding import questions
 from ..grounding.evidence import evidence_for, shown
 from ..lang import LANGUAGES, Lang
-from ..ports.brain import Drafted, Proposal, Question, Refused, TurnEvent, Verified, Wish
+from ..ports.brain import Act, Drafted, Proposal, Question, Refused, TurnEvent, Verified, Wish
 from ..ports.draft import Prompt
 from ..ports.fill import Filler
 from ..ports.observe import Observer
@@ -48,7 +48,9 @@ class FillingBrain:
         self._settings = settings
         self._observer = observer
 
-    async def answer(self, question: Question, emit: Callable[[TurnEvent], None]) -> None:
+    async def answer(
+        self, question: Question, emit: Callable[[TurnEvent], None], act: Act | None = None
+    ) -> None:
         """Answer one question; the last event carries the proposals, and the wishes that are left open.
 
         Takes PAYLOAD_WAIT seconds longer at most than the other brain. Cancelled, nothing more is emitted, and
@@ -69,7 +71,7 @@ class FillingBrain:
                 turn.hear(Drafted())
                 turn.hear(Verified(questions.received(lang)))
             else:
-                await self._grounded.answer(question, turn.hear, filling.found)
+                await self._grounded.answer(question, turn.hear, found=filling.found)
             filling.found(())  # where nothing was searched for, or found
             with trio.move_on_after(PAYLOAD_WAIT):
                 await filling.ended.wait()

@@ -216,7 +216,11 @@ class Chat:
         )
 
     def _executed(self, frame: Frame) -> None:
-        self._settled(frame, outcome(frame["result"]))
+        if "action" in frame:  # a call that its turn made by itself, and the turn goes on
+            named = f"{printable_line(frame['action'])} ({said(frame['payload'])})"
+            self._line(f"= {named}: {outcome(frame['result'])}")
+        else:
+            self._settled(frame, outcome(frame["result"]))
 
     def _closed(self, frame: Frame) -> None:
         self._settled(frame, CLOSED.get(frame["reason"], "closed"))

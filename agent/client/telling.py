@@ -21,6 +21,7 @@ CLOSED = {
     "expired": "expired before it was confirmed",
     "cancelled": "cancelled",
     "rejected": "declined",
+    "answered": "answered in other words",
 }
 DEEPEST = 4  # levels of an action's result that are shown
 UNAUTHORISED = 4401  # closes a WebSocket without its token

@@ -1,14 +1,17 @@
-"""What is said when an action lacks something: one fixed question after the answer, in a language's own words.
+"""What is said when an action or a call lacks something: one fixed question, in a language's own words.
 
-They hold no number and nothing of a user's or a model's, so they cite nothing.
+They hold no number and nothing of a user's or a model's but the names of parameters, without their digits; so they cite
+nothing.
 """
 
 from collections.abc import Collection
 
 from agent.lang import LANGUAGES, Lang
 from agent.lang.language import table
+from agent.numbers.read import tokens
 from agent.ports.brain import VerifiedText
 
+NAMED = 3  # parameters that one question asks for
 FIELDS = ("phone", "text", "subject")
 """What can be asked for, in the order of asking."""
 
@@ -30,6 +33,24 @@ def together(refusal: VerifiedText, missing: Collection[str], lang: Lang) -> Ver
     """Return a refusal with the question behind it."""
     behind = after(refusal, missing, lang)
     return VerifiedText(refusal.text + behind.text, refusal.citations, refusal.confidence, refusal.blocked)
+
+
+def telling(names: Collection[str], lang: Lang) -> VerifiedText:
+    """Return the question for parameters of a tool, by the names that its definition gives them; for none, for more.
+
+    Names are written as words, and one that holds a digit is not named, since what it says could be a number.
+    """
+    tooling = LANGUAGES[lang].tooling
+    said = [name.replace("_", " ").replace("-", " ").strip() for name in names]
+    plain = [name for name in said if name and all(each.isalpha() or each == " " for each in name)]
+    plain = [name for name in plain if not tokens(name)][:NAMED]
+    asked = tooling.question.format(names=tooling.joining.join(plain)) if plain else tooling.anything
+    return VerifiedText(asked, (), "low")
+
+
+def confirming(lang: Lang) -> VerifiedText:
+    """Return what is said beside a call that waits for its user's word, where a model's own words do not stand."""
+    return VerifiedText(LANGUAGES[lang].tooling.confirm, (), "low")
 
 
 def received(lang: Lang) -> VerifiedText:

@@ -112,6 +112,20 @@ class Filing:
 
 
 @dataclass(frozen=True, slots=True)
+class Tooling:
+    """What is said about the call of a tool (`agent.grounding.questions`). A number stands in none.
+
+    question: asks for the parameters {names}. joining: between two of them. anything: asks for more, where no parameter
+    can be named. confirm: beside a call that waits for its user's word.
+    """
+
+    question: str
+    joining: str
+    anything: str
+    confirm: str
+
+
+@dataclass(frozen=True, slots=True)
 class Refusals:
     """What is said in place of an answer (`agent.grounding.refusals`); a number stands in none."""
 
@@ -371,6 +385,7 @@ class Language:
     counting: Counting
     dating: Dating
     filing: Filing
+    tooling: Tooling
     refusals: Refusals
     courtesies: Courtesies
     quoting: Quoting

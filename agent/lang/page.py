@@ -46,6 +46,8 @@ class Errors:
     rate_limited: str
     shutting_down: str
     internal: str
+    bad_tool: str
+    bad_edit: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +97,7 @@ class Ends:
     expired: str
     cancelled: str
     rejected: str
+    answered: str
 
 
 @dataclass(frozen=True, slots=True)

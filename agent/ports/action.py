@@ -33,6 +33,10 @@ class Executor(Protocol):
         ...
 
 
+CANCELLED: Mapping[str, Any] = {"cancelled": True}
+"""The result of an action that was stopped before it had an effect."""
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """How an action ended, as the runner reports it.

@@ -1,12 +1,13 @@
 """What answers a question: one turn, told to the session as a few facts."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol, TypeAlias
 
-from .action import Payload
+from .action import Outcome, Payload
 from .conversation import NO_SCOPE, Exchange, Scope
 from .search import Lang, Snippet
+from .tools import Risk, ToolDefinition
 
 Confidence = Literal["low", "med", "high"]
 
@@ -18,6 +19,7 @@ class Question:
     lang: what the client said, or None. at: its arrival in seconds on the loop's clock. scope: whose it is.
     history: what was asked and answered before in this conversation, oldest first: context, never a source.
     wishes: what the message before this one left open; None where nobody could confirm an action.
+    tools: that came with the message, beside the operator's.
     """
 
     id: str
@@ -27,6 +29,7 @@ class Question:
     scope: Scope = NO_SCOPE
     history: tuple[Exchange, ...] = ()
     wishes: "tuple[Wish, ...] | None" = None
+    tools: tuple[ToolDefinition, ...] = ()
 
     def after(self, history: tuple[Exchange, ...], wishes: "tuple[Wish, ...] | None" = None) -> "Question":
         """Return it as asked after these exchanges, with what they left open."""
@@ -60,11 +63,18 @@ class Proposal:
 
     missing: the fields that the action needs and the words did not give, in the order of asking; none stands in
     `payload`. A confirm fills them in.
+    needs_approval: nothing runs before its user has confirmed it; `agent.tools.policy` alone says of a tool's call
+    that it does not. risk: of a tool's call. sources: where each of its arguments comes from, by JSON Pointer.
+    accepts: of a tool's call, says what is wrong with a payload that is to stand in place of this one, or None.
     """
 
     action: str
     payload: Payload = field(default_factory=dict)
     missing: tuple[str, ...] = ()
+    needs_approval: bool = True
+    risk: Risk | None = None
+    sources: Mapping[str, str] = field(default_factory=dict)
+    accepts: Callable[[Payload], str | None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,12 +123,23 @@ class Refused:
 TurnEvent: TypeAlias = Drafted | Redraft | Verified | Refused
 
 
+Act: TypeAlias = Callable[[Proposal], Awaitable[Outcome]]
+"""Runs, inside a turn, a call that needs no approval, and returns how it ended, whatever that is.
+
+Only between texts and drafts; one at a time. When the server is going down nothing is run and the outcome is cancelled.
+Raises TypeError for a call that needs approval. Cancelled, what had not begun never begins; what had is recorded.
+"""
+
+
 class Brain(Protocol):
     """Answers questions, one turn at a time per session."""
 
-    async def answer(self, question: Question, emit: Callable[[TurnEvent], None]) -> None:
+    async def answer(
+        self, question: Question, emit: Callable[[TurnEvent], None], act: Act | None = None
+    ) -> None:
         """Answer one question; tell what happens through `emit`, which is synchronous and never blocks.
 
+        act: runs a tool's call within the turn; None where nothing can be run, nor confirmed.
         The events are Drafted, (Redraft, Drafted)*, then Verified or Refused; in sentence mode
         Drafted, Verified(last=False) repeat. The last event is `Verified(last=True)` or `Refused`.
         On cancel it stops at once; clean-up that must finish is shielded for at most 2 seconds.

@@ -1,6 +1,6 @@
 """What may be called: a tool as its operator, or a request, has defined it, and what checks the arguments of a call."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias
 
@@ -43,6 +43,10 @@ class ArgumentProblem:
     def __str__(self) -> str:
         """One line for whoever must mend it."""
         return f"{self.pointer or 'the whole'}: found {self.found}; {self.expected}"
+
+
+ReadTools: TypeAlias = Callable[[Sequence[Mapping[str, Any]]], tuple[ToolDefinition, ...]]
+"""Makes tools of the JSON objects that came with a message. Raises `agent.errors.BadTool`."""
 
 
 class Checker(Protocol):

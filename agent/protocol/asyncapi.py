@@ -31,6 +31,8 @@ CLOSE_CODES = {
 }
 
 ERROR_CODES = {
+    "bad_edit": "the tool does not take the arguments of this confirm; the suggestion stays, and the connection",
+    "bad_tool": "a tool of the message cannot be used, the sentence says which and why; the message was not taken",
     "bad_json": "the frame is not JSON; the connection stays",
     "bad_message": "the frame is JSON but no message of this document, or it is binary; or, with a suggestionId, the "
     "confirm does not fill in what is missing: it stays to be confirmed; the connection stays",

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
-from ..config import MAX_ID, MAX_NESTING, MAX_TEXT
+from ..config import MAX_ID, MAX_NESTING, MAX_TEXT, TOOLS_REQUEST
 from ..errors import BadFrame
 from ..lang import LANGUAGES, either
 from .inbound import Inbound
@@ -26,6 +26,7 @@ _decoder: msgspec.json.Decoder[Inbound] = msgspec.json.Decoder(Inbound, strict=T
 _encoder = msgspec.json.Encoder()
 _string = msgspec.json.Decoder(str)
 _object = msgspec.json.Decoder(dict[str, Any])
+_objects = msgspec.json.Decoder(list[dict[str, Any]])
 
 # A whole JSON string, or what is left of the text when it does not end. Possessive, hence linear.
 _STRING = r'"(?:[^"\\]|\\.)*+"?'
@@ -58,6 +59,7 @@ class _Fields(msgspec.Struct, rename="camel"):
     lang: Raw | UnsetType = UNSET
     suggestion_id: Raw | UnsetType = UNSET
     payload: Raw | UnsetType = UNSET
+    tools: Raw | UnsetType = UNSET
 
 
 _fields = msgspec.json.Decoder(_Fields)
@@ -165,17 +167,17 @@ def _message_text(fields: _Fields) -> str | None:
     return _filled("text", fields.text, "the question", MAX_TEXT)
 
 
-def _filled(name: str, raw: Raw | UnsetType, what: str, most: int) -> str | None:
-    """Say what is wrong with a field of a message that must hold 1 to `most` characters, if anything is."""
+def _filled(name: str, raw: Raw | UnsetType, what: str, most: int, kind: str = "message") -> str | None:
+    """Say what is wrong with a field that must hold 1 to `most` characters, if anything is."""
     if raw is UNSET:
-        return f"Add the field {name} to the message: {what}."
+        return f"Add the field {name} to the {kind}: {what}."
     value = _as_string(raw)
     if value is None:
-        return f"Make the field {name} of the message a string."
+        return f"Make the field {name} of the {kind} a string."
     if not value:
-        return f"Do not leave the field {name} of the message empty."
+        return f"Do not leave the field {name} of the {kind} empty."
     if len(value) > most:
-        return f"Shorten the field {name} of the message to at most {most} characters."
+        return f"Shorten the field {name} of the {kind} to at most {most} characters."
     return None
 
 
@@ -205,13 +207,31 @@ def _confirm_payload(fields: _Fields) -> str | None:
     try:
         _object.decode(fields.payload)
     except msgspec.ValidationError:  # also for a number that no reader takes
-        return "Make the field payload of the confirm_action an object of strings, or leave it out."
+        return "Make the field payload of the confirm_action an object, or leave it out."
     return None
 
 
+def _message_tools(fields: _Fields) -> str | None:
+    if fields.tools is UNSET or _is_null(fields.tools):
+        return None
+    try:
+        given = _objects.decode(fields.tools)
+    except msgspec.ValidationError:
+        return "Make the field tools of the message an array of objects, or leave it out."
+    if len(given) > TOOLS_REQUEST:
+        return f"Give at most {TOOLS_REQUEST} tools with a message."
+    return None
+
+
+def _reject_text(fields: _Fields) -> str | None:
+    if fields.text is UNSET or _is_null(fields.text):
+        return None
+    return _filled("text", fields.text, "what you say in place of a yes", MAX_TEXT, "reject_action")
+
+
 _CHECKS: dict[str, tuple[Callable[[_Fields], str | None], ...]] = {
-    "message": (_message_id, _message_text, _message_lang),
+    "message": (_message_id, _message_text, _message_lang, _message_tools),
     "cancel": (_cancel_id,),
     "confirm_action": (_suggestion_id, _confirm_payload),
-    "reject_action": (_suggestion_id,),
+    "reject_action": (_suggestion_id, _reject_text),
 }

@@ -60,6 +60,8 @@ class ActionSuggestion(_Frame, frozen=True, tag="action_suggestion"):
     """An action that can be confirmed until `expiresAt` (Unix milliseconds).
 
     missing: the fields that it needs and `payload` has not; a confirm fills them in.
+    risk: of a tool's call: `low`, `medium` or `high`. sources: where each of its arguments comes from, by JSON Pointer
+    into `payload`. A confirm of a tool's call may have another `payload`, which is run in place of this one.
     """
 
     suggestion_id: str
@@ -68,6 +70,8 @@ class ActionSuggestion(_Frame, frozen=True, tag="action_suggestion"):
     id: str | None = None
     expires_at: int | None = None
     missing: tuple[str, ...] = ()
+    risk: Literal["low", "medium", "high"] | None = None
+    sources: Mapping[str, str] = {}
 
 
 class ActionExecuted(_Frame, frozen=True, tag="action_executed"):
@@ -75,17 +79,21 @@ class ActionExecuted(_Frame, frozen=True, tag="action_executed"):
 
     result: `success` with `data`, or false with `error`, and `unknown` where it began and nobody knows how it ended;
     or else `cancelled`, `ignored` (confirmed before) or `expired`, which is true.
+    action, payload, id: of a tool's call that needed no confirm, and the message that it was made for.
     """
 
     suggestion_id: str
     result: Mapping[str, Any]
+    action: str | None = None
+    payload: Mapping[str, Any] | None = None
+    id: str | None = None
 
 
 class ActionClosed(_Frame, frozen=True, tag="action_closed"):
     """The suggestion can no longer be confirmed."""
 
     suggestion_id: str
-    reason: Literal["expired", "cancelled", "rejected"]
+    reason: Literal["expired", "cancelled", "rejected", "answered"]
 
 
 class Error(_Frame, frozen=True, tag="error"):
@@ -99,6 +107,8 @@ class Error(_Frame, frozen=True, tag="error"):
         "rate_limited",
         "shutting_down",
         "internal",
+        "bad_tool",
+        "bad_edit",
     ]
     message: str
     id: str | None = None

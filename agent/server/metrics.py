@@ -29,6 +29,10 @@ COUNTERS: dict[str, tuple[str | None, str]] = {
         "outcome",
         "Payloads that a language model was to fill in; those that it did not are from words",
     ),
+    "decisions": (
+        "what",
+        "Decisions of turns with tools: to act, suggest, ask or answer (noop), and those that had to be mended",
+    ),
     "model_attempts": ("outcome", "Requests sent to language models by how they ended; open were not sent"),
     "model_retries": (None, "Requests to language models that were sent again"),
     "model_fallbacks": (None, "Requests that went to the fallback model"),

@@ -11,11 +11,12 @@ from ..actions.suggestions import TABLE, Deed, Guard, Status, Step, Suggestion, 
 from ..config import CONFIRM_SECONDS, LIVE_SUGGESTIONS, MAX_ID, SUGGESTIONS_REMEMBERED
 from ..fsm import Engine
 from ..ports.action import Call, Outcome
-from ..ports.brain import Proposal
+from ..ports.brain import Proposal, Question
+from ..ports.conversation import Scope
 from ..protocol.inbound import ConfirmAction, RejectAction
 from ..protocol.outbound import ActionClosed, ActionExecuted, ActionSuggestion, Error
 from .effects import ArmExpiry, DisarmExpiry, LetGoAction, RunAction, StopAction
-from .events import Expired
+from .events import Acting, Expired
 from .out import Out, React
 from .states import Trigger
 
@@ -25,7 +26,9 @@ _CLOSED_AS: dict[Status, Any] = {
     Status.EXPIRED: "expired",
     Status.REJECTED: "rejected",
     Status.CANCELLED: "cancelled",
+    Status.ANSWERED: "answered",
 }
+NOT_APPROVED: Mapping[str, Any] = {"success": False, "error": "This needs its user's approval."}
 _FINAL = frozenset(Status) - {Status.SUGGESTED, Status.CONFIRMED, Status.CLAIMED}
 
 
@@ -33,16 +36,29 @@ class Actions:
     """Suggestions and actions of one session.
 
     engine: what runs the suggestions' table. held: the client knows what a suggestion may lack, and runs nothing before
-    it has filled that in. live: what can be confirmed, oldest first.
+    it has filled that in. scope: whose they are. live: what can be confirmed, oldest first.
     """
 
-    __slots__ = ("_engine", "_held", "_out", "_react", "_running", "_suggestions", "_waiting", "live")
+    __slots__ = (
+        "_engine",
+        "_held",
+        "_out",
+        "_react",
+        "_running",
+        "_scope",
+        "_suggestions",
+        "_waiting",
+        "live",
+    )
 
-    def __init__(self, out: Out, react: React, engine: "SuggestionEngine | None", held: bool) -> None:
+    def __init__(
+        self, out: Out, react: React, engine: "SuggestionEngine | None", held: bool, scope: Scope
+    ) -> None:
         self._out = out
         self._react = react
         self._engine = engine or ENGINE
         self._held = held
+        self._scope = scope
         self.live: dict[str, Suggestion] = {}
         self._suggestions: dict[str, Suggestion] = {}  # every one still answered for, oldest first
         self._waiting: list[Suggestion] = []  # confirmed, not begun; few
@@ -69,9 +85,14 @@ class Actions:
 
     def reject(self, frame: RejectAction) -> None:
         """Take a user's refusal."""
-        self._answer(frame.suggestion_id, Step.REJECT)
+        if frame.text is None:
+            self._answer(frame.suggestion_id, Step.REJECT)
+        else:
+            self._answer(frame.suggestion_id, Step.ANSWER, words=frame.text)
 
-    def _answer(self, suggestion_id: str, step: Step, filled: Mapping[str, Any] | None = None) -> None:
+    def _answer(
+        self, suggestion_id: str, step: Step, payload: Mapping[str, Any] | None = None, words: str = ""
+    ) -> None:
         suggestion = self._suggestions.get(suggestion_id)
         if suggestion is None:
             self._out.send(
@@ -84,7 +105,8 @@ class Actions:
             self._out.note("errors", "unknown_suggestion")
             return
         suggestion.see(self._out.now, self._out.draining)
-        suggestion.hear(filled, self._held)
+        suggestion.hear(payload, self._held)
+        suggestion.answer = words
         self._step(suggestion, step)
 
     def cancel_led_by(self, message: str) -> None:
@@ -99,19 +121,12 @@ class Actions:
         if suggestion is not None:
             self._step(suggestion, Step.EXPIRE)
 
-    def suggest(self, suggestion_id: str, proposal: Proposal, message: str) -> None:
-        """Suggest what the words of a message asked for."""
-        suggestion = Suggestion(
-            suggestion_id,
-            proposal.action,
-            proposal.payload,
-            message,
-            self._out.now + CONFIRM_SECONDS,
-            proposal.missing,
-        )
+    def suggest(self, suggestion_id: str, proposal: Proposal, asked: Question) -> None:
+        """Suggest what a message asked for."""
+        suggestion = Suggestion(suggestion_id, proposal, asked, self._out.now + CONFIRM_SECONDS)
         if len(self.live) >= LIVE_SUGGESTIONS:
             self._give_up(next(iter(self.live.values())))
-        self._suggestions[suggestion_id] = suggestion
+        self._remember(suggestion)
         self.live[suggestion_id] = suggestion
         self._out.add(ArmExpiry(suggestion_id))
         self._out.send(
@@ -119,18 +134,26 @@ class Actions:
                 suggestion_id=suggestion_id,
                 action=proposal.action,
                 payload=proposal.payload,
-                id=message,
+                id=asked.id,
                 expires_at=self._out.wall_ms + round(CONFIRM_SECONDS * 1000),
                 missing=proposal.missing,
+                risk=proposal.risk,
+                sources=proposal.sources,
             )
         )
-        self._out.note("suggestions", "made", message, suggestion_id)
-        if len(self._suggestions) > SUGGESTIONS_REMEMBERED:
-            self._forget()
+        self._out.note("suggestions", "made", asked.id, suggestion_id)
 
-    def _forget(self) -> None:
-        oldest = next(each for each in self._suggestions.values() if each.state in _FINAL)
-        del self._suggestions[oldest.id]
+    def grant(self, asked: Acting, question: Question) -> None:
+        """Run the call that a turn waits for, before what was confirmed; one that needs approval is refused."""
+        suggestion = Suggestion(asked.suggestion_id, asked.proposal, question, self._out.now)
+        self._remember(suggestion)
+        self._step(suggestion, Step.GRANT)
+
+    def _remember(self, suggestion: Suggestion) -> None:
+        self._suggestions[suggestion.id] = suggestion
+        if len(self._suggestions) > SUGGESTIONS_REMEMBERED:
+            oldest = next(each for each in self._suggestions.values() if each.state in _FINAL)
+            del self._suggestions[oldest.id]
 
     # --- what the rows of the session's table do about actions
 
@@ -192,6 +215,42 @@ class Actions:
         suggestion.complete()
         self._unlive(suggestion)
         self._react(Trigger.CONFIRM, suggestion)
+
+    def granted(self, suggestion: Suggestion) -> None:
+        """A call that needs nobody's word: it runs now, whatever was confirmed meanwhile."""
+        suggestion.was_confirmed = True
+        self._waiting.insert(0, suggestion)
+        self.run_next()
+
+    def refuse_grant(self, suggestion: Suggestion) -> None:
+        """Run nothing that its user has to approve first."""
+        self._out.note("errors", "unapproved", suggestion.message, suggestion.id)
+        self._react(Trigger.UNCLAIMED, Outcome(suggestion.id, False, None, NOT_APPROVED))
+
+    def take_answer(self, suggestion: Suggestion) -> None:
+        """Take what its user said in place of a yes as the next message, under the suggestion's id."""
+        self._react(
+            Trigger.MESSAGE,
+            Question(
+                suggestion.id,
+                suggestion.answer,
+                suggestion.lang,
+                self._out.now,
+                self._scope,
+                tools=suggestion.tools,
+            ),
+        )
+
+    def refuse_edit(self, suggestion: Suggestion) -> None:
+        """Refuse a confirm with arguments that the tool does not take; another one may come."""
+        self._out.send(
+            Error(
+                code="bad_edit",
+                message=f"{suggestion.spoiled} Nothing was run; confirm again.",
+                suggestion_id=suggestion.id,
+            )
+        )
+        self._out.note("errors", "bad_edit", suggestion_id=suggestion.id)
 
     def lapsed(self, suggestion: Suggestion) -> None:
         """A suggestion that can no longer be confirmed."""
@@ -264,7 +323,14 @@ class Actions:
         self._out.add(DisarmExpiry(suggestion.id))
 
     def _executed(self, suggestion: Suggestion, result: Any) -> None:
-        self._out.send(ActionExecuted(suggestion.id, result))
+        if suggestion.needs_approval:
+            self._out.send(ActionExecuted(suggestion.id, result))
+        else:  # its client has not heard of it yet
+            self._out.send(
+                ActionExecuted(
+                    suggestion.id, result, suggestion.action, suggestion.payload, suggestion.message
+                )
+            )
 
 
 GUARDS: dict[Guard, Callable[[Suggestion], bool]] = {
@@ -272,6 +338,8 @@ GUARDS: dict[Guard, Callable[[Suggestion], bool]] = {
     Guard.DRAINING: lambda suggestion: suggestion.draining,
     Guard.INCOMPLETE: lambda suggestion: suggestion.incomplete,
     Guard.WAS_CONFIRMED: lambda suggestion: suggestion.was_confirmed,
+    Guard.EDIT_INVALID: lambda suggestion: suggestion.edit_invalid,
+    Guard.NEEDS_APPROVAL: lambda suggestion: suggestion.needs_approval,
 }
 DEEDS: dict[Deed, Callable[[Actions, Suggestion], None]] = {
     Deed.EXPIRED_UNSEEN: Actions.expired_unseen,
@@ -285,6 +353,10 @@ DEEDS: dict[Deed, Callable[[Actions, Suggestion], None]] = {
     Deed.WITHDRAW: Actions.withdraw,
     Deed.STOP_ACTION: lambda actions, _: actions.stop(),
     Deed.TELL_CLOSED: Actions.tell_closed,
+    Deed.GRANTED: Actions.granted,
+    Deed.REFUSE_GRANT: Actions.refuse_grant,
+    Deed.REFUSE_EDIT: Actions.refuse_edit,
+    Deed.TAKE_ANSWER: Actions.take_answer,
 }
 
 

@@ -20,14 +20,17 @@ from ..config import (
     QUEUED_MESSAGES,
 )
 from ..fsm import Engine
+from ..ports.action import CANCELLED, Outcome
 from ..ports.brain import Question
 from ..ports.conversation import NO_SCOPE, Scope
+from ..ports.tools import ToolDefinition
 from ..protocol import inbound
 from ..protocol.outbound import Error, StreamEnd
 from ..wire.bucket import Bucket
 from .actions import Actions, SuggestionEngine
 from .effects import Close, Effect, Leave
 from .events import (
+    Acting,
     Disconnected,
     Drain,
     Dropped,
@@ -87,7 +90,7 @@ class Core:
         self.out = Out()
         react = _weakly(self)
         self.turns = Turns(self.out, react, History(history))
-        self.actions = Actions(self.out, react, suggestion_engine, held)
+        self.actions = Actions(self.out, react, suggestion_engine, held, scope)
         self._engine = engine or ENGINE
         self._queue: list[Question] = []  # QUEUED_MESSAGES at most
         self._rate = Bucket(rate_limit, 2 * rate_limit)
@@ -141,7 +144,10 @@ class Core:
         if not self._frames.take(event.at):
             self.end(1008, "too many frames per second")
             return
-        self._FRAMES[type(event.frame)](self, event.frame)
+        if isinstance(event.frame, inbound.Message):
+            self._message(event.frame, event.tools)
+        else:
+            self._FRAMES[type(event.frame)](self, event.frame)
 
     def _malformed(self, event: Malformed) -> None:
         if not self._frames.take(event.at):
@@ -153,8 +159,11 @@ class Core:
         if len(self._bad) == BAD_FRAMES and event.at - self._bad[0] < BAD_FRAMES_WINDOW:
             self.end(1008, "too many bad frames")
 
-    def _message(self, frame: inbound.Message) -> None:
-        self.react(Trigger.MESSAGE, Question(frame.id, frame.text, frame.lang, self.out.now, self._scope))
+    def _message(self, frame: inbound.Message, tools: tuple[ToolDefinition, ...]) -> None:
+        self.react(
+            Trigger.MESSAGE,
+            Question(frame.id, frame.text, frame.lang, self.out.now, self._scope, tools=tools),
+        )
 
     def _cancel(self, frame: inbound.Cancel) -> None:
         self.turns.forget_wishes()
@@ -215,6 +224,16 @@ class Core:
             if not self.out.draining:
                 self.actions.suggest(*offer)
 
+    def grant(self) -> None:
+        """Let the call run that the turn waits for."""
+        call = self.turns.grants()
+        if call is not None:
+            self.actions.grant(*call)
+
+    def turn_down(self, asked: Acting) -> None:
+        """Run nothing for a turn any more: the server is going down."""
+        self.turns.resume(Outcome(asked.suggestion_id, True, "cancelled", CANCELLED))
+
     def begin_drain(self) -> None:
         """Take nothing new from here on."""
         self.out.draining = True
@@ -243,6 +262,7 @@ class Core:
         Received: _received,
         Malformed: _malformed,
         Told: lambda core, event: core.turns.told(event),
+        Acting: lambda core, event: core.turns.told(event),
         Faulted: lambda core, event: core.turns.faulted(event),
         Dropped: lambda core, event: core.turns.dropped(event),
         Spoken: lambda core, event: core.turns.spoken(event),
@@ -253,7 +273,6 @@ class Core:
         Disconnected: lambda core, _: core.react(Trigger.DISCONNECT),
     }
     _FRAMES: ClassVar[dict[type[inbound.Inbound], Callable[["Core", Any], object]]] = {
-        inbound.Message: _message,
         inbound.Cancel: _cancel,
         inbound.ConfirmAction: lambda core, frame: core.actions.confirm(frame),
         inbound.RejectAction: lambda core, frame: core.actions.reject(frame),
@@ -279,6 +298,7 @@ GUARDS: dict[Guard, Callable[[Core], bool]] = {
     Guard.WILL_BE_LIVE: lambda core: core.will_be_live,
     Guard.OVER_RATE: lambda core: core.over_rate,
     Guard.QUEUE_FULL: lambda core: core.queue_full,
+    Guard.TURN_WAITS: lambda core: core.turns.waits,
 }
 DEEDS: dict[Deed, Callable[[Core, Any], None]] = {
     Deed.BEGIN_TURN: lambda core, question: core.turns.begin(question),
@@ -304,6 +324,9 @@ DEEDS: dict[Deed, Callable[[Core, Any], None]] = {
     Deed.BEGIN_DRAIN: lambda core, _: core.begin_drain(),
     Deed.GO_DOWN: lambda core, _: core.go_down(),
     Deed.ABANDON: lambda core, _: core.abandon(),
+    Deed.GRANT: lambda core, _: core.grant(),
+    Deed.TURN_DOWN: lambda core, asked: core.turn_down(asked),
+    Deed.RESUME_TURN: lambda core, outcome: core.turns.resume(outcome),
 }
 
 

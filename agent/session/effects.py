@@ -4,7 +4,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from ..ports.action import Call
+from ..ports.action import Call, Outcome
 from ..ports.brain import Question
 from ..protocol.outbound import Outbound
 
@@ -43,6 +43,13 @@ class Speak(msgspec.Struct, frozen=True, gc=False):
     turn: int
     text: str
     last: bool
+
+
+class Resume(msgspec.Struct, frozen=True):
+    """Tell the Brain of this turn how its call ended."""
+
+    turn: int
+    outcome: Outcome
 
 
 class RunAction(msgspec.Struct, frozen=True):
@@ -97,6 +104,7 @@ Effect: TypeAlias = (
     | EndTurn
     | Distrust
     | Speak
+    | Resume
     | RunAction
     | StopAction
     | LetGoAction

@@ -8,15 +8,17 @@ from typing import TypeAlias
 import msgspec
 
 from ..ports.action import Outcome
-from ..ports.brain import TurnEvent, VerifiedText
+from ..ports.brain import Proposal, TurnEvent, VerifiedText
+from ..ports.tools import ToolDefinition
 from ..protocol.inbound import Inbound
 
 
-class Received(msgspec.Struct, frozen=True, gc=False):
-    """A client's frame, stamped on arrival."""
+class Received(msgspec.Struct, frozen=True):
+    """A client's frame, stamped on arrival. tools: those of a message, read."""
 
     frame: Inbound
     at: float
+    tools: tuple[ToolDefinition, ...] = ()
 
 
 class Malformed(msgspec.Struct, frozen=True, gc=False):
@@ -34,6 +36,15 @@ class Told(msgspec.Struct, frozen=True):
     turn: int
     event: TurnEvent
     ids: tuple[str, ...]
+    at: float
+
+
+class Acting(msgspec.Struct, frozen=True):
+    """The Brain of turn `turn` waits for a call that needs no approval; `suggestion_id` is fresh."""
+
+    turn: int
+    proposal: Proposal
+    suggestion_id: str
     at: float
 
 
@@ -99,6 +110,7 @@ Event: TypeAlias = (
     Received
     | Malformed
     | Told
+    | Acting
     | Faulted
     | Dropped
     | Spoken

@@ -23,12 +23,14 @@ from ..config import (
     MAX_TEXT,
     QUEUED_MESSAGES,
 )
-from ..errors import BadFrame, WireClosed
+from ..errors import BadFrame, BadTool, WireClosed
 from ..ports.action import Outcome, Running
 from ..ports.conversation import Scope
 from ..ports.observe import Observer
+from ..ports.tools import ToolDefinition
 from ..ports.wire import Wire
 from ..protocol.codec import decode, encode
+from ..protocol.inbound import Inbound, Message
 from ..protocol.outbound import Error, Limits, Outbound, StreamEnd, Welcome
 from .core import Core
 from .effects import (
@@ -42,6 +44,7 @@ from .effects import (
     Leave,
     LetGoAction,
     Note,
+    Resume,
     RunAction,
     Send,
     Speak,
@@ -169,9 +172,19 @@ class Session:
     def _hear(self, message: str | bytes) -> None:
         now = trio.current_time()
         try:
-            self.post(Received(decode(message), now))
+            frame = decode(message)
+            self.post(Received(frame, now, self._offered(frame)))
         except BadFrame as error:
             self.post(Malformed(error.code, error.message, error.ref, now))
+
+    def _offered(self, frame: Inbound) -> tuple[ToolDefinition, ...]:
+        """Return the tools that come with a message. Raises BadFrame for what is none."""
+        if not isinstance(frame, Message) or not frame.tools:
+            return ()
+        try:
+            return self._parts.read_tools(frame.tools)
+        except BadTool as error:
+            raise BadFrame("bad_tool", str(error), frame.id) from None
 
     def _report(self, outcome: Outcome) -> None:
         self._running = None
@@ -219,6 +232,10 @@ class Session:
         if self._turn is not None:
             self._turn.distrust()
 
+    def _resume(self, effect: Resume) -> None:
+        if self._turn is not None:
+            self._turn.resume(effect.outcome)
+
     def _speak(self, effect: Speak) -> None:
         if self._turn is not None:
             self._turn.say(effect)
@@ -264,6 +281,7 @@ class Session:
         EndTurn: _end_turn,
         Distrust: _distrust,
         Speak: _speak,
+        Resume: _resume,
         RunAction: _run_action,
         StopAction: _stop_action,
         LetGoAction: _let_go,

@@ -2,6 +2,9 @@
 
 A row's last column says what the core does once the state has changed; core.py has the method for each deed, and
 for each guard. Guards are tried in the order of the rows. "Live" means suggested, not yet confirmed, in time.
+
+A tool that needs no approval is called inside its turn: `buffering -> executing -> buffering`. Meanwhile the turn
+waits (`turn_waits`), and what ends a turn ends it there too.
 """
 
 from typing import TypeAlias
@@ -39,6 +42,7 @@ class Trigger(Word):
     DRAIN = "drain"
     DISCONNECT = "disconnect"
     KILL = "kill"
+    ACT = "act"
 
 
 class Guard(Word):
@@ -51,6 +55,7 @@ class Guard(Word):
     WILL_BE_LIVE = "will_be_live"
     OVER_RATE = "over_rate"
     QUEUE_FULL = "queue_full"
+    TURN_WAITS = "turn_waits"
 
 
 class Deed(Word):
@@ -79,6 +84,9 @@ class Deed(Word):
     TELL_CLOSED = "tell_closed"
     BEGIN_DRAIN = "begin_drain"
     ABANDON = "abandon"
+    TURN_DOWN = "turn_down"
+    GRANT = "grant"
+    RESUME_TURN = "resume_turn"
 
 
 SessionRow: TypeAlias = Row[State, Trigger, Guard, Deed]
@@ -99,6 +107,15 @@ def _settled(trigger: Trigger, source: State, live: Guard, *does: Deed) -> tuple
         Row(trigger, source, Guard.DRAINING, State.CLOSED, (*does, Deed.GO_DOWN)),
         Row(trigger, source, live, State.AWAITING, (*does, Deed.TAKE_QUEUED)),
         Row(trigger, source, None, State.IDLE, (*does, Deed.TAKE_QUEUED)),
+    )
+
+
+def _reported(trigger: Trigger) -> tuple[SessionRow, ...]:
+    """Where a session goes when an action has reported: on with the turn that waits for it, or to rest."""
+    source = State.EXECUTING
+    return (
+        Row(trigger, source, Guard.TURN_WAITS, State.BUFFERING, (Deed.REPORT, Deed.RESUME_TURN)),
+        *_settled(trigger, source, Guard.ANY_LIVE, Deed.REPORT),
     )
 
 
@@ -125,6 +142,13 @@ TABLE: SessionTable = Table(
         *rows(
             Trigger.MESSAGE, _TURN, None, State.BUFFERING, Deed.CANCEL_TURN, Deed.SPEND_RATE, Deed.BEGIN_TURN
         ),
+        Row(
+            Trigger.MESSAGE,
+            State.EXECUTING,
+            Guard.TURN_WAITS,
+            None,
+            (Deed.CANCEL_TURN, Deed.STOP_ACTION, Deed.SPEND_RATE, Deed.ENQUEUE),
+        ),
         Row(Trigger.MESSAGE, State.EXECUTING, Guard.QUEUE_FULL, None, (Deed.SAY_BUSY,)),
         Row(Trigger.MESSAGE, State.EXECUTING, None, None, (Deed.SPEND_RATE, Deed.ENQUEUE)),
         Row(Trigger.DRAFTED, State.BUFFERING, None, State.VERIFYING),
@@ -132,6 +156,8 @@ TABLE: SessionTable = Table(
         Row(Trigger.VERIFIED, State.VERIFYING, None, State.STREAMING, (Deed.SPEAK,)),
         *rows(Trigger.REFUSED, _TURN, None, State.STREAMING, Deed.SPEAK),
         Row(Trigger.MORE, State.STREAMING, None, State.BUFFERING, (Deed.HEAR_MORE,)),
+        Row(Trigger.ACT, State.BUFFERING, Guard.DRAINING, None, (Deed.TURN_DOWN,)),
+        Row(Trigger.ACT, State.BUFFERING, None, State.EXECUTING, (Deed.GRANT,)),
         *_settled(Trigger.STREAMED, State.STREAMING, Guard.WILL_BE_LIVE, Deed.FINISH_TURN),
         *(row for source in _TURN for row in _cancelled(source)),
         Row(Trigger.CANCEL, State.AWAITING, None, State.IDLE, (Deed.CANCEL_LIVE,)),
@@ -140,13 +166,13 @@ TABLE: SessionTable = Table(
             State.EXECUTING,
             None,
             None,
-            (Deed.STOP_ACTION, Deed.CANCEL_WAITING, Deed.CANCEL_QUEUE),
+            (Deed.CANCEL_TURN, Deed.STOP_ACTION, Deed.CANCEL_WAITING, Deed.CANCEL_QUEUE),
         ),
         Row(Trigger.CANCEL, State.IDLE, None, None, (Deed.CANCEL_NOTHING,)),
         Row(Trigger.CONFIRM, State.AWAITING, None, State.EXECUTING, (Deed.HOLD, Deed.RUN_NEXT)),
         *rows(Trigger.CONFIRM, _BUSY, None, None, Deed.HOLD),
-        *_settled(Trigger.UNCLAIMED, State.EXECUTING, Guard.ANY_LIVE, Deed.REPORT),
-        *_settled(Trigger.EXECUTED, State.EXECUTING, Guard.ANY_LIVE, Deed.REPORT),
+        *_reported(Trigger.UNCLAIMED),
+        *_reported(Trigger.EXECUTED),
         Row(Trigger.LAPSED, State.AWAITING, Guard.NONE_LIVE, State.IDLE, (Deed.TELL_CLOSED,)),
         *rows(Trigger.LAPSED, (State.AWAITING, *_BUSY), None, None, Deed.TELL_CLOSED),
         *rows(Trigger.DRAIN, _CALM, None, State.CLOSED, Deed.GO_DOWN),
@@ -154,6 +180,13 @@ TABLE: SessionTable = Table(
         *rows(Trigger.DISCONNECT, (*_CALM, *_BUSY), None, State.CLOSED, Deed.ABANDON),
         *rows(Trigger.KILL, _CALM, None, State.CLOSED, Deed.GO_DOWN),
         *rows(Trigger.KILL, _TURN, None, State.CLOSED, Deed.CANCEL_TURN, Deed.CANCEL_WAITING, Deed.GO_DOWN),
+        Row(
+            Trigger.KILL,
+            State.EXECUTING,
+            Guard.TURN_WAITS,
+            State.CLOSED,
+            (Deed.CANCEL_TURN, Deed.STOP_ACTION, Deed.CANCEL_WAITING, Deed.GO_DOWN),
+        ),
         Row(Trigger.KILL, State.EXECUTING, None, State.CLOSED, (Deed.CANCEL_WAITING, Deed.GO_DOWN)),
     ),
 )

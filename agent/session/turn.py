@@ -5,7 +5,7 @@ scope is cancelled, the pulse forgets it, and its number is refused by core and 
 to unwind, and the next turn's Brain waits for that on the session's lock.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,11 +14,24 @@ import trio
 
 from ..actions.runner import Runner
 from ..config import DELTAS_A_PASS
+from ..errors import BadTool
 from ..grounding import refusals
 from ..lang import DEFAULT, Lang
-from ..ports.brain import Brain, Drafted, Question, Redraft, Refused, TurnEvent, Verified, VerifiedText
+from ..ports.action import Outcome
+from ..ports.brain import (
+    Brain,
+    Drafted,
+    Proposal,
+    Question,
+    Redraft,
+    Refused,
+    TurnEvent,
+    Verified,
+    VerifiedText,
+)
 from ..ports.clock import Clock
 from ..ports.observe import Observer
+from ..ports.tools import ReadTools, ToolDefinition
 from ..ports.wire import Wire
 from ..protocol.codec import encode
 from ..protocol.outbound import Stream
@@ -27,11 +40,16 @@ from ..text.language import language
 from ..text.words import deltas
 from ..wire.pulse import Pulse
 from .effects import Speak
-from .events import Dropped, Event, Faulted, Spoken, Told
+from .events import Acting, Dropped, Event, Faulted, Spoken, Told
 from .registry import Registry
 from .settings import SessionSettings
 
 _log = structlog.get_logger("agent.session")
+
+
+def no_tools(given: Sequence[Mapping[str, Any]]) -> tuple[ToolDefinition, ...]:
+    """Refuse the tools of a message."""
+    raise BadTool("This server takes no tools; send the message without them.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +57,7 @@ class Parts:
     """What the sessions of one server share.
 
     new_id: returns an unguessable id at each call. lang: of a refusal, where a question's own cannot be told. project:
-    what its scopes are of.
+    what its scopes are of. read_tools: makes tools of what came with a message.
     """
 
     settings: SessionSettings
@@ -52,6 +70,7 @@ class Parts:
     new_id: Callable[[], str]
     lang: Lang = DEFAULT
     project: str = ""
+    read_tools: ReadTools = no_tools
 
 
 class Turn:
@@ -77,6 +96,7 @@ class Turn:
         "_task_over",
         "_texts",
         "_thinking",
+        "_waiting",
         "_wire",
         "number",
         "question",
@@ -101,6 +121,7 @@ class Turn:
         self._break_session = break_session
         self._scope = trio.CancelScope()
         self._thinking = trio.CancelScope()
+        self._waiting: tuple[trio.Event, list[Outcome]] | None = None  # of the call that the Brain waits for
         self._texts: list[Speak] = []  # the first is being said
         self._pieces: list[str] = []  # what is left of that one, the next piece last
         self._due = 0.0  # when the next piece may be said; 0 is now
@@ -145,6 +166,13 @@ class Turn:
         if not self._speaking:
             self._resume()
 
+    def resume(self, outcome: Outcome) -> None:
+        """Tell the Brain how the call ended that it waits for; one that has given up waiting hears nothing."""
+        if self._waiting is not None:
+            resumed, ended = self._waiting
+            ended.append(outcome)
+            resumed.set()
+
     def distrust(self) -> None:
         """Stop a Brain that spoke out of order; the refusal that follows is still said."""
         self._thinking.cancel()
@@ -179,7 +207,7 @@ class Turn:
     async def _think(self) -> None:
         try:
             with self._thinking:
-                await self._parts.brain.answer(self.question, self._tell)
+                await self._parts.brain.answer(self.question, self._tell, self._act)
                 if not self._last_word:
                     raise RuntimeError("the Brain returned without an answer")
         except* Exception as broken:  # noqa: BLE001 - the edge of one turn
@@ -250,6 +278,24 @@ class Turn:
         elif not isinstance(event, Drafted | Redraft):
             raise TypeError("a Brain emits turn events only")
         self._post(Told(self.number, event, ids, trio.current_time()))
+
+    async def _act(self, proposal: Proposal) -> Outcome:
+        """What the Brain calls to run something inside the turn (see `agent.ports.brain.Act`)."""
+        if not fits(proposal.payload):
+            raise TypeError("a payload is a JSON object, neither large nor deep")
+        if proposal.needs_approval:
+            raise TypeError("what needs approval is suggested")
+        if self._waiting is not None or self._last_word:
+            raise TypeError("a turn waits for one call at a time, before its last word")
+        resumed = trio.Event()
+        ended: list[Outcome] = []
+        self._waiting = (resumed, ended)
+        self._post(Acting(self.number, proposal, self._parts.new_id(), trio.current_time()))
+        try:
+            await resumed.wait()
+        finally:
+            self._waiting = None
+        return ended[0]
 
     def _spoken(self) -> None:
         self._post(Spoken(self.number, trio.current_time(), self._parts.clock.now_ms()))

@@ -8,6 +8,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from ..ports.action import Outcome
 from ..ports.brain import (
     Drafted,
     Proposal,
@@ -21,15 +22,16 @@ from ..ports.brain import (
 )
 from ..ports.conversation import Exchange
 from ..protocol.outbound import Blocked, Citation, Error, Response, StreamEnd
-from .effects import BeginTurn, Distrust, EndTurn, Speak
-from .events import Dropped, Faulted, Spoken, Told
+from .effects import BeginTurn, Distrust, EndTurn, Resume, Speak
+from .events import Acting, Dropped, Faulted, Spoken, Told
 from .history import History
 from .out import Out, React
 from .states import Trigger
 
 Offer: TypeAlias = tuple[
-    str, Proposal, str
+    str, Proposal, Question
 ]  # a suggestion's id, what it proposes, and the message that led to it
+Said: TypeAlias = Told | Acting | Faulted  # what waits while something is being said or done
 
 _TOLD: dict[type[TurnEvent], Trigger] = {
     Drafted: Trigger.DRAFTED,
@@ -41,14 +43,18 @@ _TOLD: dict[type[TurnEvent], Trigger] = {
 
 @dataclass(slots=True)
 class _Turn:
-    """The turn in progress. `complete`: the Brain has said its last word. `unsaid`: told while one is being said."""
+    """The turn in progress. `complete`: the Brain has said its last word. `unsaid`: told while one is being said.
+
+    acting: the call that it waits for. While there is one, too, what the Brain says or breaks with is `unsaid`.
+    """
 
     number: int
     question: Question
     said: list[VerifiedText] = field(default_factory=list)
     text: str = ""  # what was said so far, as the client has it
     offers: tuple[Offer, ...] = ()
-    unsaid: deque[Told] = field(default_factory=deque)
+    unsaid: deque[Said] = field(default_factory=deque)
+    acting: Acting | None = None
     speaking: int = 0  # texts handed out and not yet written
     complete: bool = False
     wishes: tuple[Wish, ...] = ()  # that it leaves open
@@ -77,20 +83,35 @@ class Turns:
         """The turn in progress is about to make a suggestion."""
         return self._turn is not None and bool(self._turn.offers)
 
+    @property
+    def waits(self) -> bool:
+        """The turn in progress waits for a call."""
+        return self._turn is not None and self._turn.acting is not None
+
     # --- what a turn's task tells
 
-    def told(self, event: Told) -> None:
-        """Take what the Brain said; it waits while a text is being said."""
+    def told(self, event: Told | Acting) -> None:
+        """Take what the Brain said or wants done; it waits while a text is being said, or a call runs."""
         turn = self._turn
         if turn is None or turn.number != event.turn or turn.complete:
             return  # a dead turn's last words
-        if turn.speaking:
+        if turn.speaking or turn.acting:
             turn.unsaid.append(event)
             return
         self._hear(turn, event)
 
-    def _hear(self, turn: _Turn, event: Told) -> bool:
+    def _hear(self, turn: _Turn, event: Said) -> bool:
         """Take what a Brain said; False when it spoke out of order, and nothing more of it counts."""
+        if isinstance(event, Faulted):
+            self._give_up(turn, event)
+            return False
+        if isinstance(event, Acting):
+            turn.acting = event
+            if self._react(Trigger.ACT, event):
+                return True
+            turn.acting = None
+            self._out.add(Distrust(turn.number))
+            return False
         told = event.event
         if not self._react(_TOLD[type(told)], told):
             self._out.add(Distrust(turn.number))
@@ -98,9 +119,8 @@ class Turns:
         if isinstance(told, Verified | Refused):
             turn.complete = isinstance(told, Refused) or told.last
             if told.proposals:
-                message = turn.question.id
                 turn.offers = tuple(
-                    (suggestion_id, proposal, message)
+                    (suggestion_id, proposal, turn.question)
                     for suggestion_id, proposal in zip(event.ids, told.proposals, strict=True)
                 )
             turn.wishes = told.wishes
@@ -111,8 +131,14 @@ class Turns:
         turn = self._turn
         if turn is None or turn.number != event.turn or turn.complete:
             return
-        turn.complete = True
         turn.unsaid.clear()
+        if turn.acting:
+            turn.unsaid.append(event)
+            return
+        self._give_up(turn, event)
+
+    def _give_up(self, turn: _Turn, event: Faulted) -> None:
+        turn.complete = True
         self._out.send(
             Error(
                 code="internal",
@@ -191,10 +217,24 @@ class Turns:
         last = isinstance(told, Refused) or told.last
         self._out.add(Speak(turn.number, text, last))
 
+    def grants(self) -> tuple[Acting, Question] | None:
+        """Return the call that the turn in progress waits for, and the message that led to it."""
+        turn = self._turn
+        return None if turn is None or turn.acting is None else (turn.acting, turn.question)
+
+    def resume(self, outcome: Outcome) -> None:
+        """Go on after the call that the turn has waited for."""
+        turn = self._turn
+        if turn is None or turn.acting is None:
+            return
+        turn.acting = None
+        self._out.add(Resume(turn.number, outcome))
+        self.hear_more()
+
     def hear_more(self) -> None:
         """Take up what the Brain said meanwhile."""
         turn = self._turn
-        while turn and turn is self._turn and turn.unsaid and not turn.speaking:
+        while turn and turn is self._turn and turn.unsaid and not turn.speaking and not turn.acting:
             if not self._hear(turn, turn.unsaid.popleft()):
                 return
 

@@ -10,6 +10,14 @@ from ..errors import BadTool
 from ..ports.tools import ToolDefinition
 
 
+def offered(
+    operator: Iterable[ToolDefinition], request: tuple[ToolDefinition, ...]
+) -> tuple[ToolDefinition, ...]:
+    """Return the tools of a request, which may stand beside the operator's. Raises `BadTool`."""
+    Catalogue(operator, request)
+    return request
+
+
 class Catalogue:
     """Tools by name: the operator's in the order of their names, then the request's in its own.
 

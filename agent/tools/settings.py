@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..config import check
+from ..config import ROUNDS_MOST, check
 from ..ports.tools import Risk
 
 
@@ -17,13 +17,18 @@ class ToolSettings:
         tools: JSON file with the tools that a turn may call, {"tools": [...]}; it needs agent-server[structured].
         approve_from: Risk from which each call of a tool waits for approval: low, medium or high. A tool's own
             definition can ask for it below that too.
+        client_tools: Take tools that come with a message too, and carry their calls out where actions are.
+        rounds: Calls that one turn may make without an approval, 0 to 8.
     """
 
     tools: Path | None = None
     approve_from: Risk = "high"
+    client_tools: bool = False
+    rounds: int = 4
 
     def __post_init__(self) -> None:
         """Check what the types cannot say."""
         check(
             (self.approve_from not in ("low", "medium", "high"), "approve-from must be low, medium or high"),
+            (not 0 <= self.rounds <= ROUNDS_MOST, f"rounds must be 0 to {ROUNDS_MOST}"),
         )

@@ -340,6 +340,20 @@ async def test_a_piped_confirm_waits_for_its_suggestion_and_its_outcome(
     assert terminal.status == 0
 
 
+async def test_a_call_of_an_answer_is_shown_and_ends_nothing(
+    nursery: trio.Nursery, autojump_clock: trio.testing.MockClock
+) -> None:
+    """A pipe still waits for the answer that the call was made for."""
+    terminal = Terminal(nursery, interactive=False)
+    await terminal.types("where is A-17?", "/quit")
+    call = {"action": "look_up", "payload": {"order": "A-17"}, "id": "1"}
+    result = {"success": True, "data": {"status": "sent"}}
+    shown = await terminal.sees({"type": "action_executed", "suggestionId": "s1", "result": result, **call})
+    assert "= look_up (order: A-17): done (status: sent)\n" in shown
+    await trio.sleep(2)
+    assert terminal.status is None
+
+
 async def test_a_pipe_that_ends_still_shows_every_suggestion(
     nursery: trio.Nursery, autojump_clock: trio.testing.MockClock
 ) -> None:

@@ -12,7 +12,8 @@ from agent.answering.brain import GroundedBrain
 from agent.compose import Adapters
 from agent.llm.script import ScriptModel
 from agent.ports.action import Call
-from agent.ports.brain import Question, TurnEvent
+from agent.ports.brain import Act, Question, TurnEvent
+from agent.ports.tools import ToolDefinition
 from agent.protocol import inbound
 from agent.session.core import Core
 from agent.session.session import Session
@@ -37,7 +38,9 @@ def break_the_brain(patch: pytest.MonkeyPatch) -> None:
     """Let the word break the turn's work."""
     real = GroundedBrain.answer
 
-    async def answer(self: GroundedBrain, question: Question, emit: Callable[[TurnEvent], None]) -> None:
+    async def answer(
+        self: GroundedBrain, question: Question, emit: Callable[[TurnEvent], None], act: Act | None = None
+    ) -> None:
         if WORD in question.text:
             raise ZeroDivisionError(question.text)
         await real(self, question, emit)
@@ -47,14 +50,14 @@ def break_the_brain(patch: pytest.MonkeyPatch) -> None:
 
 def break_the_core(patch: pytest.MonkeyPatch) -> None:
     """Let the word break the session itself."""
-    real = Core._FRAMES[inbound.Message]
+    real = Core._message
 
-    def broken(self: Core, frame: inbound.Message) -> None:
+    def broken(self: Core, frame: inbound.Message, tools: tuple[ToolDefinition, ...]) -> None:
         if WORD in frame.text:
             raise ZeroDivisionError(frame.text)
-        real(self, frame)
+        real(self, frame, tools)
 
-    patch.setitem(Core._FRAMES, inbound.Message, broken)
+    patch.setattr(Core, "_message", broken)
 
 
 def break_the_reader(patch: pytest.MonkeyPatch) -> None:

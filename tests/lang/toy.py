@@ -23,7 +23,7 @@ from agent.lang.counting import Cardinals
 from agent.lang.en import LANGUAGE as ENGLISH
 from agent.lang.language import (
     Acting, Asking, Calling, Completing, Courtesies, Deciding, Filing, Inventing, Keywords, Language, Mood,
-    Pleasantries, Prompting, Quoting, Refusals, Sayings, Searching, Stating, Telling, Writing, words,
+    Pleasantries, Prompting, Quoting, Refusals, Sayings, Searching, Stating, Telling, Tooling, Writing, words,
 )
 
 COUNTING = replace(
@@ -56,6 +56,7 @@ LANGUAGE = Language(
     counting=COUNTING,
     dating=ENGLISH.dating,
     filing=Filing(("titolo",), ("resumo",), ("lingvo",)),
+    tooling=Tooling("Diru: {names}.", ", ", "Kion mi faru?", "Bonvolu konfirmi."),
     refusals=Refusals("Mi trovas nenion pri tio.", "Mi ne povas kontroli tion.", "Mi nun ne povas respondi."),
     courtesies=Courtesies(
         Pleasantries("saluton", "dankon", "kion vi povas"),

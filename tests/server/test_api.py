@@ -21,7 +21,7 @@ from agent.config import (
     WRITE_TIMEOUT,
 )
 from agent.llm.script import Entry, ScriptModel
-from agent.ports.brain import Drafted, Question, TurnEvent
+from agent.ports.brain import Act, Drafted, Question, TurnEvent
 from agent.retrieval.load import Source
 from agent.retrieval.search import KnowledgeBase
 from agent.server.http import SECURITY
@@ -228,7 +228,9 @@ async def test_what_was_said_before_helps_to_find(autojump_clock: trio.testing.M
     asked: list[Question] = []
 
     class Listens:
-        async def answer(self, question: Question, emit: Callable[[TurnEvent], None]) -> None:
+        async def answer(
+            self, question: Question, emit: Callable[[TurnEvent], None], act: Act | None = None
+        ) -> None:
             asked.append(question)
             await trio.sleep_forever()
 
@@ -284,7 +286,9 @@ async def test_a_client_that_leaves_ends_its_turn(
 class Breaks:
     """A Brain with a fault."""
 
-    async def answer(self, question: Question, emit: Callable[[TurnEvent], None]) -> None:
+    async def answer(
+        self, question: Question, emit: Callable[[TurnEvent], None], act: Act | None = None
+    ) -> None:
         """Break after the first word."""
         emit(Drafted())
         await trio.sleep(1)
@@ -313,7 +317,9 @@ async def test_a_turn_that_takes_too_long_is_504(autojump_clock: trio.testing.Mo
     """Where the Brain itself does not end it."""
 
     class Sleeps:
-        async def answer(self, question: Question, emit: Callable[[TurnEvent], None]) -> None:
+        async def answer(
+            self, question: Question, emit: Callable[[TurnEvent], None], act: Act | None = None
+        ) -> None:
             await trio.sleep_forever()
 
     async with network(quiet(turn_timeout=5.0), Adapters(brain=Sleeps())) as net:
@@ -644,7 +650,9 @@ class Seen:
 
     texts: list[str]
 
-    async def answer(self, question: Question, emit: Callable[[TurnEvent], None]) -> None:
+    async def answer(
+        self, question: Question, emit: Callable[[TurnEvent], None], act: Act | None = None
+    ) -> None:
         """Note it, and never answer."""
         self.texts.append(question.text)
         await trio.sleep_forever()

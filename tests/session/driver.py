@@ -9,8 +9,9 @@ from agent.ports.search import Snippet
 from agent.protocol import inbound, outbound
 from agent.session.actions import SuggestionEngine
 from agent.session.core import Core, SessionEngine
-from agent.session.effects import Close, Effect, Note, RunAction, Send
+from agent.session.effects import Close, Effect, Note, Resume, RunAction, Send
 from agent.session.events import (
+    Acting,
     Disconnected,
     Drain,
     Dropped,
@@ -27,6 +28,7 @@ from agent.session.events import (
 
 SNIPPET = Snippet("kb/pricing.md", "The price is 299 kr.", 3, 3)
 PROPOSAL = Proposal("create_ticket", {"subject": "help"})
+CALL = Proposal("look_up", {"order": "A-1"}, needs_approval=False, risk="low")
 LACKING = Proposal("send_sms", {"text": "hello"}, ("phone",))
 
 
@@ -113,8 +115,17 @@ class Driver:
             if isinstance(each, RunAction)
         ]
 
-    def reject(self, suggestion_id: str) -> list[tuple[Any, ...]]:
-        return self.frame(inbound.RejectAction(suggestion_id))
+    def reject(self, suggestion_id: str, words: str | None = None) -> list[tuple[Any, ...]]:
+        return self.frame(inbound.RejectAction(suggestion_id, words))
+
+    def act(self, proposal: Proposal = CALL) -> list[tuple[Any, ...]]:
+        """The Brain of the turn waits for a call."""
+        self.made += 1
+        return self.post(Acting(self.turn, proposal, f"s{self.made}", self.now))
+
+    def resumed(self) -> list[Outcome]:
+        """How the call ended, as the last event told the Brain."""
+        return [each.outcome for each in self.effects if isinstance(each, Resume)]
 
     def garbage(self) -> list[tuple[Any, ...]]:
         return self.post(Malformed("bad_json", "Send JSON.", None, self.now))
@@ -187,3 +198,10 @@ class Driver:
     def executing(self) -> None:
         self.awaiting()
         self.confirm("s1")
+
+    def acting(self, id: str = "m") -> str:
+        """A turn waits for a call, whose id is returned."""
+        self.message(id)
+        self.act()
+        assert self.state == "executing"
+        return f"s{self.made}"

@@ -12,7 +12,7 @@ import trio
 
 from agent.actions.runner import Runner
 from agent.ports.action import Call
-from agent.ports.brain import Drafted, Proposal, Question, TurnEvent, Verified
+from agent.ports.brain import Act, Drafted, Proposal, Question, TurnEvent, Verified
 from agent.session.registry import Registry
 from agent.session.session import Session
 from agent.session.settings import SessionSettings
@@ -34,16 +34,19 @@ class ScriptedBrain:
 
     def __init__(self) -> None:
         self.script: Script = answer
+        self.act: Act | None = None  # of the turn begun last
         self.alive = 0
         self.most = 0
         self.ended = 0
 
-    async def answer(self, question: Question, emit: Emit) -> None:
+    async def answer(self, question: Question, emit: Emit, act: Act | None = None) -> None:
         self.alive += 1
+        self.act = act
         self.most = max(self.most, self.alive)
         try:
             await self.script(question, emit)
         finally:
+            self.act = None if self.act is act else self.act
             self.alive -= 1
             self.ended += 1
 

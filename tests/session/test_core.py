@@ -17,6 +17,7 @@ from agent.session.actions import suggestion_engine
 from agent.session.core import engine
 from agent.session.states import SessionRow
 
+from . import acting  # noqa: F401 - its scenarios
 from .driver import Driver
 from .scenarios import SCENARIOS, Make, into
 

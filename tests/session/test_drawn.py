@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from agent.ports.brain import Blocked, Drafted, Proposal, Question, Redraft, Refused, Verified
+from agent.ports.brain import Act, Blocked, Drafted, Proposal, Question, Redraft, Refused, Verified
 from agent.session.events import Drain
 from agent.testing.wires import MemoryWire
 
@@ -81,7 +81,7 @@ class Run:
 
     # --- the Brain
 
-    async def answer(self, question: Question, emit: Emit) -> None:
+    async def answer(self, question: Question, emit: Emit, act: Act | None = None) -> None:
         """Answer in the way the question names; at most one turn of a session at a time."""
         client, serial, kind = question.text.split()
         self.thinking[client] += 1

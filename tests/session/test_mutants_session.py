@@ -12,7 +12,7 @@ import trio.testing
 from agent.actions.runner import Action
 from agent.actions.suggestions import Deed, Step, Suggestion
 from agent.ports.action import Outcome
-from agent.ports.brain import Drafted
+from agent.ports.brain import Drafted, Proposal, Question
 from agent.protocol.inbound import Cancel
 from agent.session.actions import ENGINE
 from agent.session.events import Faulted, Received, Reported, Told
@@ -186,7 +186,7 @@ async def test_an_action_that_has_reported_is_let_go_of(autojump_clock: trio.tes
 @pytest.mark.parametrize("closing", [Step.REJECT, Step.CANCEL, Step.EXPIRE])
 def test_what_was_closed_stays_closed(closing: Step) -> None:
     """A confirm of a suggestion that was closed unconfirmed changes nothing, and is only answered."""
-    suggestion = Suggestion("s1", "create_ticket", {}, "m", deadline=130.0)
+    suggestion = Suggestion("s1", Proposal("create_ticket"), Question("m", "", None, 0.0), deadline=130.0)
     ENGINE.fire(suggestion, closing)
     closed = suggestion.state
     row = ENGINE.fire(suggestion, Step.CONFIRM)

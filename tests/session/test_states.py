@@ -14,6 +14,7 @@ from transitions import MachineError
 from agent.actions import suggestions
 from agent.actions.suggestions import Suggestion
 from agent.fsm import Engine, Row, Table, matrix, mermaid
+from agent.ports.brain import Proposal, Question
 from agent.session import core, states
 from agent.session.actions import ENGINE as SUGGESTION_ENGINE
 from agent.session.core import ENGINE, Core
@@ -45,7 +46,7 @@ def test_what_is_not_in_a_suggestions_table_is_refused(
     state: suggestions.Status, step: suggestions.Step
 ) -> None:
     """An absent pair of a suggestion changes nothing and does nothing."""
-    suggestion = Suggestion("s", "a", {}, "m", 1.0)
+    suggestion = Suggestion("s", Proposal("a"), Question("m", "", None, 0.0), 1.0)
     suggestion.state = state
     assert SUGGESTION_ENGINE.fire(suggestion, step) is None
     assert suggestion.state is state
@@ -203,7 +204,7 @@ def test_a_deed_that_raises_leaves_the_state_as_the_row_has_changed_it() -> None
 
 def test_no_model_is_held_by_the_machine() -> None:
     """An engine keeps no reference to what it has run."""
-    suggestion: Any = type("Model", (Suggestion,), {})("s", "a", {}, "m", 1.0)
+    suggestion: Any = type("Model", (Suggestion,), {})("s", Proposal("a"), Question("m", "", None, 0.0), 1.0)
     gone = weakref.ref(suggestion)
     SUGGESTION_ENGINE.fire(suggestion, suggestions.Step.CONFIRM)
     del suggestion

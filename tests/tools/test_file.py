@@ -8,14 +8,22 @@ import pytest
 
 from agent.actions.dispatch import DispatchExecutor
 from agent.commands.settings import read_settings
-from agent.compose import Adapters, composed, operator_tools
-from agent.errors import UsageError
+from agent.compose import Adapters, composed, opened_tools
+from agent.errors import BadTool, UsageError
 from agent.ports.brain import Brain
+from agent.ports.tools import ToolDefinition
 from agent.settings import Settings
 from agent.storage.memory import MemoryLedger
 from agent.structured.arguments import SchemaArguments
-from agent.testing.fakes import Figures
+from agent.testing.fakes import Figures, Noon
 from agent.tools.file import read_tools
+
+
+def offered(settings: Settings) -> tuple[ToolDefinition, ...]:
+    """The operator's tools, as a server of these settings has them."""
+    tools = opened_tools(settings, Noon())
+    assert tools is not None
+    return tools.operator
 
 
 def written(path: Path, content: Any) -> Path:
@@ -74,10 +82,10 @@ def test_the_flags_choose_file_and_risk(tmp_path: Path, monkeypatch: pytest.Monk
     file = written(tmp_path, {"tools": [{"name": "a"}]})
     settings = read_settings(["--tools", str(file), "--approve-from", "low"])
     assert (settings.tools.tools, settings.tools.approve_from) == (file, "low")
-    assert [tool.runs_at for tool in operator_tools(settings)] == ["record"]
+    assert [tool.runs_at for tool in offered(settings)] == ["record"]
     hooked = Settings.of(tools=file, action_webhook="https://hook.test/")
-    assert [tool.runs_at for tool in operator_tools(hooked)] == ["webhook"]
-    assert operator_tools(Settings()) == ()
+    assert [tool.runs_at for tool in offered(hooked)] == ["webhook"]
+    assert opened_tools(Settings(), Noon()) is None
 
 
 def test_a_risk_that_is_none_is_refused() -> None:
@@ -93,13 +101,20 @@ def test_without_the_extra_the_operator_is_told_what_to_install(
     monkeypatch.setattr("agent.structured.open.find_spec", lambda name: None)
     file = written(tmp_path, {"tools": []})
     with pytest.raises(UsageError, match="pip install"):
-        operator_tools(Settings.of(tools=file))
+        opened_tools(Settings.of(tools=file), Noon())
 
 
 async def test_the_composition_has_the_tools_and_runs_them(tmp_path: Path) -> None:
-    """What is composed names them, and its executor knows where each runs."""
+    """What is composed names them, its executor knows where each runs, and a message's stand beside them."""
     file = written(tmp_path, {"tools": [{"name": "a"}]})
     chosen = Adapters(brain=cast(Brain, object()), ledger=MemoryLedger())
     async with composed(Settings.of(tools=file), chosen, Figures(), lambda _: None) as server:
-        assert [tool.name for tool in server.tools] == ["a"]
         assert isinstance(server.executor, DispatchExecutor)
+        assert server.read_tools is None
+    chosen = Adapters(brain=cast(Brain, object()), ledger=MemoryLedger())
+    open_to_all = Settings.of(tools=file, client_tools=True)
+    async with composed(open_to_all, chosen, Figures(), lambda _: None) as server:
+        assert server.read_tools is not None
+        assert [tool.name for tool in server.read_tools([{"name": "b"}])] == ["b"]
+        with pytest.raises(BadTool, match="operator"):
+            server.read_tools([{"name": "a"}])

@@ -89,6 +89,8 @@ PAGE = Page(
         rate_limited="That was too fast. Wait a second, then ask again.",
         shutting_down="The server is about to restart. Ask again when it is back.",
         internal="Something broke in the server.",
+        bad_tool="The server takes no tools of this page.",
+        bad_edit="What you filled in is not what this needs. Change it, then confirm again.",
     ),
     close=Closings(
         gone="The server went down.",
@@ -126,6 +128,7 @@ PAGE = Page(
         expired="Expired: it was not confirmed in time.",
         cancelled="Cancelled; nothing was done.",
         rejected="Declined; nothing was done.",
+        answered="Answered in other words; nothing was done.",
     ),
     result=Results(
         done="Done.",

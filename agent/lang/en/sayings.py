@@ -10,7 +10,15 @@ from ..language import (
     Quoting,
     Refusals,
     Sayings,
+    Tooling,
     words,
+)
+
+TOOLING = Tooling(
+    question="To do that I also need to know: {names}.",
+    joining=", ",
+    anything="What exactly should I do? Please tell me a little more.",
+    confirm="Please look at this and confirm it before anything is done.",
 )
 
 REFUSALS = Refusals(

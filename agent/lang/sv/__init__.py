@@ -5,7 +5,7 @@ from .actions import ACTING
 from .counting import COUNTING
 from .dating import DATING
 from .page import PAGE
-from .sayings import COMPLETING, COURTESIES, DECIDING, INVENTING, PROMPTING, QUOTING, REFUSALS
+from .sayings import COMPLETING, COURTESIES, DECIDING, INVENTING, PROMPTING, QUOTING, REFUSALS, TOOLING
 from .words import FILING, SEARCHING, STATING, TELLING, WRITING
 
 LANGUAGE = Language(
@@ -18,6 +18,7 @@ LANGUAGE = Language(
     counting=COUNTING,
     dating=DATING,
     filing=FILING,
+    tooling=TOOLING,
     refusals=REFUSALS,
     courtesies=COURTESIES,
     quoting=QUOTING,

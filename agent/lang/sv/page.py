@@ -91,6 +91,8 @@ PAGE = Page(
         rate_limited="Det gick för fort. Vänta en sekund och fråga igen.",
         shutting_down="Servern ska strax starta om. Fråga igen när den är tillbaka.",
         internal="Något gick sönder i servern.",
+        bad_tool="Servern tar inte emot några verktyg från den här sidan.",
+        bad_edit="Det du fyllde i är inte det som behövs. Ändra det och bekräfta igen.",
     ),
     close=Closings(
         gone="Servern stängdes av.",
@@ -128,6 +130,7 @@ PAGE = Page(
         expired="Förslaget gick ut: det bekräftades inte i tid.",
         cancelled="Avbrutet; inget gjordes.",
         rejected="Avböjt; inget gjordes.",
+        answered="Besvarat med andra ord; inget gjordes.",
     ),
     result=Results(
         done="Klart.",

@@ -10,7 +10,15 @@ from ..language import (
     Quoting,
     Refusals,
     Sayings,
+    Tooling,
     words,
+)
+
+TOOLING = Tooling(
+    question="För att göra det behöver jag också veta: {names}.",
+    joining=", ",
+    anything="Vad exakt ska jag göra? Berätta gärna lite mer.",
+    confirm="Titta på det här och bekräfta innan något görs.",
 )
 
 REFUSALS = Refusals(

@@ -151,7 +151,7 @@ const frames = {
   },
 
   action_executed(frame) {
-    const card = cards.get(frame.suggestionId);
+    const card = cards.get(frame.suggestionId) || (frame.action && ranCard(frame));
     if (!card) return;
     const result = frame.result;
     const kind = ["ignored", "expired", "cancelled", "unknown"].find((key) => result[key]) || (result.success ? "done" : "failed");
@@ -224,6 +224,15 @@ function makeCard(frame) {
   tick(card);
   follow();
   return card;
+}
+
+// What an answer called by itself: there is nothing to confirm.
+function ranCard(frame) {
+  const entry = kept.add({ kind: "card", action: frame.action, payload: frame.payload, confirmed: true });
+  const item = show.card(entry);
+  const form = element("form");
+  item.append(form);
+  return { item, entry, form, status: "confirmed" };
 }
 
 function tick(card) {

@@ -1,0 +1,240 @@
+"""A turn with tools: decide, call, decide again, then answer, ask or suggest.
+
+The evidence is fetched first, as without tools. Then the model, or what stands in for it, decides: answer (the draft
+goes the way of every draft), ask, or call a tool. A call goes through the gate (`calls`): what it gets wrong it may
+mend once, and where it fails again, or an argument stands nowhere, the user is asked. A call that needs no approval
+is made inside the turn, and its result is evidence like any other, to be cited as `tool/<call id>`; one that needs it
+ends the turn with a suggestion. So nothing that a model, a document or a result says can do more than suggest.
+
+What is said passes the number guard; a question, or a sentence beside a call, that does not is replaced by a fixed one.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Any
+
+import structlog
+import trio
+
+from ..errors import BadDecision, ModelFailed
+from ..grounding import refusals
+from ..grounding.questions import confirming, telling
+from ..grounding.verify import verify
+from ..ports.action import Outcome
+from ..ports.brain import Act as ActNow
+from ..ports.brain import Brain, Drafted, Question, Refused, TurnEvent, Verified, VerifiedText
+from ..ports.decide import Act, Ask, Briefing, Decider, Decision, Noop, Result
+from ..ports.observe import Observer
+from ..ports.search import Hit, Passage
+from ..ports.tools import Arguments, ReadTools, Risk, ToolDefinition
+from ..text.courtesy import courtesy
+from ..tools.catalogue import Catalogue
+from ..tools.results import BadResult, Shown, shown
+from ..tools.sources import Sources
+from .brain import Found, GroundedBrain
+from .calls import Gate, Sound, Unsourced, Wrong
+
+_log = structlog.get_logger("agent.answering")
+
+Emit = Callable[[TurnEvent], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """What turns may call, and how.
+
+    operator: the operator's tools. read: makes tools of what comes with a message. rounds: calls in one turn that wait
+    for no approval. approve_from: the risk from which a call needs one. timeout: seconds for a decision. today: the
+    day, by the clock.
+    """
+
+    operator: tuple[ToolDefinition, ...]
+    read: ReadTools
+    arguments: Arguments
+    rounds: int
+    approve_from: Risk
+    timeout: float
+    today: Callable[[], date]
+
+
+class DecidingBrain:
+    """Answers with tools where some are offered, and as `plain` does where none are (implements `Brain`).
+
+    plain: answers what needs no tools. grounded: finds the evidence and drafts from it. It keeps nothing between turns.
+    """
+
+    def __init__(
+        self, plain: Brain, grounded: GroundedBrain, decider: Decider, tools: Tools, observer: Observer
+    ) -> None:
+        self._plain = plain
+        self._grounded = grounded
+        self._decider = decider
+        self._tools = tools
+        self._observer = observer
+
+    async def answer(self, question: Question, emit: Emit, act: ActNow | None = None) -> None:
+        """Answer one question; the last event carries the call to approve, where there is one.
+
+        Cancelled, nothing more is emitted or begun, and the streams of its models are closed before it returns.
+        """
+        offered = bool(self._tools.operator or question.tools)
+        if act is None or not offered or courtesy(question.text) is not None:
+            await self._plain.answer(question, emit, act)
+            return
+        found = await self._grounded.find(question)
+        catalogue = Catalogue(self._tools.operator, question.tools)
+        turn = _Turn(question, found, catalogue, self._decider, self._tools, self._observer)
+        try:
+            said = await turn.decide(act)
+        except ModelFailed as error:
+            _log.warning("model failed", exc_info=error)
+            emit(Refused(refusals.model_failed(found.lang)))
+            return
+        if isinstance(said, Noop):
+            await self._grounded.draft(turn.evidence(), emit, first=said.message)
+            return
+        emit(Drafted())
+        emit(said)
+
+
+@dataclass(slots=True)
+class _Turn:
+    """One turn with tools: what was called, and what came of it."""
+
+    question: Question
+    found: Found
+    catalogue: Catalogue
+    decider: Decider
+    tools: Tools
+    observer: Observer
+    results: list[Result] = field(default_factory=list)
+    hits: list[Hit] = field(default_factory=list)  # of the results
+    made: dict[bytes, Result] = field(default_factory=dict)
+    mended: set[str] = field(default_factory=set)  # which kinds of mistake were told once
+
+    def evidence(self) -> Found:
+        """Return what was found, and what the calls have returned before it."""
+        found = self.found
+        return Found(found.text, found.lang, (*self.hits, *found.hits), found.history)
+
+    async def decide(self, act: ActNow) -> Noop | Verified:
+        """Decide and call until there is something to say: an answer to draft, or a text with what to approve."""
+        gate = Gate(self.catalogue, self.tools.arguments, self.tools.approve_from)
+        sources = _sources(self.question, self.found.hits)
+        problems: tuple[str, ...] = ()
+        while True:
+            decision = await self._decided(problems)
+            problems = ()
+            if isinstance(decision, Noop):
+                self._count("noop")
+                return decision
+            if isinstance(decision, Ask):
+                self._count("ask")
+                return Verified(self._asked(decision.message))
+            call = gate.check(decision, sources, self.tools.today()) if self._left() else Unsourced(())
+            if isinstance(call, Wrong) and "call" not in self.mended:
+                self._mend("call")
+                problems = call.problems
+                continue
+            if not isinstance(call, Sound):
+                self._count("ask")
+                names = call.names if isinstance(call, Unsourced) else ()
+                return Verified(telling(names, self.found.lang))
+            if call.proposal.needs_approval:
+                self._count("suggest")
+                return Verified(self._beside(decision), proposals=(call.proposal,))
+            self._count("act")
+            lines = await self._call(call, act)
+            sources = sources.with_result(lines)
+
+    async def _decided(self, problems: Sequence[str]) -> Decision:
+        """Return a decision; what is none is told once, and then the user is asked."""
+        briefing = Briefing(
+            self.question.text,
+            self.found.lang,
+            self.catalogue.tools if self._left() else (),
+            self.found.hits,
+            tuple(self.results),
+            self.question.history,
+        )
+        while True:
+            try:
+                return await self._in_time(self.decider.decide(briefing, problems))
+            except BadDecision as error:
+                if "decision" in self.mended:
+                    return Ask("")
+                self._mend("decision")
+                problems = error.problems
+
+    async def _in_time(self, deciding: Awaitable[Decision]) -> Decision:
+        with trio.move_on_after(self.tools.timeout):
+            return await deciding
+        raise ModelFailed("the decision took too long", "timeout")
+
+    async def _call(self, call: Sound, act: ActNow) -> str:
+        """Make a call, unless it was made in this turn already; return the lines of its result."""
+        result = self.made.get(call.key)
+        if result is None:
+            outcome = await act(call.proposal)
+            returned = _shown(outcome)
+            result = Result(
+                outcome.suggestion_id,
+                call.tool.name,
+                call.proposal.payload,
+                outcome.status == "done",
+                returned.lines,
+                returned.cut,
+            )
+            self.made[call.key] = result
+            self.hits += _hits(result, returned, self.found)
+        self.results.append(result)
+        return "\n".join(result.lines)
+
+    def _left(self) -> bool:
+        return len(self.results) < self.tools.rounds
+
+    def _asked(self, message: str) -> VerifiedText:
+        """Return a question as it may be asked: the model's own where it stands, else a fixed one."""
+        return self._verified(message) or telling((), self.found.lang)
+
+    def _beside(self, decision: Act) -> VerifiedText:
+        """Return what is said beside a call that waits for its user."""
+        return self._verified(decision.message) or confirming(self.found.lang)
+
+    def _verified(self, message: str) -> VerifiedText | None:
+        if not any(map(str.isalnum, message)):
+            return None
+        return verify(message, self.evidence().hits, confidence="low").text
+
+    def _mend(self, kind: str) -> None:
+        self.mended.add(kind)
+        self._count("mended")
+
+    def _count(self, what: str) -> None:
+        self.observer.count("decisions", what)
+
+
+def _sources(question: Question, hits: Sequence[Hit]) -> Sources:
+    return Sources(
+        question.text,
+        thread=[each.question for each in question.history],
+        snippets=[hit.snippet for hit in hits],
+        answers=[each.answer for each in question.history],
+    )
+
+
+def _shown(outcome: Outcome) -> Shown:
+    """Return what is shown of how a call ended: of one that was done its data, of any other why it was not."""
+    told: Mapping[str, Any] = outcome.result
+    try:
+        return shown(told["data"] if outcome.status == "done" and "data" in told else dict(told))
+    except BadResult as error:
+        return shown({"error": str(error)})
+
+
+def _hits(result: Result, returned: Shown, found: Found) -> list[Hit]:
+    """Return a result as evidence: of a call that was done as sure as can be, for it is what was asked for."""
+    snippets = returned.snippets(result.call_id)
+    passage = Passage(f"tool/{result.call_id}", (), found.lang, snippets)
+    return [Hit(snippet, passage, 1.0 if result.ok else 0.0) for snippet in snippets]
