@@ -11,6 +11,7 @@ from typing import Any
 
 from ..protocol import inbound
 from ..session.events import Disconnected, Drain, Kill
+from .call_census import draining, outlives, told, unsound, words
 from .fakes import SENTINEL, Began, CutOff, Finished
 from .lab import STOPPED, Entry, Lab, is_frame, is_received
 from .raw import is_close
@@ -30,6 +31,7 @@ async def violations(lab: Lab, slow: bool) -> list[str]:
         *_effects(lab),
         *await _records(lab),
         *_suggestions(lab.transcript),
+        *told(lab.transcript, set(_made(lab.transcript)), _parting(lab.transcript), PATIENT),
         *await _nothing_left(lab),
     ]
     return [f"{name}: {what}" for name, what in found]
@@ -48,9 +50,10 @@ def _parting(transcript: list[Entry]) -> float:
 
 def _ends(transcript: list[Entry]) -> list[tuple[str, str]]:
     """I1: one stream_end per accepted message; `done` has one response, `cancelled` none."""
-    messages = [entry for entry in transcript if is_received(entry, inbound.Message)]
-    asked = Counter(entry.what.id for entry in messages)
-    last = {entry.what.id: entry.at for entry in messages}
+    messages = [(entry.what.id, entry.at) for entry in transcript if is_received(entry, inbound.Message)]
+    messages += [(entry.what.suggestion_id, entry.at) for entry in words(transcript)]
+    asked = Counter(message for message, _ in messages)
+    last = dict(messages)
     parting = _parting(transcript)
     refused = Counter(entry.what.get("id") for entry in transcript if _is_rejection(entry))
     ends: Counter[str] = Counter()
@@ -76,21 +79,24 @@ def _is_rejection(entry: Entry) -> bool:
 
 
 def _silence(transcript: list[Entry], slow: bool) -> list[tuple[str, str]]:
-    """I2: after a cancel was handled no delta of the turn it found is begun, and that turn ends at once."""
+    """I2: after a cancel, or a message in its place, no delta of a turn is begun, and that turn ends at once."""
     found = []
     for place, entry in enumerate(transcript):
-        if (
-            not is_received(entry, inbound.Cancel)
-            or entry.turn is None
-            or entry.what.id not in (None, entry.turn)
-        ):
+        if entry.turn is None or not _cuts(entry, transcript[:place]):
             continue
         later = [each for each in transcript[place:] if each.who == "<-" and isinstance(each.what, dict)]
         about = [each for each in later if each.what.get("id") == entry.turn]
-        found += [("I2", f"{each} after the cancel") for each in about if is_frame(each, "stream")]
+        found += [("I2", f"{each} after {entry}") for each in about if is_frame(each, "stream")]
         late = [each for each in about if is_frame(each, "stream_end") and each.at != entry.at]
         found += [("I2", f"{each} is late") for each in late if not slow]
     return found
+
+
+def _cuts(entry: Entry, before: list[Entry]) -> bool:
+    """Whether an entry ends the turn that was in progress, from which message ids differ here."""
+    if is_received(entry, inbound.Message):
+        return not draining(before)
+    return is_received(entry, inbound.Cancel) and entry.what.id in (None, entry.turn)
 
 
 def _numbers(transcript: list[Entry], words: set[str]) -> list[tuple[str, str]]:
@@ -109,7 +115,10 @@ def _numbers(transcript: list[Entry], words: set[str]) -> list[tuple[str, str]]:
 
 
 def _effects(lab: Lab) -> list[tuple[str, str]]:
-    """I4: an effect begins at most once, only if its user confirmed it, and never after it was stopped."""
+    """I4: an effect begins at most once, only if its user confirmed it, and never after it was stopped.
+
+    I8: with what was confirmed. I12: a call that needs no approval begins only inside its turn.
+    """
     transcript = lab.transcript
     begun = Counter(entry.what.suggestion_id for entry in transcript if isinstance(entry.what, Began))
     found = [("I4", f"{sid} began {count} times") for sid, count in begun.items() if count > 1]
@@ -120,28 +129,38 @@ def _effects(lab: Lab) -> list[tuple[str, str]]:
         or (is_frame(entry, "action_executed") and entry.what["result"] == {"cancelled": True})
     }
     found += [("I4", f"{sid} was told closed or cancelled, and began") for sid in sorted(closed & set(begun))]
-    made = {
-        entry.what["suggestionId"]: entry.what["id"]
-        for entry in transcript
-        if is_frame(entry, "action_suggestion")
-    }
+    made = _made(transcript)
     for place, entry in enumerate(transcript):
         if isinstance(entry.what, Began):
             sid = entry.what.suggestion_id
+            found += unsound(entry.what)
+            if sid not in made and entry.what.action in lab.free:
+                found += outlives(transcript[: place + 1])
+                continue
             confirmed = _confirmed(transcript[:place], sid)
             if confirmed is None:
                 found.append(("I4", f"{sid} began unconfirmed"))
                 continue
-            stops = _stops(transcript[: place + 1], confirmed, sid, made.get(sid))
+            edit = transcript[confirmed].what.payload
+            if sid in made and entry.what.payload != (edit or made[sid]["payload"]):
+                found.append(("I8", f"{sid} began as {entry.what.payload}, which was not confirmed"))
+            stops = _stops(transcript[: place + 1], confirmed, sid, made[sid]["id"] if sid in made else None)
             found += [("I4", f"{sid} began at {entry.at:g} after {stop}") for stop in stops[:1]]
     return found + _after_a_kill(transcript)
 
 
+def _made(transcript: list[Entry]) -> dict[str, Any]:
+    """Return what was suggested, by its id."""
+    return {
+        entry.what["suggestionId"]: entry.what for entry in transcript if is_frame(entry, "action_suggestion")
+    }
+
+
 def _confirmed(before: list[Entry], sid: str) -> int | None:
-    """Return the place of the confirm that was taken: the first that was not answered as unknown."""
+    """Return the place of the confirm that was taken: the first that was not answered as unknown or as a bad edit."""
     unknown = sum(
         is_frame(entry, "error")
-        and entry.what["code"] == "unknown_suggestion"
+        and entry.what["code"] in ("unknown_suggestion", "bad_edit")
         and entry.what.get("suggestionId") == sid
         for entry in before
     )
@@ -169,7 +188,7 @@ def _stops(before: list[Entry], confirmed: int, sid: str, message: str | None) -
             case inbound.Cancel():
                 stops = place > confirmed and _cancels(before[:place], entry, message)
             case inbound.RejectAction():
-                stops = place > confirmed and entry.what.suggestion_id == sid
+                stops = place > confirmed and entry.what.suggestion_id == sid and entry.what.text is None
             case Disconnected():
                 stops = True
             case _:

@@ -8,7 +8,7 @@ import trio
 
 from ..config import ACTION_TIMEOUT
 from ..lang import DEFAULT
-from ..ports.action import Call
+from ..ports.action import Call, Payload
 from ..ports.decide import Briefing, Decision
 from ..ports.draft import Delta, Prompt
 from ..ports.search import Hit, Lang, Passage, Query, Snippet
@@ -33,6 +33,8 @@ class Began:
     """The effect of an action began: `begin()` was granted."""
 
     suggestion_id: str
+    action: str
+    payload: Payload
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,8 @@ class _Breakable:
         self._fault = True
         self._poke.set()
 
-    async def _pause(self, seconds: float) -> None:
+    async def pause(self, seconds: float) -> None:
+        """Wait, or break."""
         with trio.move_on_after(seconds):
             await self._poke.wait()
         if self._fault:
@@ -80,10 +83,10 @@ class BreakableModel(_Breakable):
     async def stream(self, prompt: Prompt, evidence: Sequence[Hit]) -> AsyncGenerator[Delta, None]:
         """Yield the draft of this attempt."""
         say = self._drafts[min(prompt.attempt, len(self._drafts) - 1)]
-        await self._pause(say.think)
+        await self.pause(say.think)
         half = len(say.text) // 2
         yield Delta(say.text[:half])
-        await self._pause(float("inf") if say.hang else 0.01)
+        await self.pause(float("inf") if say.hang else 0.01)
         if say.fail:
             raise RuntimeError(f"the model failed at {SENTINEL}")
         yield Delta(say.text[half:])
@@ -136,13 +139,13 @@ class BreakableExecutor(_Breakable):
     async def run(self, call: Call, begin: Callable[[], None]) -> Mapping[str, Any]:
         """Carry out a call, slowly."""
         with trio.move_on_after(ACTION_TIMEOUT, shield=self.deaf):
-            await self._pause(self.before)
+            await self.pause(self.before)
         begin()
         self.begun.append(call.suggestion_id)
-        self._note(Began(call.suggestion_id))
+        self._note(Began(call.suggestion_id, call.action, call.payload))
         deadline = trio.current_time() + ACTION_TIMEOUT
         try:
-            await self._pause(self.after)
+            await self.pause(self.after)
         except trio.Cancelled:
             if trio.current_time() < deadline:
                 self._note(CutOff(call.suggestion_id))

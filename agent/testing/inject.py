@@ -31,7 +31,8 @@ from trio.testing import MockClock
 
 from .census import PATIENT, overstays, violations
 from .lab import INNOCENT, SIDE, STRUCK, Lab
-from .plots import PATIENCE, Plot, plots
+from .plot import PATIENCE, Plot
+from .plots import plots
 from .raw import RawClient
 from .strikes import STRIKES
 from .watchdog import Overdue, Watchdog, limited
@@ -159,7 +160,9 @@ class _Run:
         """
         plot = self._plot
         async with trio.open_nursery() as nursery:
-            lab = self._lab = Lab(nursery, plot.drafts, plot.before, plot.after, plot.deaf, plot.claim)
+            lab = self._lab = Lab(
+                nursery, plot.drafts, plot.before, plot.after, plot.deaf, plot.claim, plot.decisions
+            )
             await lab.open()
             client = lab.connect(room=plot.room, reads=not plot.slow, answers=plot.answers)
             innocent = lab.connect(INNOCENT)

@@ -18,6 +18,7 @@ import trio
 from ..answering.brain import GroundedBrain
 from ..app import App
 from ..compose import Adapters
+from ..ports.decide import Decision
 from ..protocol import inbound
 from ..server.admission import Admission
 from ..server.hypercorn_edge import HttpServer
@@ -33,6 +34,7 @@ from .fakes import BreakableExecutor, BreakableModel, Figures, Noon, OneFile, Sa
 from .faults import PipeEnd, pipe_to
 from .network import inline
 from .raw import RawClient, decode_frames, whole
+from .tooling import BreakableDecider, deciding, free
 
 SIDE: ContextVar[str] = ContextVar("side", default="")  # whose task this is; "struck" are the ones counted
 STRUCK, INNOCENT = "struck", "innocent"
@@ -43,8 +45,8 @@ STOPPED = "the server stops"
 class Entry:
     """A line of the transcript: at which virtual time, who, and what.
 
-    who: "->" received and handled, "<-" begun to be written, "**" an effect outside, "--" the client leaves or the
-    server stops, "!!" the strike. turn: the message that was in progress before this was handled.
+    who: "->" received and handled, "<-" begun to be written, "**" an effect outside, "??" the model decided, "--" the
+    client leaves or the server stops, "!!" the strike. turn: the message that was in progress before this was handled.
     """
 
     at: float
@@ -59,13 +61,18 @@ class Entry:
 class WatchedSession(Session):
     """A session that writes what it handles to the transcript."""
 
-    __slots__ = ("transcript",)
+    __slots__ = ("side", "transcript")
     transcript: list["Entry"]
+    side: str  # whose tasks it starts, whoever posts
 
     def post(self, event: Event) -> None:
         """Note what a client sent, and what ends a session, after it was handled."""
         turn, left = self.asking, self._left
-        super().post(event)
+        token = SIDE.set(self.side)
+        try:
+            super().post(event)
+        finally:
+            SIDE.reset(token)
         if left:
             return
         if isinstance(event, Received):
@@ -130,7 +137,10 @@ class WatchedApp(App):
 
 @dataclass
 class Lab:
-    """One run: a server, its clients, and the transcript of the struck one. `open` it before anything else."""
+    """One run: a server, its clients, and the transcript of the struck one. `open` it before anything else.
+
+    decisions: the model's, where there are tools. free: those that may run unconfirmed.
+    """
 
     nursery: trio.Nursery
     drafts: Sequence[Say] = (Say("It costs 299 kr."),)
@@ -138,6 +148,7 @@ class Lab:
     after: float = 0.0
     deaf: bool = False
     claim: float = 0.0  # seconds that the ledger takes for one
+    decisions: Sequence[Decision] = ()
     transcript: list[Entry] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -151,9 +162,12 @@ class Lab:
         self.parted = trio.Event()  # the struck connection has ended
         self.over = trio.Event()  # the server has
         self.stopped = False
+        self.free = free(self.decisions)
         ids = itertools.count(1)
+        grounded = GroundedBrain(OneFile(), self.model, settings.answers)
+        decider = BreakableDecider(self.decisions, self.model, self._decided)
         adapters = Adapters(
-            brain=GroundedBrain(OneFile(), self.model, settings.answers),
+            brain=deciding(grounded, decider, self.figures) if self.decisions else grounded,
             executor=self.executor,
             ledger=self.ledger,
             clock=Noon(),
@@ -168,7 +182,13 @@ class Lab:
 
     def note(self, who: str, what: Any) -> None:
         """Write a line of the transcript."""
-        self.transcript.append(Entry(trio.current_time(), who, what))
+        session = self.session()
+        turn = session.asking if session else None
+        self.transcript.append(Entry(trio.current_time(), who, what, turn))
+
+    def _decided(self, decision: Decision) -> None:
+        if SIDE.get() == STRUCK:
+            self.note("??", decision)
 
     def session(self) -> WatchedSession | None:
         """Return the struck session, while there is one."""
@@ -217,7 +237,8 @@ class Lab:
 
     def _make_session(self, parts: Parts, connection: Connection) -> WatchedSession:
         session = WatchedSession(parts, connection, connection.agent_v1)
-        session.transcript = self.transcript if SIDE.get() == STRUCK else []
+        session.side = SIDE.get()
+        session.transcript = self.transcript if session.side == STRUCK else []
         self.watched[SIDE.get()] = weakref.ref(session)
         return session
 

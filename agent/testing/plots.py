@@ -2,69 +2,26 @@
 
 A plot is what a client does when nothing goes wrong; each of its waits has a deadline, because after a strike the
 frame it waits for may never come. When its script has ended, its client stays for a while and then closes.
+Those about calls of tools are in call_plots.py.
 """
-
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 
 import trio
 
 from ..config import CONFIRM_SECONDS
+from .call_plots import CALLS
 from .fakes import SENTINEL, Say
 from .lab import Lab
+from .plot import Book, Plot, heard
 from .raw import RawClient
 
-PATIENCE = 3.0  # virtual seconds a client waits for one frame
 CALL = "call me on 070-174 06 05"
-_PLOTS: list["Plot"] = []
-
-Script = Callable[[Lab, RawClient], Awaitable[None]]
-
-
-@dataclass(frozen=True, slots=True)
-class Plot:
-    """A scenario: how the lab is made, and what the client does.
-
-    deaf: the executor hears of a cancel only at `begin()`. claim: seconds that the ledger takes for one. room: bytes
-    that fit into the client's socket. answers: the client answers the server's close frame.
-    """
-
-    name: str
-    script: Script
-    drafts: tuple[Say, ...] = (Say("It costs 299 kr."),)
-    before: float = 0.0
-    after: float = 0.0
-    deaf: bool = False
-    claim: float = 0.0
-    room: int = 1 << 30
-    answers: bool = True
-
-    @property
-    def slow(self) -> bool:
-        """Whether the client holds the server's writes back."""
-        return self.room < 1 << 30
+_BOOK = Book()
+plot = _BOOK.plot
 
 
 def plots() -> dict[str, Plot]:
     """Return every scenario by its name."""
-    return {plot.name: plot for plot in _PLOTS}
-
-
-def plot(**how: object) -> Callable[[Script], Script]:
-    """Make a scenario of a script, named after it."""
-
-    def add(script: Script) -> Script:
-        _PLOTS.append(Plot(script.__name__, script, **how))  # type: ignore[arg-type]
-        return script
-
-    return add
-
-
-async def heard(client: RawClient, kind: str, count: int = 1) -> str:
-    """Wait for a frame; return the suggestion it is about, or an id that was never issued."""
-    with trio.move_on_after(PATIENCE):
-        return str((await client.until(kind, count)).get("suggestionId"))
-    return "never"
+    return {each.name: each for each in (*_BOOK, *CALLS)}
 
 
 async def suggested(client: RawClient, text: str = CALL, count: int = 1) -> list[str]:

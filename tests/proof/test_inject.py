@@ -8,10 +8,11 @@ from typing import cast
 import pytest
 
 from agent.testing.inject import Point, quiet, run_point, strike_all
-from agent.testing.plots import Plot, plots
+from agent.testing.plot import Plot
+from agent.testing.plots import plots
 from agent.testing.strikes import STRIKES
 
-POINTS = 14_000
+POINTS = 22_500
 POINTS_STRUCK = pytest.StashKey[int]()
 AT_ONCE = 2  # processes; a run is the same in each
 struck: dict[tuple[str, str], int] = {}

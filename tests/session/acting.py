@@ -7,6 +7,7 @@ from agent.config import CONFIRM_SECONDS, QUEUED_MESSAGES
 from agent.ports.action import Payload
 from agent.ports.brain import Proposal, Verified
 from agent.session.effects import BeginTurn, Note
+from agent.session.events import Acting
 
 from .driver import CALL, Driver, text
 from .scenarios import Make, scenario
@@ -91,6 +92,19 @@ def a_call_waits_until_the_sentence_before_it_was_said(make: Make) -> None:
 
 
 @scenario
+def what_is_said_behind_a_call_waits_for_its_report(make: Make) -> None:
+    d = make()
+    d.verifying()
+    d.verified("One. ", last=False)
+    d.act()
+    d.drafted()
+    d.spoken()
+    assert (d.state, d.did()) == ("executing", ["RunAction"])
+    d.reported()
+    assert d.state == "verifying"
+
+
+@scenario
 def a_call_out_of_order_is_distrusted(make: Make) -> None:
     d = make()
     d.verifying()
@@ -106,6 +120,9 @@ def a_dead_turns_call_is_not_run(make: Make) -> None:
     d.message()
     d.cancel()
     assert (d.act(), d.did()) == ([], [])
+    d.message()
+    assert d.post(Acting(1, CALL, "s9", d.now)) == []
+    assert (d.state, d.did()) == ("buffering", [])
 
 
 @scenario

@@ -8,14 +8,21 @@ import pytest
 import trio
 
 from agent.actions.runner import Action, Runner
+from agent.actions.suggestions import Suggestion
+from agent.answering import calls
 from agent.server.websocket import Connection
+from agent.session import core
+from agent.session.core import engine
 from agent.session.session import Session
+from agent.session.states import TABLE, Deed, Guard, SessionRow, State, Trigger
 from agent.storage.memory import MemoryLedger
 from agent.testing import inject
 from agent.testing.inject import quiet, run_point, strike_all
 from agent.testing.lab import Lab
-from agent.testing.plots import Plot, plots
+from agent.testing.plot import Plot
+from agent.testing.plots import plots
 from agent.testing.raw import RawClient
+from agent.tools.policy import Approval
 
 
 @pytest.fixture(autouse=True)
@@ -47,6 +54,37 @@ async def waits_on(connection: Connection) -> None:
     """Say goodbye and wait without end for the answer."""
     connection.close(1000)
     await connection._read_out()
+
+
+def changed(change: Callable[[SessionRow], SessionRow | None]) -> tuple[Any, str, Any]:
+    """Sessions with another table: its rows as they are changed, without those that are None."""
+    kept = tuple(row for each in TABLE.rows if (row := change(each)) is not None)
+    return core, "ENGINE", engine(replace(TABLE, rows=kept))
+
+
+def undone(trigger: Trigger, deed: Deed) -> tuple[Any, str, Any]:
+    """Sessions that leave something out when this happens during a call."""
+
+    def change(row: SessionRow) -> SessionRow:
+        here = (row.trigger, row.source) == (trigger, State.EXECUTING)
+        return replace(row, does=tuple(each for each in row.does if each is not deed)) if here else row
+
+    return changed(change)
+
+
+def without(trigger: Trigger, guard: Guard) -> tuple[Any, str, Any]:
+    """Sessions without a row."""
+    return changed(lambda row: None if (row.trigger, row.guard) == (trigger, guard) else row)
+
+
+def never(*_: Any) -> Approval:
+    """Ask for nobody's approval."""
+    return Approval(False, "low", ())
+
+
+def takes_any(suggestion: Suggestion, payload: Any) -> None:
+    """Take any edit."""
+    suggestion._heard = payload or suggestion.payload
 
 
 FAULTS: list[tuple[str, tuple[Any, str, Any], Plot, str]] = [
@@ -98,6 +136,60 @@ FAULTS: list[tuple[str, tuple[Any, str, Any], Plot, str]] = [
         (Runner, "start", falls),
         plots()["suggestion_then_confirm"],
         "I7: the server logs a fault of its own: session broke",
+    ),
+    (
+        "a message does not stop the call of the turn that it ends",
+        undone(Trigger.MESSAGE, Deed.STOP_ACTION),
+        plots()["message_during_a_call"],
+        "I12: id3 began at 0.15 after",
+    ),
+    (
+        "a message does not end the turn that waits for a call",
+        undone(Trigger.MESSAGE, Deed.CANCEL_TURN),
+        plots()["message_during_the_claim_of_a_call"],
+        "I2",
+    ),
+    (
+        "a cancel does not end the turn that waits for a call",
+        undone(Trigger.CANCEL, Deed.CANCEL_TURN),
+        plots()["call_that_hears_late"],
+        "I2",
+    ),
+    (
+        "a lost client does not stop the call of its turn",
+        (Action, "stop", nothing),
+        plots()["client_gone_before_its_call_begins"],
+        "I12",
+    ),
+    (
+        "a turn does not go on after its call",
+        without(Trigger.EXECUTED, Guard.TURN_WAITS),
+        plots()["call_in_a_turn"],
+        "I1: a: 1 accepted, 0 stream_end",
+    ),
+    (
+        "a call begins after a drain",
+        without(Trigger.ACT, Guard.DRAINING),
+        plots()["drain_during_a_call"],
+        "I12: id4 was decided on after",
+    ),
+    (
+        "what needs approval runs inside a turn",
+        (calls, "strictest", never),
+        plots()["call_then_an_edit"],
+        "I4: id4 began unconfirmed",
+    ),
+    (
+        "an edit is not checked",
+        (Suggestion, "_hear_edit", takes_any),
+        plots()["call_then_an_edit"],
+        "I8: id4 began as {'order': 'B-1'}",
+    ),
+    (
+        "an edit is dropped",
+        (Suggestion, "complete", nothing),
+        plots()["call_then_an_edit"],
+        "I8: id4 began as {'order': 'A-1'}, which was not confirmed",
     ),
 ]
 
