@@ -101,6 +101,7 @@ GIVE_UP_TIMEOUT = 0.5  # for a reader that was given up; the server then goes wi
 # --- a turn
 CHARACTERS_PER_TOKEN = 3  # an estimate: English has about 4, Swedish about 3; the lower is safe
 DRAFT_MAX = 32 * 1024
+ASKED_CHARACTERS = 2000  # of what a model asks, or says beside a call; for a longer one a fixed one is said
 DECISION_MAX = 64 * 1024  # characters of what a model writes as one, with its arguments and its JSON
 ANSWER_TOKENS = 800  # of a language model's draft
 EVIDENCE_CHARACTERS = (
@@ -169,6 +170,10 @@ TOOLS_FILE_BYTES = 1024 * 1024  # of the operator's file, blanks and all
 ROUNDS_MOST = 8  # calls of one turn that wait for no approval
 TOOLS_KEPT_BYTES = 2 * 1024 * 1024  # of tools that were read and are remembered, written as JSON
 ARGUMENT_FOUND = 40  # characters of a wrong argument that are told
+ARGUMENT_NEEDS = 512  # of one call, numbers, identifiers and words, that are each looked for in its sources
+SOURCES_BYTES = (
+    32 * 1024
+)  # of the pointers to its arguments, which its user is shown with where each comes from
 
 # --- actions
 ACTION_TIMEOUT = 10.0

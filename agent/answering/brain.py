@@ -155,7 +155,7 @@ class GroundedBrain:
         if not hits:
             emit(Refused(refusals.no_sources(lang), asked_for))
             return
-        await _read(hits, settings.binding)
+        await read(hits, settings.binding)
         try:
             prompt = Prompt(
                 instructions(lang, settings.answer, settings.clarify),
@@ -228,7 +228,7 @@ def _before(question: Question) -> str:
     return next((without(each) for each in asked_before if courtesy(each) is None), "")
 
 
-async def _read(hits: Sequence[Hit], binding: Binding) -> None:
+async def read(hits: Sequence[Hit], binding: Binding) -> None:
     """Read the numbers of the evidence, so that no verdict has to read much of it at once.
 
     A search returns few of a knowledge base's statements, so no other is ever read: reading all of them was a third

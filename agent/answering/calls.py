@@ -19,10 +19,10 @@ from ..protocol.payload import fits
 from ..structured.pointer import tokens
 from ..tools.catalogue import Catalogue
 from ..tools.policy import strictest
-from ..tools.sources import Sources, trace
+from ..tools.sources import Sources, TooMuch, trace
 
 UNKNOWN = "no tool of that name is offered; call one that is, or answer"
-TOO_MUCH = "the arguments are too large or too deep; give fewer"
+TOO_MUCH = "the arguments are too many, too large or too deep; give fewer"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,10 @@ class Gate:
         problems = checker.problems(act.args)
         if problems:
             return Wrong(tuple(str(problem) for problem in problems))
-        traced = trace(act.args, tool.parameters, sources, today)
+        try:
+            traced = trace(act.args, tool.parameters, sources, today)
+        except TooMuch:
+            return Wrong((TOO_MUCH,))
         if traced.missing:
             return Unsourced(tuple(dict.fromkeys(_name(pointer) for pointer in traced.missing)))
         approval = strictest(tool, act.risk, act.requires_approval, self.approve_from, traced.elsewhere)

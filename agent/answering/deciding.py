@@ -17,6 +17,7 @@ from typing import Any
 import structlog
 import trio
 
+from ..config import ASKED_CHARACTERS, READ_AT_ONCE
 from ..errors import BadDecision, ModelFailed
 from ..grounding import refusals
 from ..grounding.questions import confirming, telling
@@ -32,7 +33,7 @@ from ..text.courtesy import courtesy
 from ..tools.catalogue import Catalogue
 from ..tools.results import BadResult, Shown, shown
 from ..tools.sources import Sources
-from .brain import Found, GroundedBrain
+from .brain import Found, GroundedBrain, read
 from .calls import Gate, Sound, Unsourced, Wrong
 
 _log = structlog.get_logger("agent.answering")
@@ -131,8 +132,8 @@ class _Turn:
                 return decision
             if isinstance(decision, Ask):
                 self._count("ask")
-                return Verified(self._asked(decision.message))
-            call = gate.check(decision, sources, self.tools.today()) if self._left() else Unsourced(())
+                return Verified(await self._verified(decision.message) or telling((), self.found.lang))
+            call = await self._checked(gate, decision, sources) if self._left() else Unsourced(())
             if isinstance(call, Wrong) and "call" not in self.mended:
                 self._mend("call")
                 problems = call.problems
@@ -143,7 +144,8 @@ class _Turn:
                 return Verified(telling(names, self.found.lang))
             if call.proposal.needs_approval:
                 self._count("suggest")
-                return Verified(self._beside(decision), proposals=(call.proposal,))
+                beside = await self._verified(decision.message) or confirming(self.found.lang)
+                return Verified(beside, proposals=(call.proposal,))
             self._count("act")
             lines = await self._call(call, act)
             sources = sources.with_result(lines)
@@ -194,18 +196,27 @@ class _Turn:
     def _left(self) -> bool:
         return len(self.results) < self.tools.rounds
 
-    def _asked(self, message: str) -> VerifiedText:
-        """Return a question as it may be asked: the model's own where it stands, else a fixed one."""
-        return self._verified(message) or telling((), self.found.lang)
+    async def _checked(self, gate: Gate, act: Act, sources: Sources) -> Sound | Unsourced | Wrong:
+        """Return what a gate says; what was found is read only where the conversation is not enough, in small steps."""
+        today = self.tools.today()
+        call = gate.check(act, sources.said, today)
+        if not isinstance(call, Unsourced):
+            return call
+        characters = 0
+        for read_now in sources.read():
+            characters += read_now
+            if characters >= READ_AT_ONCE:
+                characters = 0
+                await trio.lowlevel.checkpoint()
+        return gate.check(act, sources, today)
 
-    def _beside(self, decision: Act) -> VerifiedText:
-        """Return what is said beside a call that waits for its user."""
-        return self._verified(decision.message) or confirming(self.found.lang)
-
-    def _verified(self, message: str) -> VerifiedText | None:
-        if not any(map(str.isalnum, message)):
+    async def _verified(self, message: str) -> VerifiedText | None:
+        """Return a question, or what is said beside a call, where it stands; None where a fixed one is said."""
+        if len(message) > ASKED_CHARACTERS or not any(map(str.isalnum, message)):
             return None
-        return verify(message, self.evidence().hits, confidence="low").text
+        hits = self.evidence().hits
+        await read(hits, "off")
+        return verify(message, hits, confidence="low").text
 
     def _mend(self, kind: str) -> None:
         self.mended.add(kind)

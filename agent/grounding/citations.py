@@ -21,6 +21,10 @@ EXACT: Final = 12
 """Snippets up to which every combination is tried: at most 4,095."""
 
 
+COMPARED: Final = 128
+"""Snippets that support a number up to which each is compared with each: more than a search returns; lines of results
+may be thousands."""
+
 SAYS: Final = 0.5
 """Share of a sentence's content words that a snippet must hold to be what it says."""
 
@@ -96,9 +100,9 @@ def _cover(masks: Sequence[int], needed: int) -> tuple[int, ...]:
             return (index,) if needed else ()
     if not needed:
         return ()
-    useful = [
-        i for i, mask in enumerate(masks) if mask and not any(_better(masks, j, i) for j in range(len(masks)))
-    ]
+    useful = [index for index, mask in enumerate(masks) if mask]
+    if len(useful) <= COMPARED:
+        useful = [i for i in useful if not any(_better(masks, j, i) for j in useful)]
     if len(useful) > EXACT:
         return _greedy(masks, useful, needed)
     for size in range(1, len(useful) + 1):

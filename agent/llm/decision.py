@@ -77,8 +77,11 @@ def _read(text: str) -> tuple[Any, str]:
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     made = dict(pairs)
     if len(made) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise _Twice(next(name for at, name in enumerate(names) if name in names[:at]))
+        seen: set[str] = set()
+        for name, _ in pairs:
+            if name in seen:
+                raise _Twice(name)
+            seen.add(name)
     return made
 
 

@@ -8,13 +8,17 @@ in a source letter for letter: "12A" is not 12 ampere's number. What is left of 
 
 import math
 import re
+from bisect import bisect_right
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from functools import lru_cache
+from itertools import islice
 from typing import Any, Final, Literal
 
+from agent.config import ARGUMENT_NEEDS
 from agent.lang import LANGUAGES
 from agent.numbers.read import Kind, Token, tokens
 from agent.text.words import fold, words
@@ -75,14 +79,14 @@ def _strictly(source: Text, token: Token) -> bool:
 
 
 def needs(value: Any, required: bool) -> tuple[Need, ...]:
-    """Return what a value needs; () for true, false, null and what says nothing.
+    """Return what a value needs, of a long text the first; () for true, false, null and what says nothing.
 
     required: whether words without a number are to have a source.
     """
     if value is None or isinstance(value, bool):
         return ()
     if isinstance(value, str):
-        found = _of_text(value) if len(value) <= _KEPT else tuple(_cut(value))
+        found = _of_text(value) if len(value) <= _KEPT else tuple(islice(_cut(value), ARGUMENT_NEEDS + 1))
         return found if required else tuple([need for need in found if need.sort != "words"])
     if isinstance(value, int) or (isinstance(value, float) and math.isfinite(value)):
         return _of_number(value)
@@ -104,6 +108,7 @@ def _cut(value: str) -> Iterator[Need]:
     """Yield what a text needs."""
     said = plain(value)
     found = tokens(said, rates=False)
+    starts = [token.start for token in found]
     taken: list[tuple[int, int]] = []
     whole = said.strip(AROUND)
     alone = len(whole.split()) == 1
@@ -111,13 +116,17 @@ def _cut(value: str) -> Iterator[Need]:
         word = match.group().strip(AROUND)
         if _ADDRESS.fullmatch(word) or _mixed(word) or (alone and _capitals(word)):
             start = match.start() + match.group().index(word)
-            token = next((each for each in found if _covers(each, start, start + len(word))), None)
+            at = bisect_right(starts, start) - 1
+            token = found[at] if at >= 0 and _covers(found[at], start, start + len(word)) else None
             if token is None or token.kind not in (Kind.DATE, Kind.TIME, Kind.ORDINAL):
                 taken.append((start, start + len(word)))
                 yield Need("identifier", fold(word), token)
     dated = -1
+    named = deque(taken)  # the identifiers, in their order, which the tokens pass one by one
     for token in found:
-        if any(token.start < end and start < token.end for start, end in taken):
+        while named and named[0][1] <= token.start:
+            named.popleft()
+        if named and named[0][0] < token.end:
             continue
         taken.append((token.start, token.end))
         dates = days.whole(token.text, [token])

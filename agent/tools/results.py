@@ -3,8 +3,8 @@
 Strategy: the result is flattened into `path: value` lines, keys in order, so that the same result is always the same
 lines. Nothing in a value can look like another path's line: each line of a text becomes a line of its own path, a key
 of anything but word characters is quoted, and what steers a reader is replaced. The items of a list are marked with
-letters, not counted: an index is no number of the result, and must support none. At most `SHOWN_BYTES` are shown, whole
-lines only. Each is a snippet of `tool/<call id>`, so what is said of a result is checked and cited like any document.
+letters, not counted: an index is no number of the result, and must support none. At most `SHOWN_BYTES` and
+`SHOWN_LINES` are shown, whole lines only. Each is a snippet of `tool/<call id>`, so what is said of a result is checked and cited like any document.
 """
 
 import re
@@ -25,6 +25,8 @@ RESULT_DEPTH: Final = 16
 """Arrays and objects within one another."""
 SHOWN_BYTES: Final = 8 * 1024
 """UTF-8 bytes of the lines that are shown, their line breaks included."""
+SHOWN_LINES: Final = 256
+"""That are shown: each is a snippet of its own, and every sentence of an answer is compared with each."""
 LINE_CHARACTERS: Final = 1000
 """Of one line's value; a longer one goes on in the next line."""
 
@@ -64,7 +66,7 @@ def shown(result: Any) -> Shown:
     left = SHOWN_BYTES
     for line in _lines(result, ""):
         left -= len(line.encode("utf-8", "replace")) + 1
-        if left < 0:
+        if left < 0 or len(lines) == SHOWN_LINES:
             return Shown(tuple(lines), True)
         lines.append(line)
     return Shown(tuple(lines), False)

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any, Final, Literal, TypeAlias
 
+from agent.config import ARGUMENT_NEEDS, SOURCES_BYTES
+from agent.errors import AgentError
 from agent.grounding.evidence import shown
 from agent.ports.search import Snippet
 
@@ -28,7 +30,12 @@ SourceKind: TypeAlias = Literal["user", "schema", "thread", "memory", "snippet",
 
 _TRUST: Final[tuple[SourceKind, ...]] = ("user", "schema", "thread", "memory", "snippet", "result", "clock")
 _CODE: Final = 16  # characters of a code that a schema explains
+_ENTRY: Final = 16  # bytes of a source beside its pointer, on the wire
 _ELSEWHERE: Final = frozenset(("memory", "snippet", "result"))
+
+
+class TooMuch(AgentError):
+    """Arguments whose sources would take too long to find, or too much to show."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +105,17 @@ class Sources:
             "result": tuple(map(text_of, results)),
         }
 
+    @property
+    def said(self) -> "Sources":
+        """What was said in the conversation alone: little to read, and mostly enough."""
+        return Sources(self._theirs[0], self._theirs[1:], answers=self._answers)
+
+    def read(self) -> Iterator[int]:
+        """Read them one by one, so that nothing has to be read when it is looked for; yield the characters of each."""
+        for text in {id(each): each for texts in self._texts.values() for each in texts}.values():
+            if text.read():
+                yield len(text.raw)
+
     def with_result(self, result: str) -> "Sources":
         """Return them with one more result; what was read in the others is kept with both."""
         texts = self._texts
@@ -151,16 +169,26 @@ def trace(
     """Return where each leaf of a call's arguments comes from.
 
     arguments: JSON, valid by `parameters`, the tool's JSON Schema. today: by the clock of whom the user is.
+    Raises `TooMuch` for more than ARGUMENT_NEEDS things to look for, or pointers to them of over SOURCES_BYTES.
     """
-    return Traced(tuple([_sourced(leaf, sources, today) for leaf in leaves(arguments, parameters)]))
+    traced: list[Sourced] = []
+    left, room = ARGUMENT_NEEDS, SOURCES_BYTES
+    for leaf in leaves(arguments, parameters):
+        needed = tuple(_all_needs(leaf))
+        left -= max(1, len(needed))
+        room -= len(leaf.pointer.encode("utf-8", "replace")) + _ENTRY
+        if left < 0 or room < 0:
+            raise TooMuch("the arguments are too many to look for where each comes from")
+        traced.append(_sourced(leaf, needed, sources, today))
+    return Traced(tuple(traced))
 
 
-def _sourced(leaf: Leaf, sources: Sources, today: date) -> Sourced:
+def _sourced(leaf: Leaf, needed: tuple[Need, ...], sources: Sources, today: date) -> Sourced:
     """Return the source of a leaf: the least trusted one of all that it needs."""
     found: list[SourceKind | None] = []
     elsewhere = False
     named = leaf.allowed or sources.explained(leaf)
-    for need in _all_needs(leaf):
+    for need in needed:
         kind, only = sources.source_of(need, today)
         if named and kind != "user":
             kind, only = "schema", False

@@ -106,6 +106,13 @@ class Text:
         """The dates that it names with their year, and the ends of the months that it names so."""
         return days.whole(self._plain, self._tokens) | days.months(self._tokens)
 
+    def read(self) -> bool:
+        """Read all that may be looked for in it; return whether something was still to be read."""
+        if "_meanings" in self.__dict__:
+            return False
+        _ = self.given, self.identifiers, self.stems, self.capitals, self.dates, self._meanings
+        return True
+
     def says(self, legend: "tuple[frozenset[str], ...]") -> bool:
         """Tell whether it says what a code stands for, each word of that."""
         return bool(legend) and all(self.stems & each for each in legend)

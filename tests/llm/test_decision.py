@@ -1,6 +1,7 @@
 """What a model wrote, and which decision it is, if it is one."""
 
 import json
+from time import thread_time
 from typing import Any
 
 import pytest
@@ -145,3 +146,13 @@ def test_any_json_is_a_decision_or_none(value: Any) -> None:
 def test_any_text_is_a_decision_or_none(text: str) -> None:
     """Nothing else is raised."""
     assert told(text)
+
+
+def test_a_name_that_stands_twice_is_found_in_one_pass() -> None:
+    """However many stand between, and whichever comes last."""
+    names = [f"a{number:04d}" for number in range(6500)]
+    text = "{" + ",".join(f'"{name}":0' for name in [*names, names[-1]]) + "}"
+    assert len(text) <= DECISION_MAX
+    began = thread_time()
+    assert problems(text) == ('the name "a6499" stands twice in one object',)
+    assert thread_time() - began < 0.1

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from agent.config import ARGUMENT_NEEDS
 from agent.ports.search import Snippet
 from agent.tools.leaves import leaves
-from agent.tools.sources import Sourced, Sources, Traced, trace
+from agent.tools.sources import Sourced, Sources, TooMuch, Traced, trace
 from agent.tools.texts import Text
 
 SUNDAY = date(2026, 11, 22)
@@ -322,9 +323,48 @@ def test_one_more_result_is_read_beside_what_was_read() -> None:
 
 def test_many_arguments_among_long_sources_take_no_longer_than_reading_them() -> None:
     """Each look-up is one; nothing is searched for in a text again."""
-    arguments = {"x": [f"A{number}" for number in range(2000)]}
+    arguments = {"x": [f"A{number}" for number in range(ARGUMENT_NEEDS)]}
     schema = parameters(x={"items": {"description": "such as A1 for Lund, " * 500}})
     sources = Sources("hello", results=["B1 \n" * 16_000, "last " * 12_000 + "week", "1,1," * 16_000])
     began = thread_time()
-    assert len(trace(arguments, schema, sources, SUNDAY).missing) == 2000
+    assert len(trace(arguments, schema, sources, SUNDAY).missing) == ARGUMENT_NEEDS
     assert thread_time() - began < 5
+
+
+def test_a_long_text_is_cut_in_time_that_grows_as_it_does() -> None:
+    """One argument of as many identifiers as fit holds up nobody."""
+    text = "a1 " * 5000
+    began = thread_time()
+    with pytest.raises(TooMuch):
+        traced({"x": text})
+    with pytest.raises(TooMuch):
+        traced({"x": "kl 12:30 W12 " * 1200})
+    assert thread_time() - began < 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"x": [5] * (ARGUMENT_NEEDS + 1)},
+        {"x": [[]] * 10 + [True] * (ARGUMENT_NEEDS + 1)},
+        {"x": " ".join(f"A{number}" for number in range(ARGUMENT_NEEDS + 1))},
+        {"x" * 8000: [5] * 5},
+    ],
+)
+def test_what_would_be_too_much_to_show_is_not_looked_for(arguments: dict[str, Any]) -> None:
+    """Its user is shown where each argument comes from, in one frame."""
+    began = thread_time()
+    with pytest.raises(TooMuch):
+        traced(arguments, "5")
+    assert thread_time() - began < 1
+
+
+def test_what_was_said_is_looked_through_alone() -> None:
+    """And everything can be read before it is looked through."""
+    sources = Sources("order it", thread=["for W3"], answers=["W4"], snippets=["W5"], results=["W6"])
+    schema = parameters(x={})
+    found = [trace({"x": f"W{number}"}, schema, sources.said, SUNDAY) for number in (3, 4, 5, 6)]
+    assert [each.leaves[0].source for each in found] == ["thread", "thread", None, None]
+    assert [each.elsewhere for each in found[:2]] == [False, True]
+    assert list(sources.read()) in ([2, 2], [8, 6, 2, 2, 2])
+    assert list(sources.read()) == []
