@@ -4,7 +4,8 @@ Strategy: the result is flattened into `path: value` lines, keys in order, so th
 lines. Nothing in a value can look like another path's line: each line of a text becomes a line of its own path, a key
 of anything but word characters is quoted, and what steers a reader is replaced. The items of a list are marked with
 letters, not counted: an index is no number of the result, and must support none. At most `SHOWN_BYTES` and
-`SHOWN_LINES` are shown, whole lines only. Each is a snippet of `tool/<call id>`, so what is said of a result is checked and cited like any document.
+`SHOWN_LINES` are shown, whole lines only. Each is a snippet of `tool/<call id>`, so what is said of a result is checked
+and cited like any document.
 """
 
 import re

@@ -2,13 +2,14 @@
 
 import json
 from datetime import date
+from time import thread_time
 from typing import Any
 
 import msgspec
 import pytest
 
 from agent.grounding.verify import check
-from agent.tools.results import RESULT_BYTES, SHOWN_BYTES, BadResult, measured, shown
+from agent.tools.results import RESULT_BYTES, SHOWN_BYTES, SHOWN_LINES, BadResult, measured, shown
 from agent.tools.sources import Sources, trace
 
 ORDERS = {
@@ -131,3 +132,14 @@ def test_a_result_is_bounded() -> None:
         (deeper,) = deeper
     assert measured(ORDERS) == json.dumps(ORDERS, sort_keys=True, separators=(",", ":")).encode()
     assert shown(msgspec.json.decode(measured(ORDERS))) == shown(ORDERS)
+
+
+def test_many_short_lines_are_cut_before_they_are_too_many_to_compare() -> None:
+    """Each is a snippet, and an answer may have as many sentences."""
+    result = shown({f"k{number:04}": number for number in range(900)})
+    assert (len(result.lines), result.cut) == (SHOWN_LINES, True)
+    hits = [snippet for call in range(8) for snippet in result.snippets(f"call-{call}")]
+    answer = ". ".join(f"k{number:04} is {number}" for number in range(SHOWN_LINES))
+    began = thread_time()
+    assert check(answer, hits, fill=None).passed
+    assert thread_time() - began < 1
