@@ -15,9 +15,29 @@ LIVE = 8
 QUEUE = 8
 CONFIRM_SECONDS = 30
 BAD_FRAMES, BAD_WINDOW = 3, 10.0
+ORDERS = ("A-1", "A-2")  # that the tool knows
+CLOSED = ("cancelled", "rejected", "expired", "answered")
 
 
-Offered = tuple[str, str, dict[str, str], tuple[str, ...]]  # id, action, payload, what is missing
+@dataclass(frozen=True)
+class Offered:
+    """What a Brain proposes. shown: what the wire says of a tool's call; empty for an action of the user's words."""
+
+    id: str
+    action: str
+    payload: Frame
+    missing: tuple[str, ...] = ()
+    shown: tuple[tuple[str, Any], ...] = ()
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A call that a Brain wants made inside its turn."""
+
+    id: str
+    action: str
+    payload: Frame
+    needs_approval: bool
 
 
 @dataclass(frozen=True)
@@ -32,12 +52,13 @@ class Words:
 
 @dataclass(frozen=True)
 class Heard:
-    """One thing a Brain said: drafted, redraft, verified or refused."""
+    """One thing a Brain said: drafted, redraft, verified or refused; or that it wants a call, or broke."""
 
     kind: str
     words: Words | None = None
     last: bool = True
-    offers: tuple["Offered", ...] = ()
+    offers: tuple[Offered, ...] = ()
+    wants: Wanted | None = None
 
 
 @dataclass
@@ -47,21 +68,29 @@ class Turn:
     message: str
     said: list[Words] = field(default_factory=list)
     unspoken: int = 0  # texts given to be spoken that the stream has not taken yet
-    held: deque[Heard] = field(default_factory=deque)  # what came while a text was being spoken
+    held: deque[Heard] = field(
+        default_factory=deque
+    )  # what came while a text was being spoken, or a call ran
+    waits: bool = False  # for its call
     complete: bool = False  # the last text was given
-    offers: tuple["Offered", ...] = ()
+    offers: tuple[Offered, ...] = ()
 
 
 @dataclass
 class Offer:
-    """A suggestion. `state`: live, waiting, running, or how it ended."""
+    """A suggestion, or a call inside a turn. `state`: live, waiting, running, or how it ended.
+
+    tool: it is a tool's call, whose arguments a confirm may change. inside: the action of a call inside a turn.
+    """
 
     message: str
     deadline: float
-    payload: dict[str, str]
-    missing: tuple[str, ...]
+    payload: Frame
+    missing: tuple[str, ...] = ()
     state: str = "live"
     confirmed: bool = False
+    tool: bool = False
+    inside: str | None = None
 
 
 @dataclass
@@ -74,9 +103,10 @@ class Did:
     spoke: list[tuple[str, bool]] = field(
         default_factory=list
     )  # texts given to be spoken, and whether the last
-    ran: list[tuple[str, dict[str, str]]] = field(
+    ran: list[tuple[str, Frame]] = field(default_factory=list)  # suggestions and payloads that were run
+    resumed: list[str | None] = field(
         default_factory=list
-    )  # suggestions and payloads that were run
+    )  # how the calls ended that the turn has waited for
     stopped: bool = False  # the running action was asked to stop
     let_go: bool = False  # nobody listens for the running action any more
     distrusted: bool = False  # the Brain was found to speak out of order
@@ -127,6 +157,10 @@ class Reference:
             self._begin(id)
         elif not self._token(now):
             self._send("error", code="rate_limited", id=id)
+        elif self.state == "executing" and self.turn is not None:
+            self._cut_turn()  # it waits for its call
+            self._stop()
+            self.queue.append(id)
         elif self.state == "executing":
             if len(self.queue) == QUEUE:
                 self._tokens += 1 if self._rate else 0  # only what pre-empts or queues is counted
@@ -146,8 +180,13 @@ class Reference:
             for each in same:
                 self.queue.remove(each)
             self._cut_turn()
-            self._cancel_waiting()  # they run when what is in progress ends other than by cancel
-            self._settle()
+            if self.running is not None:  # its call
+                self._stop()
+                self._cancel_waiting()
+                self._end_queue()
+            else:
+                self._cancel_waiting()  # they run when what is in progress ends other than by cancel
+                self._settle()
             for each in same:
                 self._send("stream_end", reason="cancelled", id=each)
         elif id is not None:
@@ -160,7 +199,7 @@ class Reference:
             self._cancel_waiting()
             self._end_queue()
 
-    def confirm(self, id: str, now: float, filled: dict[str, str] | None = None) -> None:
+    def confirm(self, id: str, now: float, filled: Frame | None = None) -> None:
         """Run a suggestion, at once or when its turn comes; say why not where it cannot be run."""
         if self.state == "closed":
             return
@@ -174,10 +213,12 @@ class Reference:
                 self._after_lapse()
             elif self.draining:
                 self._send("error", code="shutting_down", suggestionId=id)
-            elif not self._fills_in(offer, filled):
+            elif offer.tool and filled is not None and filled not in [{"order": each} for each in ORDERS]:
+                self._send("error", code="bad_edit", suggestionId=id)
+            elif not offer.tool and not self._fills_in(offer, filled):
                 self._send("error", code="bad_message", suggestionId=id)
             else:
-                offer.payload = offer.payload | (filled or {})
+                offer.payload = (filled or offer.payload) if offer.tool else offer.payload | (filled or {})
                 offer.state, offer.confirmed = "waiting", True
                 self.waiting.append(id)
                 if self.state == "awaiting_confirmation":
@@ -187,7 +228,7 @@ class Reference:
         else:
             self._executed(id, {"expired" if offer.state == "expired" else "cancelled": True})
 
-    def _fills_in(self, offer: Offer, filled: dict[str, str] | None) -> bool:
+    def _fills_in(self, offer: Offer, filled: Frame | None) -> bool:
         if filled is None and not self.greeted:
             return True
         if set(filled or {}) != set(offer.missing):
@@ -208,7 +249,30 @@ class Reference:
             self._cancel_waiting(id)
         elif offer.state == "running":
             self._stop()
-        elif offer.state in ("cancelled", "rejected", "expired"):
+        elif offer.state in CLOSED:
+            self._send("action_closed", suggestionId=id, reason=offer.state)
+        else:
+            self._executed(id, {"ignored": True})
+
+    def answer(self, id: str, now: float) -> None:
+        """Words in place of a yes: the suggestion is over, and they are the next message, by its id."""
+        if self.state == "closed":
+            return
+        offer = self.offers.get(id)
+        if offer is None:
+            self._send("error", code="unknown_suggestion", suggestionId=id)
+        elif offer.state == "live":
+            if now >= offer.deadline:
+                self._lapse(id, "expired")
+                self._executed(id, {"expired": True})
+                self._after_lapse()
+            elif self.draining:
+                self._send("error", code="shutting_down", suggestionId=id)
+            else:
+                self._lapse(id, "answered")
+                self._after_lapse()
+                self.message(id, now)
+        elif offer.state in CLOSED:
             self._send("action_closed", suggestionId=id, reason=offer.state)
         else:
             self._executed(id, {"ignored": True})
@@ -227,22 +291,24 @@ class Reference:
     # --- the Brain
 
     def heard(self, event: Heard) -> None:
-        """The Brain of the turn in progress said something; it waits while a text is being spoken."""
+        """The Brain of the turn in progress said something; it waits while a text is being spoken, or a call runs."""
         turn = self.turn
         if turn is None or turn.complete:
             return  # after its last word nothing of a turn counts
-        if self.state == "streaming":
+        if self.state == "streaming" or turn.waits:
             turn.held.append(event)
         else:
             self._hear(turn, event)
 
     def faulted(self, words: Words) -> None:
-        """The Brain of the turn in progress broke: say so, and refuse after what was already said."""
+        """The Brain of the turn in progress broke: say so, and refuse after what was already said, and done."""
         if self.turn is None or self.turn.complete:
             return
-        self._send("error", code="internal", id=self.turn.message)
         self.turn.held.clear()
-        self._hear(self.turn, Heard("refused", words))
+        if self.turn.waits:
+            self.turn.held.append(Heard("fault", words))
+        else:
+            self._hear(self.turn, Heard("fault", words))
 
     def spoken(self, now: float, wall_ms: int) -> None:
         """The stream has taken the last word of a text."""
@@ -254,8 +320,7 @@ class Reference:
             return
         if not turn.complete:
             self.state = "buffering"
-            while turn.held and self.state != "streaming" and not self._did.distrusted:
-                self._hear(turn, turn.held.popleft())
+            self._take_up(turn)
             return
         self._answer(turn)
         self.turn = None
@@ -275,7 +340,10 @@ class Reference:
         id, self.running = self.running, None
         self.offers[id].state = status if claimed else "elsewhere"
         self._executed(id, result)
-        self._settle()
+        if self.turn is None:
+            self._settle()
+        else:
+            self._resume(self.turn, status if claimed else None)
 
     def expired(self, id: str) -> None:
         """A suggestion's time is over."""
@@ -295,6 +363,8 @@ class Reference:
         """End now, and tell the client what ends with it."""
         if self.state == "closed":
             return
+        if self.turn is not None and self.turn.waits:
+            self._stop()  # no call of a turn begins after its end
         self._shut(code)
 
     def disconnected(self) -> None:
@@ -313,7 +383,9 @@ class Reference:
         self._did.frames.append({"type": type, **fields})
 
     def _executed(self, id: str, result: Frame) -> None:
-        self._send("action_executed", suggestionId=id, result=result)
+        call = self.offers[id]
+        about = {"action": call.inside, "payload": call.payload, "id": call.message} if call.inside else {}
+        self._send("action_executed", suggestionId=id, result=result, **about)
 
     def _begin(self, id: str) -> None:
         self.turn = Turn(id)
@@ -383,8 +455,46 @@ class Reference:
                 turn.offers = event.offers if event.last else ()
                 self._did.spoke.append((event.words.text, event.last))
                 self.state = "streaming"
+            case _, "fault":
+                self._send("error", code="internal", id=turn.message)
+                self._hear(turn, Heard("refused", event.words))
+            case "buffering", "act":
+                assert event.wants is not None
+                self._act(turn, event.wants)
             case _:
                 self._did.distrusted = True
+
+    def _act(self, turn: Turn, wants: Wanted) -> None:
+        """Make a call now, whatever was confirmed; nothing while going down, nor what its user has to approve."""
+        if self.draining:
+            self._resume(turn, "cancelled")
+        elif wants.needs_approval:
+            self.offers[wants.id] = Offer(turn.message, 0.0, wants.payload, state="cancelled")
+            self._resume(turn, None)
+        else:
+            self.offers[wants.id] = Offer(
+                turn.message, 0.0, wants.payload, state="running", confirmed=True, inside=wants.action
+            )
+            turn.waits = True
+            self.state = "executing"
+            self.running, self._asked = wants.id, False
+            self._did.ran.append((wants.id, wants.payload))
+
+    def _resume(self, turn: Turn, status: str | None) -> None:
+        """Let the turn go on after its call."""
+        turn.waits = False
+        self.state = "buffering"
+        self._did.resumed.append(status)
+        self._take_up(turn)
+
+    def _take_up(self, turn: Turn) -> None:
+        """Hear what came meanwhile, until something must be spoken or done first."""
+        while (
+            turn.held
+            and self.state not in ("streaming", "executing")
+            and not (turn.complete or self._did.distrusted)
+        ):
+            self._hear(turn, turn.held.popleft())
 
     def _answer(self, turn: Turn) -> None:
         final = turn.said[-1]
@@ -403,16 +513,18 @@ class Reference:
         self._send("response", **response)
 
     def _offer(self, offered: Offered, message: str, now: float, wall_ms: int) -> None:
-        id, action, payload, missing = offered
-        self.offers[id] = Offer(message, now + CONFIRM_SECONDS, payload, missing)
+        self.offers[offered.id] = Offer(
+            message, now + CONFIRM_SECONDS, offered.payload, offered.missing, tool=bool(offered.shown)
+        )
         self._send(
             "action_suggestion",
-            suggestionId=id,
-            action=action,
-            payload=payload,
+            suggestionId=offered.id,
+            action=offered.action,
+            payload=offered.payload,
             id=message,
             expiresAt=wall_ms + CONFIRM_SECONDS * 1000,
-            **({"missing": list(missing)} if missing else {}),
+            **({"missing": list(offered.missing)} if offered.missing else {}),
+            **dict(offered.shown),
         )
 
     def _settle(self) -> None:

@@ -7,6 +7,7 @@ what was begun, stopped, spoken and run. A failure prints the shrunk run as a tr
 import os
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -22,7 +23,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from agent.ports.action import Ended, Outcome
+from agent.ports.action import Ended, Outcome, Payload
 from agent.ports.brain import (
     Blocked,
     Confidence,
@@ -47,12 +48,14 @@ from agent.session.effects import (
     Effect,
     EndTurn,
     LetGoAction,
+    Resume,
     RunAction,
     Send,
     Speak,
     StopAction,
 )
 from agent.session.events import (
+    Acting,
     Disconnected,
     Drain,
     Event,
@@ -66,7 +69,7 @@ from agent.session.events import (
     Told,
 )
 
-from .reference import Did, Frame, Heard, Reference, Words
+from .reference import ORDERS, Did, Frame, Heard, Offered, Reference, Wanted, Words
 
 SNIPPETS = tuple(Snippet(f"kb/f{n}.md", f"Line {n}.", n, n + n % 3) for n in range(1, 5))
 MESSAGES = ("a", "b", "c")
@@ -78,8 +81,17 @@ RESULTS: dict[Ended, Frame] = {
     "cancelled": {"cancelled": True},
     "unknown": {"success": False, "unknown": True, "error": "?"},
 }
-FILLS = ("nothing", "an empty payload", "no phone", "too much")
+FILLS = ("nothing", "an empty payload", "no phone", "too much", "an edit", "an edit", "a bad edit")
 ANSWERS = ({"ignored": True}, {"expired": True}, {"cancelled": True})  # to a confirm that came too late
+
+
+def takes(payload: Payload) -> str | None:
+    """A tool that knows two orders."""
+    return None if any(payload == {"order": each} for each in ORDERS) else "Set order to one that exists."
+
+
+REFUND = Proposal("refund", {"order": "A-1"}, risk="high", sources={"/order": "user"}, accepts=takes)
+LOOK_UP = Proposal("look_up", {"order": "A-1"}, needs_approval=False, risk="low", accepts=takes)
 
 
 def wire(frame: Any) -> Frame:
@@ -116,6 +128,7 @@ class SessionMachine(RuleBasedStateMachine):
         self.endings: dict[str, list[Any]] = {}
         self.asked = False  # the running action was asked to stop
         self.elsewhere: list[str] = []  # actions whose end this client is not told
+        self.answered_with: set[str] = set()  # suggestions for which words were taken
         self.dropped = False
         self.agreed = False  # whether the last step went as predicted
 
@@ -149,9 +162,11 @@ class SessionMachine(RuleBasedStateMachine):
         if not any(frame["type"] == "error" for frame in did.frames) and self.model.state != "closed":
             self.accepted[id] += 1
 
-    @rule(id=st.sampled_from((None, *MESSAGES)))
+    @rule(id=st.sampled_from((None, *MESSAGES, "what is asked")))
     @precondition(lambda self: self.model.state != "idle" or len(self.lines) % 4 == 0)
     def cancel(self, id: str | None) -> None:
+        if id == "what is asked":
+            id = self.model.turn.message if self.model.turn is not None else None
         self.frame(inbound.Cancel(id), f"cancel {id or ''}", lambda: self.model.cancel(id))
 
     @rule(
@@ -168,6 +183,8 @@ class SessionMachine(RuleBasedStateMachine):
             "an empty payload": {},
             "no phone": {"phone": "123"},
             "too much": {"phone": "070-123 45 67", "n": "0"},
+            "an edit": {"order": "A-2"},
+            "a bad edit": {"order": "B-1"},
         }[fill]
         self.frame(
             inbound.ConfirmAction(id, filled),
@@ -180,6 +197,18 @@ class SessionMachine(RuleBasedStateMachine):
     def reject(self, pick: int) -> None:
         id = self.suggestion(pick)
         self.frame(inbound.RejectAction(id), f"reject {id}", lambda: self.model.reject(id))
+
+    @rule(pick=st.sampled_from((0, 0, 0, *range(1, 12))))
+    @precondition(lambda self: self.issued)
+    def answer(self, pick: int) -> None:
+        """Words in place of a yes; where they are taken, they are a message."""
+        id = self.suggestion(pick)
+        frame = inbound.RejectAction(id, "the other one")
+        did = self.frame(frame, f"answer {id}", lambda: self.model.answer(id, self.now))
+        taken = {"type": "action_closed", "suggestionId": id, "reason": "answered"} in did.frames
+        if taken and id not in self.answered_with and not any(each["type"] == "error" for each in did.frames):
+            self.accepted[id] += 1
+        self.answered_with |= {id} if taken else set()
 
     @rule(
         code=st.sampled_from(("bad_json", "bad_message")),
@@ -201,7 +230,9 @@ class SessionMachine(RuleBasedStateMachine):
             self.message(id)
         for _ in range(until):
             turn = self.model.turn
-            if turn is not None and turn.complete:
+            if turn is not None and turn.waits:
+                self.report("done", True)
+            elif turn is not None and turn.complete:
                 self.spoken()
             elif turn is not None:
                 self.tell("next", "drafted", True, offers, {0}, "high")
@@ -229,7 +260,25 @@ class SessionMachine(RuleBasedStateMachine):
             kind = "verified" if ahead in ("verifying", "drafted") else "drafted"
         self.told(self.turn, self.event(kind, last, offers, cites, confidence))
 
-    @rule(kind=st.sampled_from(("drafted", "verified", "spoken", "fault")), often=st.integers(0, 3))
+    @rule(
+        needs_approval=st.sampled_from((False, False, False, False, True)),
+        then=st.sampled_from(("nothing", "nothing", "a message", "a message", "its report")),
+    )
+    @precondition(lambda self: self.model.turn is not None and not self.model.turn.complete)
+    def act(self, needs_approval: bool, then: str) -> None:
+        """The Brain wants a call made inside its turn; it may at once be preempted, or have its report."""
+        self.made += 1
+        id = f"s{self.made}"
+        call = replace(LOOK_UP, payload={"order": "A-1", "n": self.made}, needs_approval=needs_approval)
+        heard = Heard("act", wants=Wanted(id, call.action, dict(call.payload), needs_approval))
+        label = f"act {id}{' (needs approval)' if needs_approval else ''}"
+        self.step(Acting(self.turn, call, id, self.now), label, lambda: self.model.heard(heard))
+        if self.model.running == id and then == "a message":
+            self.message("b")
+        elif self.model.running == id and then == "its report":
+            self.report("done", True)
+
+    @rule(kind=st.sampled_from(("drafted", "verified", "spoken", "fault", "act")), often=st.integers(0, 3))
     @precondition(lambda self: self.turn > 1 or (self.turn and self.model.turn is None))
     def a_dead_turn_speaks(self, kind: str, often: int) -> None:
         if often:
@@ -240,6 +289,8 @@ class SessionMachine(RuleBasedStateMachine):
             event = Spoken(dead, self.now, WALL)
         elif kind == "fault":
             event = Faulted(dead, "f", self.refusal("model_failed"), self.now)
+        elif kind == "act":
+            event = Acting(dead, LOOK_UP, "dead", self.now)
         else:
             event = Told(dead, self.event(kind, True, 1, {0}, "low"), ("dead",), self.now)
         self.step(event, f"turn {dead}, ended: {kind}", lambda: None)
@@ -288,12 +339,15 @@ class SessionMachine(RuleBasedStateMachine):
             if tell and deadline <= self.now < deadline + 60:
                 self.step(Expired(id, self.now), f"expire {id}", lambda id=id: self.model.expired(id))  # type: ignore[misc]
 
-    @rule(early=st.sampled_from((0.0, 0.5)))
+    @rule(early=st.sampled_from((0.0, 0.5)), words=st.booleans())
     @precondition(lambda self: self.model.live)
-    def confirm_at_the_deadline(self, early: float) -> None:
-        """A confirm in the last moment, or in the first one after it."""
+    def confirm_at_the_deadline(self, early: float, words: bool) -> None:
+        """A confirm, or words in its place, in the last moment, or in the first one after it."""
         id = self.model.live[0]
         self.now = max(self.now, self.deadlines[id] - early)
+        if words:
+            self.answer(self.model.live[::-1].index(id))
+            return
         self.frame(inbound.ConfirmAction(id), f"confirm {id}", lambda: self.model.confirm(id, self.now))
 
     @rule(how=st.sampled_from(("drain", "drain", "kill", "drop", *("nothing",) * 30)))
@@ -345,7 +399,11 @@ class SessionMachine(RuleBasedStateMachine):
     def event(self, kind: str, last: bool, offers: int, cites: set[int], confidence: Confidence) -> TurnEvent:
         self.made += 1
         proposals = tuple(
-            Proposal("send_sms", {"n": str(self.made)}, ("phone",) if (self.made + each) % 3 == 0 else ())
+            (
+                REFUND,
+                Proposal("send_sms", {"n": str(self.made)}, ("phone",)),
+                Proposal("send_sms", {"n": str(self.made)}),
+            )[(self.made + each) % 3]
             for each in range(offers)
         )
         cited = tuple(SNIPPETS[each] for each in sorted(cites))
@@ -366,7 +424,13 @@ class SessionMachine(RuleBasedStateMachine):
         if isinstance(event, Verified | Refused):
             ids = tuple(f"s{self.made}.{n}" for n in range(len(event.proposals)))
             offers = tuple(
-                (id, each.action, dict(each.payload), each.missing)
+                Offered(
+                    id,
+                    each.action,
+                    dict(each.payload),
+                    each.missing,
+                    (("risk", each.risk), ("sources", dict(each.sources))) if each.risk else (),
+                )
                 for id, each in zip(ids, event.proposals, strict=True)
             )
             heard = Heard(kind, on_wire(event.text), isinstance(event, Refused) or event.last, offers)
@@ -425,6 +489,8 @@ class SessionMachine(RuleBasedStateMachine):
                 case StopAction():  # asking twice changes nothing
                     did.stopped = not self.asked
                     self.asked = True
+                case Resume(_, outcome):
+                    did.resumed.append(outcome.status)
                 case LetGoAction():
                     did.let_go = True
                 case Distrust():
@@ -439,6 +505,8 @@ class SessionMachine(RuleBasedStateMachine):
 
     def count(self, frames: list[Frame]) -> None:
         for frame, following in zip(frames, [*frames[1:], Frame()], strict=False):
+            if "action" in frame and frame["suggestionId"] not in self.issued:  # a call inside a turn
+                self.issued.append(frame["suggestionId"])
             if frame["type"] == "stream_end":
                 self.finished[frame["id"]] += 1
                 answered = following.get("type") == "response" and following["id"] == frame["id"]
