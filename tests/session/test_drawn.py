@@ -24,13 +24,14 @@ from agent.ports.brain import Act, Blocked, Drafted, Proposal, Question, Redraft
 from agent.session.events import Drain
 from agent.testing.wires import MemoryWire
 
-from .driver import text
+from .driver import CALL, text
 from .harness import Emit, World, world
 
 STEPS = 25
 KINDS = (
     *("say", "offer", "offer", "sentences", "redraft", "refuse", "hang", "slow"),
     *("broken", "plain", "disorder", "silent", "stubborn", "talkative"),
+    "acts",
 )
 OFFER = Proposal("create_ticket", {"subject": "s"})
 LATE = ({"ignored": True}, {"expired": True}, {"cancelled": True})  # answers to a confirm that came too late
@@ -84,10 +85,14 @@ class Run:
     async def answer(self, question: Question, emit: Emit, act: Act | None = None) -> None:
         """Answer in the way the question names; at most one turn of a session at a time."""
         client, serial, kind = question.text.split()
+        act = self.world.brain.act  # this turn's: nothing else has run since it was given
         self.thinking[client] += 1
         self.overlapped |= self.thinking[client] > 1  # an exception here would only be a fault of the turn
         try:
             await trio.sleep(0.01)
+            if kind == "acts" and act is not None:
+                await act(CALL)
+                await act(CALL)
             await self.behave(kind, f"{serial} {serial} {serial} ", emit)
         finally:
             self.thinking[client] -= 1
@@ -139,7 +144,18 @@ class Run:
             self.confirm,
             self.wait,
         )
-        moves = (*often, *often, *often, self.cancel, self.cancel, self.cancel, self.reject, self.reject)
+        moves = (
+            *often,
+            *often,
+            *often,
+            self.called,
+            self.called,
+            self.cancel,
+            self.cancel,
+            self.cancel,
+            self.reject,
+            self.reject,
+        )
         rare = (self.garbage, self.drop, self.block, self.connect, self.drain)
         for _ in range(self.draw(st.integers(steps // 3, steps))):
             await self.draw(st.sampled_from(moves + rare))()
@@ -179,6 +195,13 @@ class Run:
         if client is not None:
             self.ask(client, self.draw(st.sampled_from(("offer", "refuse"))))
             await trio.sleep(0.1)
+
+    async def called(self) -> None:
+        """Someone asks for what a tool is called for, and waits for a part of that or for all of it."""
+        client = self.someone()
+        if client is not None:
+            self.ask(client, "acts")
+            await trio.sleep(self.draw(st.sampled_from((0.05, 0.15, 0.5))))
 
     async def cancel(self) -> None:
         client = self.someone()
@@ -289,8 +312,8 @@ class Run:
         await trio.sleep(30)
         self.world.nothing_is_left()
 
-    def judge(self) -> None:
-        """I1, I4 and I5."""
+    async def judge(self) -> None:
+        """I1, I4 and I5; what began unconfirmed is a call that a turn may make."""
         assert not self.overlapped
         begun = Counter(self.world.executor.begun)
         assert not [id for id, times in begun.items() if times > 1]
@@ -299,7 +322,12 @@ class Run:
             for id in client.offers:
                 self.ends_once(client, id)
                 assert id not in begun or id in client.confirmed
-        assert set(begun) <= {id for client in self.clients for id in client.offers}
+        rows = await self.world.ledger.rows(10_000)
+        inside = {row.suggestion_id for row in rows if row.action == CALL.action}
+        assert set(begun) <= {id for client in self.clients for id in client.offers} | inside
+        for client in self.clients:
+            told = Counter(each["suggestionId"] for each in client.wire.sent("action_executed"))
+            assert not [id for id in inside if told[id] > 1]
 
     def turns_end_once(self, client: Client) -> None:
         frames = client.wire.sent()
@@ -355,10 +383,10 @@ async def example(draw: Callable[[st.SearchStrategy[Any]], Any], steps: int) -> 
             await run.settle()
             await run.innocent()
             alive = [client for client in run.clients if not client.over]
-            run.judge()
+            await run.judge()
             assert len(made.registry) == len(alive)
             await run.leave()
-            run.judge()
+            await run.judge()
         except BaseException:
             transcript(run.clients)
             raise
