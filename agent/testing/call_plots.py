@@ -1,6 +1,7 @@
 """The scenarios with tools: calls inside a turn, and calls that wait for their user's word."""
 
 import trio
+from msgspec.structs import replace
 
 from ..ports.decide import Act, Noop
 from .lab import Lab
@@ -87,6 +88,13 @@ async def call_then_an_edit(lab: Lab, client: RawClient) -> None:
     client.send("confirm_action", suggestionId=sid, payload={"order": "A-2"})
     client.send("confirm_action", suggestionId=sid, payload={"order": "A-1"})
     await heard(client, "action_executed", 2)
+
+
+@plot(decisions=(replace(LOOK_UP, requires_approval=True),), before=0.05, after=0.05)
+async def call_that_its_model_wants_approved(lab: Lab, client: RawClient) -> None:
+    """What its definition lets run at once waits, because the model has asked for that."""
+    client.send("confirm_action", suggestionId=await offered(client))
+    await heard(client, "action_executed")
 
 
 @plot(decisions=(REFUND, LOOK_UP, ANSWER), before=0.05, after=0.05)

@@ -180,6 +180,12 @@ FAULTS: list[tuple[str, tuple[Any, str, Any], Plot, str]] = [
         "I4: id4 began unconfirmed",
     ),
     (
+        "a model's wish for approval is not heard",
+        (calls, "strictest", never),
+        plots()["call_that_its_model_wants_approved"],
+        "I4: id3 began unconfirmed",
+    ),
+    (
         "an edit is not checked",
         (Suggestion, "_hear_edit", takes_any),
         plots()["call_then_an_edit"],
