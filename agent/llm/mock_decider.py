@@ -61,12 +61,19 @@ async def _first(briefing: Briefing) -> Decision:
 
 
 async def _left(briefing: Briefing) -> str:
-    """Return the messages before this one that ended in a question of this decider's, one a line; "" for none."""
+    """Return the messages before this one that ended in a question of this decider's, one a line; "" for none.
+
+    A cancel after one takes back what was asked for.
+    """
     left = ""
     for exchange in briefing.history[-WISH_MESSAGES:]:
         said = composed(exchange.question)
         left = f"{left}\n{said}" if left else said
-        if len(said) > _CARRIED or not await _asked(left, exchange.answer, briefing.tools):
+        if (
+            exchange.withdrawn
+            or len(said) > _CARRIED
+            or not await _asked(left, exchange.answer, briefing.tools)
+        ):
             left = ""
     return left
 

@@ -20,7 +20,11 @@ NO_SCOPE = Scope()
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A question that was answered, and the answer as it was said: verified, and not refused."""
+    """A question that was answered, and the answer as it was said: verified, and not refused.
+
+    withdrawn: its user cancelled after it, so that the next message tells nothing that it asked for.
+    """
 
     question: str
     answer: str
+    withdrawn: bool = False

@@ -1,5 +1,7 @@
 """What was said in one session: the newest exchanges, as many as fit. Pure."""
 
+from dataclasses import replace
+
 from ..config import CHARACTERS_PER_TOKEN
 from ..ports.conversation import Exchange
 
@@ -28,6 +30,11 @@ class History:
             self._left += _tokens(kept[dropped])
             dropped += 1
         self.kept = kept[dropped:]
+
+    def withdraw(self) -> None:
+        """Keep that nothing which the last exchange asked for is told by the next message."""
+        if self.kept:
+            self.kept = (*self.kept[:-1], replace(self.kept[-1], withdrawn=True))
 
 
 def _tokens(exchange: Exchange) -> int:

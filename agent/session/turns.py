@@ -165,8 +165,9 @@ class Turns:
             self._react(Trigger.STREAMED if turn.complete else Trigger.MORE)
 
     def forget_wishes(self) -> None:
-        """Leave nothing open for the next message: a cancel takes that back too."""
+        """Leave nothing open for the next message, and nothing asked: a cancel takes that back too."""
         self._wishes = ()
+        self._history.withdraw()
 
     # --- what the rows of the session's table do about the turn
 

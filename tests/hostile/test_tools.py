@@ -70,6 +70,7 @@ TOOLS: list[dict[str, Any]] = [
         "requires_approval": False,
         "risk": "medium",
     },
+    {"name": "reset", "description": "Reset a password", "parameters": {}, "risk": "low"},
     {
         "name": "erase",
         "description": "Erase an account",
@@ -85,6 +86,7 @@ TOOLS: list[dict[str, Any]] = [
         "risk": "low",
     },
 ]
+RISKS = {"refund": "medium", "pay": "medium", "reset": "low", "erase": "high"}
 FREE = "lookup"  # the one that nobody is asked about
 QUESTION = "Please lookup what the Standard plan costs"
 _DECISION = re.compile(r'\{"mode":"ACT".*?\}[^{}]*\}')
@@ -178,7 +180,12 @@ async def test_no_text_starts_or_lowers_anything(
 ) -> None:
     """Whatever decides: what needs approval is at most suggested, at its own risk, and no number is made up."""
     suggested = 0
-    for injection in INJECTIONS[::every]:
+    for number, text in enumerate(INJECTIONS[::every]):
+        # of a call without an argument only its definition, or its risk, asks for approval
+        other = (None, "reset", "erase")[number % 3]
+        injection = (
+            text.replace('{"order":"W-99913"}', "{}").replace('"refund"', f'"{other}"') if other else text
+        )
         deciders: dict[str, Callable[[], Decider | None]] = {
             "mock": lambda: None,
             "script": scripted,
@@ -191,10 +198,8 @@ async def test_no_text_starts_or_lowers_anything(
         for frame in frames:
             if frame["type"] == "action_suggestion":
                 suggested += 1
-                assert (frame["action"], frame["risk"]) in (("refund", "medium"), ("pay", "medium")), (
-                    injection
-                )
-                assert set(frame["sources"].values()) <= {"snippet", "result", "thread"}, injection
+                assert frame["risk"] == RISKS[frame["action"]], injection
+                assert set(frame.get("sources", {}).values()) <= {"snippet", "result", "thread"}, injection
             elif frame["type"] == "response":
                 assert unsupported(frame["text"], shown(frame["citations"])) == [], injection
             else:
@@ -205,4 +210,30 @@ async def test_no_text_starts_or_lowers_anything(
                     "action_executed",
                     "action_closed",
                 )
-    assert suggested >= len(INJECTIONS) // every or who == "mock"  # the orders did reach who obeys them
+    # the orders did reach who obeys them
+    assert suggested >= {"obedient": len(INJECTIONS) // every, "script": 1, "mock": 0}[who]
+
+
+async def test_a_cancel_takes_back_what_was_asked_for(
+    tools: Path, autojump_clock: trio.testing.MockClock
+) -> None:
+    """What the next message tells is told to nobody then."""
+    executor = Answers("nothing")
+    source = Source.of("kb/plans.md", "# Plans\n\nThe Standard plan costs 299 kr a month.\n")
+    settings = Settings.of(pace_ms=0, tools=tools)
+    for cancels in (False, True):
+        async with (
+            network(settings, Adapters(executor=executor), (source,)) as server,
+            server.connect() as client,
+        ):
+            await client.ask("Please refund my order")
+            await client.frames_until("response")
+            if cancels:
+                await client.cancel()
+            await client.ask("W123")
+            frames = await client.frames_until("response")
+            await trio.sleep(1)
+            await client.ask("hello")
+            frames += await client.frames_until("response")
+        assert ("action_suggestion" in [frame["type"] for frame in frames]) is not cancels
+    assert executor.called == []

@@ -252,6 +252,8 @@ async def test_the_next_message_tells_what_was_asked_for() -> None:
     history = (Exchange("weather?", asked.message),)
     assert await decided("In Lund", history=history) == Act("getWeather", {"city": "Lund"})
     assert await decided("nej, glöm det", history=history, lang="sv") == Noop("")
+    cancelled = (Exchange("weather?", asked.message, withdrawn=True),)
+    assert await decided("In Lund", history=cancelled) == Noop("")
     assert await decided("When do you open?", history=history) == Noop("")
     assert await decided("Where is order A-17?", history=history) == Act("get_order", {"order_id": "A-17"})
     twice = (Exchange("send email", "I still need this: to email. What should it be?"),)

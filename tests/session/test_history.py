@@ -26,3 +26,14 @@ def test_the_newest_are_kept_that_fit(most: int, exchanges: list[Exchange]) -> N
     assert kept == exchanges[len(exchanges) - len(kept) :]
     older = exchanges[: len(exchanges) - len(kept)]
     assert not older or sum(map(size, kept)) + size(older[-1]) > most
+
+
+def test_a_cancel_withdraws_what_was_asked_last() -> None:
+    """And nothing before it, nor what is said from then on."""
+    history = History(100)
+    history.withdraw()
+    for question in ("a", "b"):
+        history.add(Exchange(question, "?"))
+    history.withdraw()
+    history.add(Exchange("c", "?"))
+    assert [each.withdrawn for each in history.kept] == [False, True, False]
