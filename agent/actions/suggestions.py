@@ -208,6 +208,11 @@ class Suggestion:
         """Make the payload what was heard with the confirm: once, for what is confirmed does not change."""
         self.payload = self._heard
 
+    def let_go(self) -> None:
+        """Let go of what only a call that may still run needs: many are remembered, to be answered for."""
+        self.payload, self._heard, self.tools, self.answer = {}, {}, (), ""
+        self._accepts = self.spoiled = None
+
     def _hear_edit(self, payload: Mapping[str, Any] | None) -> None:
         if payload is None or self._accepts is None:
             return

@@ -175,6 +175,7 @@ class Actions:
             return
         self._step(suggestion, Step(outcome.status or "unknown"))
         self._executed(suggestion, outcome.result)
+        suggestion.let_go()
         self._out.note("confirms_ended", outcome.status or "ignored", suggestion_id=suggestion.id)
 
     def stop(self) -> None:
@@ -275,7 +276,7 @@ class Actions:
 
     def answer_ignored(self, suggestion: Suggestion) -> None:
         """It was confirmed before."""
-        self._executed(suggestion, {"ignored": True})
+        self._out.send(ActionExecuted(suggestion.id, {"ignored": True}))
 
     def answer_cancelled(self, suggestion: Suggestion) -> None:
         """It was closed, unconfirmed."""
@@ -314,9 +315,12 @@ class Actions:
         self._engine.fire(suggestion, Step.CANCEL)
         self._unlive(suggestion)
         self.tell_closed(suggestion)
+        suggestion.let_go()
 
     def _step(self, suggestion: Suggestion, step: Step) -> None:
         self._engine.react(suggestion, self, step, suggestion)
+        if suggestion.state in _CLOSED_AS and suggestion is not self._running:
+            suggestion.let_go()
 
     def _unlive(self, suggestion: Suggestion) -> None:
         del self.live[suggestion.id]

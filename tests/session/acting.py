@@ -1,7 +1,9 @@
 """What a session does about calls of tools, one scenario per promise: in a turn, edited, and answered with words."""
 
+import gc
 from collections.abc import Callable
 from dataclasses import replace
+from weakref import ref
 
 from agent.config import CONFIRM_SECONDS, QUEUED_MESSAGES
 from agent.ports.action import Payload
@@ -333,3 +335,34 @@ def words_that_come_too_late_are_no_message(make: Make) -> None:
     d = offered(make, "streaming")
     d.drain()
     assert d.reject("s1", "no") == [("error", "shutting_down", "s1")]
+
+
+@scenario
+def what_has_ended_holds_nothing_of_a_call(make: Make) -> None:
+    endings: tuple[Callable[[Driver], object], ...] = (
+        lambda d: (d.confirm("s1"), d.reported()),
+        lambda d: d.reject("s1"),
+        lambda d: d.reject("s1", "the other order"),
+        lambda d: d.expire("s1"),
+        Driver.cancel,
+    )
+    for end in endings:
+        d = make()
+        d.verifying()
+        held = {"order": "A-1", "note": _Held("x" * 10)}
+        gone = ref(held["note"])
+        d.told(Verified(text(), proposals=(replace(EDITABLE, payload=held),)))
+        d.spoken()
+        del held
+        end(d)
+        d.effects = []
+        d.confirm("s1")
+        d.effects = []
+        gc.collect()
+        assert gone() is None
+
+
+class _Held(str):
+    """A text that can be referred to weakly."""
+
+    __slots__ = ("__weakref__",)
