@@ -168,6 +168,7 @@ TOOLS_OPERATOR = 256
 TOOLS_BYTES = 128 * 1024  # of all tools of a request, or of the operator, written as JSON
 TOOLS_FILE_BYTES = 1024 * 1024  # of the operator's file, blanks and all
 ROUNDS_MOST = 8  # calls of one turn that wait for no approval
+TOOLS_PATTERNS = 64  # of all tools of a request: each takes some 40 us to compile, on the event loop
 TOOLS_KEPT_BYTES = 2 * 1024 * 1024  # of tools that were read and are remembered, written as JSON
 ARGUMENT_FOUND = 40  # characters of a wrong argument that are told
 ARGUMENT_NEEDS = 512  # of one call, numbers, identifiers and words, that are each looked for in its sources

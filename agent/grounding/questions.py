@@ -4,6 +4,7 @@ They hold no number and nothing of a user's or a model's but the names of parame
 nothing.
 """
 
+import re
 from collections.abc import Collection
 
 from agent.lang import LANGUAGES, Lang
@@ -12,6 +13,8 @@ from agent.numbers.read import tokens
 from agent.ports.brain import VerifiedText
 
 NAMED = 3  # parameters that one question asks for
+NAME = 80  # characters of one that is named
+_HUMP = re.compile(r"(?<=[a-zà-ÿ])(?=[A-ZÀ-Þ])")  # "fiveHundred" is as good a number as "five hundred"
 FIELDS = ("phone", "text", "subject")
 """What can be asked for, in the order of asking."""
 
@@ -38,10 +41,15 @@ def together(refusal: VerifiedText, missing: Collection[str], lang: Lang) -> Ver
 def telling(names: Collection[str], lang: Lang) -> VerifiedText:
     """Return the question for parameters of a tool, by the names that its definition gives them; for none, for more.
 
-    Names are written as words, and one that holds a digit is not named, since what it says could be a number.
+    Names are written as words, and one that holds a digit is not named, since what it says could be a number; nor is
+    one that is longer than a name, which may be anybody's.
     """
     tooling = LANGUAGES[lang].tooling
-    said = [name.replace("_", " ").replace("-", " ").strip() for name in names]
+    said = [
+        _HUMP.sub(" ", name.replace("_", " ").replace("-", " ")).strip()
+        for name in names
+        if len(name) <= NAME
+    ]
     plain = [name for name in said if name and all(each.isalpha() or each == " " for each in name)]
     plain = [name for name in plain if not tokens(name)][:NAMED]
     asked = tooling.question.format(names=tooling.joining.join(plain)) if plain else tooling.anything

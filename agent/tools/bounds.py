@@ -49,6 +49,18 @@ def bounded(schema: Json, text: bytes) -> None:
         )
 
 
+def patterns_in(value: Json) -> int:
+    """Return how many patterns stand in a value, each once."""
+    found = 0
+    left = [value]
+    while left:
+        node = left.pop()
+        if isinstance(node, (dict, list)):
+            found += _patterns(node)
+            left += node.values() if isinstance(node, dict) else node
+    return found
+
+
 class _Walk:
     """One walk through a schema: what was counted, and what is being counted."""
 

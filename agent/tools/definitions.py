@@ -13,12 +13,20 @@ from typing import Any, get_args
 
 import msgspec
 
-from ..config import TOOL_DESCRIPTION, TOOL_NAME, TOOLS_BYTES, TOOLS_KEPT_BYTES, TOOLS_OPERATOR, TOOLS_REQUEST
+from ..config import (
+    TOOL_DESCRIPTION,
+    TOOL_NAME,
+    TOOLS_BYTES,
+    TOOLS_KEPT_BYTES,
+    TOOLS_OPERATOR,
+    TOOLS_PATTERNS,
+    TOOLS_REQUEST,
+)
 from ..errors import BadTool
 from ..ports.tools import Arguments, Origin, Risk, RunsAt, ToolDefinition
 from ..protocol.url import is_web_address
 from ..structured.pointer import is_json
-from .bounds import bounded
+from .bounds import bounded, patterns_in
 from .parameters import is_simple, schema_of
 from .places import place
 
@@ -75,6 +83,8 @@ class Definitions:
             self._kept.move_to_end(key)
             return self._kept[key][1]
         decoded = msgspec.json.decode(text)
+        if origin == "request" and b'"pattern' in text and patterns_in(decoded) > TOOLS_PATTERNS:
+            raise BadTool(f"all tools have over {TOOLS_PATTERNS} patterns")
         most = TOOLS_OPERATOR if origin == "operator" else TOOLS_REQUEST
         if not isinstance(decoded, list):
             raise BadTool("tools must be an array")

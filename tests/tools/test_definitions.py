@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from agent.config import TOOLS_BYTES
+from agent.config import TOOLS_BYTES, TOOLS_PATTERNS
 from agent.errors import BadTool
 from agent.ports.tools import Origin, ToolDefinition
 from agent.structured.arguments import SchemaArguments
@@ -346,3 +346,30 @@ def test_a_hostile_schema_takes_little_time() -> None:
     began = time.thread_time()
     assert check.problems({"x": "ab" * 7000 + "!"}) == ()
     assert time.thread_time() - began < 1.0
+
+
+def test_a_request_has_few_patterns() -> None:
+    """Each frame of a client may bring other ones, and each is compiled before anything else happens."""
+
+    def brought(count: int) -> list[dict[str, Any]]:
+        return [
+            {
+                "name": f"t{number}",
+                "parameters": {"properties": {"a": {"type": "string", "pattern": f"^{count}x{number}$"}}},
+            }
+            for number in range(count)
+        ]
+
+    reader = Definitions(SchemaArguments())
+    assert len(reader.read(brought(TOOLS_PATTERNS), "request")) == TOOLS_PATTERNS
+    two = brought(2)
+    two[0]["parameters"]["properties"] |= {
+        f"b{number}": {"pattern": f"y{number}"} for number in range(TOOLS_PATTERNS)
+    }
+    with pytest.raises(BadTool, match="patterns"):
+        reader.read(two, "request")
+    keyed = {f"^{number}": {} for number in range(30)}
+    three = [{"name": f"t{at}", "parameters": {"patternProperties": keyed}} for at in range(3)]
+    with pytest.raises(BadTool, match="patterns"):
+        reader.read(three, "request")
+    assert len(reader.read(brought(TOOLS_PATTERNS + 1), "operator")) == TOOLS_PATTERNS + 1
