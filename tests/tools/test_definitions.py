@@ -368,7 +368,7 @@ def test_a_request_has_few_patterns() -> None:
     }
     with pytest.raises(BadTool, match="patterns"):
         reader.read(two, "request")
-    keyed = {f"^{number}": {} for number in range(30)}
+    keyed: dict[str, Any] = {f"^{number}": {} for number in range(30)}
     three = [{"name": f"t{at}", "parameters": {"patternProperties": keyed}} for at in range(3)]
     with pytest.raises(BadTool, match="patterns"):
         reader.read(three, "request")
