@@ -38,6 +38,8 @@ from .calls import Gate, Sound, Unsourced, Wrong
 
 _log = structlog.get_logger("agent.answering")
 
+NOT_SHOWN = "what came back is too large or too deep to be shown"
+"""In place of such a result; without a number, for what a result says can be cited."""
 Emit = Callable[[TurnEvent], None]
 
 
@@ -240,8 +242,8 @@ def _shown(outcome: Outcome) -> Shown:
     told: Mapping[str, Any] = outcome.result
     try:
         return shown(told["data"] if outcome.status == "done" and "data" in told else dict(told))
-    except BadResult as error:
-        return shown({"error": str(error)})
+    except BadResult:
+        return shown({"error": NOT_SHOWN})
 
 
 def _hits(result: Result, returned: Shown, found: Found) -> list[Hit]:

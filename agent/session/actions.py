@@ -241,6 +241,7 @@ class Actions:
                 tools=suggestion.tools,
             ),
         )
+        suggestion.let_go()
 
     def refuse_edit(self, suggestion: Suggestion) -> None:
         """Refuse a confirm with arguments that the tool does not take; another one may come."""
@@ -257,6 +258,8 @@ class Actions:
         """A suggestion that can no longer be confirmed."""
         self._unlive(suggestion)
         self._react(Trigger.LAPSED, suggestion)
+        if not suggestion.answer:  # which is still to be taken
+            suggestion.let_go()
 
     def expired_unseen(self, suggestion: Suggestion) -> None:
         """A confirm that came too late, and before the timer said so."""
@@ -267,6 +270,7 @@ class Actions:
         """A confirmed action that has not begun, and now never will."""
         self._waiting.remove(suggestion)
         self._executed(suggestion, {"cancelled": True})
+        suggestion.let_go()
         self._out.note("confirms_ended", "cancelled", suggestion_id=suggestion.id)
 
     def tell_closed(self, suggestion: Suggestion) -> None:
@@ -319,8 +323,6 @@ class Actions:
 
     def _step(self, suggestion: Suggestion, step: Step) -> None:
         self._engine.react(suggestion, self, step, suggestion)
-        if suggestion.state in _CLOSED_AS and suggestion is not self._running:
-            suggestion.let_go()
 
     def _unlive(self, suggestion: Suggestion) -> None:
         del self.live[suggestion.id]

@@ -1,7 +1,5 @@
 """What was said in one session: the newest exchanges, as many as fit. Pure."""
 
-from dataclasses import replace
-
 from ..config import CHARACTERS_PER_TOKEN
 from ..ports.conversation import Exchange
 
@@ -34,7 +32,8 @@ class History:
     def withdraw(self) -> None:
         """Keep that nothing which the last exchange asked for is told by the next message."""
         if self.kept:
-            self.kept = (*self.kept[:-1], replace(self.kept[-1], withdrawn=True))
+            *others, last = self.kept
+            self.kept = (*others, Exchange(last.question, last.answer, withdrawn=True))
 
 
 def _tokens(exchange: Exchange) -> int:

@@ -10,15 +10,17 @@ import pytest
 import trio
 import trio.testing
 
+from agent.answering.deciding import NOT_SHOWN
 from agent.compose import Adapters
 from agent.llm.model_decider import ModelDecider
 from agent.llm.script import Entry
 from agent.llm.script_decider import ScriptDecider
 from agent.ports.action import Call
-from agent.ports.decide import Decider
+from agent.ports.decide import Act, Decider, Noop
 from agent.ports.model import CallDelta, Finished, Piece, Request
 from agent.retrieval.load import Source
 from agent.settings import Settings
+from agent.testing.fakes import ScriptedDecider
 from agent.testing.network import network
 
 from ..e2e.independent import shown, unsupported
@@ -111,7 +113,7 @@ class ObeysDecisions:
 class Answers:
     """Carries a call out by answering with a text, and notes what was called."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: Any) -> None:
         self._text = text
         self.called: list[Call] = []
 
@@ -237,3 +239,20 @@ async def test_a_cancel_takes_back_what_was_asked_for(
             frames += await client.frames_until("response")
         assert ("action_suggestion" in [frame["type"] for frame in frames]) is not cancels
     assert executor.called == []
+
+
+@pytest.mark.parametrize("found", ["5 " * 40_000, json.loads("[" * 20 + "1" + "]" * 20)])
+async def test_no_bound_of_ours_is_a_result_s_number(
+    found: Any, tools: Path, autojump_clock: trio.testing.MockClock
+) -> None:
+    """What cannot be shown is said so, in words; the bound it is over could be cited as if it had come back."""
+    source = Source.of("kb/plans.md", "# Plans\n\nThe Standard plan costs 299 kr a month.\n")
+    chosen = Adapters(executor=Answers(found), decider=ScriptedDecider(Act("lookup", {}), Noop(NOT_SHOWN)))
+    async with (
+        network(Settings.of(pace_ms=0, tools=tools), chosen, (source,)) as server,
+        server.connect() as client,
+    ):
+        await client.ask(QUESTION)
+        (*_, response) = await client.frames_until("response")
+    assert response["text"] == NOT_SHOWN
+    assert [each["snippet"] for each in response["citations"]] == [f"error: {NOT_SHOWN}"]

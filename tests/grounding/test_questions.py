@@ -1,0 +1,25 @@
+"""What is asked for, by the names that a tool's definition gives it."""
+
+import pytest
+
+from agent.grounding.questions import NAME, telling
+from agent.lang import LANGUAGES
+from agent.numbers.read import tokens
+
+SAYING = ("price_500", "fiveHundredCrowns", "five_hundred", "tjugo-fem", "half", "五百", "²", "", " _")
+
+
+@pytest.mark.parametrize("name", [*SAYING, "x" * (NAME + 1)])
+def test_no_name_of_a_parameter_says_a_number(name: str) -> None:
+    """A definition is anybody's, and its names are cited by nothing; nor does one make a question long."""
+    for lang, language in LANGUAGES.items():
+        assert telling((name,), lang).text == language.tooling.anything
+        assert telling((name, "city"), lang).text == telling(("city",), lang).text
+
+
+def test_a_name_is_asked_for_in_words() -> None:
+    """However it is written."""
+    for name in ("order_id", "order-id"):
+        assert "order id" in telling((name,), "en").text
+    assert "order Id" in telling(("orderId",), "en").text
+    assert not tokens(telling(("orderId", "city", "name", "more"), "en").text)
