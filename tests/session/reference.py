@@ -224,7 +224,7 @@ class Reference:
                 if self.state == "awaiting_confirmation":
                     self._settle()
         elif offer.confirmed:
-            self._executed(id, {"ignored": True})
+            self._ignored(id)
         else:
             self._executed(id, {"expired" if offer.state == "expired" else "cancelled": True})
 
@@ -252,7 +252,7 @@ class Reference:
         elif offer.state in CLOSED:
             self._send("action_closed", suggestionId=id, reason=offer.state)
         else:
-            self._executed(id, {"ignored": True})
+            self._ignored(id)
 
     def answer(self, id: str, now: float) -> None:
         """Words in place of a yes: the suggestion is over, and they are the next message, by its id."""
@@ -275,7 +275,7 @@ class Reference:
         elif offer.state in CLOSED:
             self._send("action_closed", suggestionId=id, reason=offer.state)
         else:
-            self._executed(id, {"ignored": True})
+            self._ignored(id)
 
     def bad(self, code: str, id: str | None, now: float) -> None:
         """A frame that the wire does not allow; the third in ten seconds closes with 1008."""
@@ -386,6 +386,10 @@ class Reference:
         call = self.offers[id]
         about = {"action": call.inside, "payload": call.payload, "id": call.message} if call.inside else {}
         self._send("action_executed", suggestionId=id, result=result, **about)
+
+    def _ignored(self, id: str) -> None:
+        """What a call was is said with its end, once."""
+        self._send("action_executed", suggestionId=id, result={"ignored": True})
 
     def _begin(self, id: str) -> None:
         self.turn = Turn(id)
