@@ -99,6 +99,9 @@ def test_a_name_that_is_no_settings_is_refused() -> None:
         {"token": "å"},
         {"action_webhook": "ftp://x"},
         {"payloads": "mock"},
+        {"approve_from": "never"},
+        {"rounds": 0},
+        {"rounds": 9},
     ],
     ids=str,
 )

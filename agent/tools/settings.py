@@ -18,7 +18,7 @@ class ToolSettings:
         approve_from: Risk from which each call of a tool waits for approval: low, medium or high. A tool's own
             definition can ask for it below that too.
         client_tools: Take tools that come with a message too, and carry their calls out where actions are.
-        rounds: Calls that one turn may make without an approval, 0 to 8.
+        rounds: Calls that one turn may make; after them it answers or asks, 1 to 8.
     """
 
     tools: Path | None = None
@@ -30,5 +30,5 @@ class ToolSettings:
         """Check what the types cannot say."""
         check(
             (self.approve_from not in ("low", "medium", "high"), "approve-from must be low, medium or high"),
-            (not 0 <= self.rounds <= ROUNDS_MOST, f"rounds must be 0 to {ROUNDS_MOST}"),
+            (not 1 <= self.rounds <= ROUNDS_MOST, f"rounds must be 1 to {ROUNDS_MOST}"),
         )
