@@ -34,10 +34,12 @@ def test_there_are_enough_and_each_still_has_its_place() -> None:
 
 def made(new: str, tests: tuple[str, ...] = (), strike: tuple[str, ...] = (), old: str = "") -> Mutant:
     """A mutation of what writes, made for a test."""
-    return Mutant("made", "wire/outbox.py", "", old or "while self._chunks and not", new, tests, strike)
+    return Mutant("made", "wire/outbox.py", "", old or LOOP, new, tests, strike)
 
 
-HARMLESS = "while  self._chunks and not"
+LOOP = "while self._chunks:\n                if self._write"
+HARMLESS = LOOP.replace("while ", "while  ")
+NEVER = LOOP.replace("self._chunks", "False")
 WRITER = "tests/wire/test_outbox.py::test_frames_leave_in_the_order_they_came_in_one_write"
 
 
@@ -47,19 +49,25 @@ WRITER = "tests/wire/test_outbox.py::test_frames_leave_in_the_order_they_came_in
     [
         (made(HARMLESS, (WRITER,)), "survived", ""),
         (made(HARMLESS, strike=("reject", "eof")), "survived", "nothing broke in"),
-        (made("while False and not", (WRITER,)), "killed", WRITER),
+        (made(NEVER, (WRITER,)), "killed", WRITER),
         (
             made("        raise OSError\n", (WRITER,), old="        self._writing = True\n"),
             "crashed",
             "(OSError: ",
         ),
-        (made("        pass\n", (WRITER,), old="        self._bytes -= taken\n"), "killed", WRITER),
         (
-            made("while True:\n                continue\n            while self._chunks and not", (WRITER,)),
+            made(
+                "pass\n            self.room = O", (WRITER,), old="self._bytes = 0\n            self.room = O"
+            ),
+            "killed",
+            WRITER,
+        ),
+        (
+            made(f"while True:\n                continue\n            {LOOP}", (WRITER,)),
             "hung",
             "not over after",
         ),
-        (made("while False and not", strike=("reject", "eof")), "broken", "breaks without a strike"),
+        (made(NEVER, strike=("reject", "eof")), "broken", "breaks without a strike"),
         (made("while while", (WRITER,)), "broken", ""),
         (made("x", (WRITER,), old="not there"), "broken", "occurs 0 times"),
         (made(HARMLESS, ("tests/wire/test_outbox.py::test_none",)), "broken", ""),
@@ -77,7 +85,7 @@ def test_what_fails_without_a_mutation_kills_nothing(tmp_path: Path) -> None:
     """A test that is red anyway is told."""
     mutate.copy_tree(tmp_path)
     writer = tmp_path / "agent/wire/outbox.py"
-    writer.write_text(writer.read_text().replace("while self._chunks and", "while False and"))
+    writer.write_text(writer.read_text().replace(LOOP, NEVER))
     assert mutate.check_tests(tmp_path, [made(HARMLESS, (WRITER,))]) == WRITER
 
 
