@@ -245,14 +245,7 @@ class Actions:
 
     def refuse_edit(self, suggestion: Suggestion) -> None:
         """Refuse a confirm with arguments that the tool does not take; another one may come."""
-        self._out.send(
-            Error(
-                code="bad_edit",
-                message=f"{suggestion.spoiled} Nothing was run; confirm again.",
-                suggestion_id=suggestion.id,
-            )
-        )
-        self._out.note("errors", "bad_edit", suggestion_id=suggestion.id)
+        self._ask_again("bad_edit", suggestion.spoiled, suggestion)
 
     def lapsed(self, suggestion: Suggestion) -> None:
         """A suggestion that can no longer be confirmed."""
@@ -265,6 +258,7 @@ class Actions:
         """A confirm that came too late, and before the timer said so."""
         self.lapsed(suggestion)
         self.answer_expired(suggestion)
+        suggestion.let_go()
 
     def withdraw(self, suggestion: Suggestion) -> None:
         """A confirmed action that has not begun, and now never will."""
@@ -303,16 +297,14 @@ class Actions:
 
     def ask_to_fill_in(self, suggestion: Suggestion) -> None:
         """Refuse a confirm that does not fill in what is missing; another one may."""
-        self._out.send(
-            Error(
-                code="bad_message",
-                message=f"{suggestion.lacks} Nothing was run; confirm again.",
-                suggestion_id=suggestion.id,
-            )
-        )
-        self._out.note("errors", "bad_message", suggestion_id=suggestion.id)
+        self._ask_again("bad_message", suggestion.lacks, suggestion)
 
     # --- helpers
+
+    def _ask_again(self, code: Any, why: str | None, suggestion: Suggestion) -> None:
+        message = f"{why} Nothing was run; confirm again."
+        self._out.send(Error(code=code, message=message, suggestion_id=suggestion.id))
+        self._out.note("errors", code, suggestion_id=suggestion.id)
 
     def _give_up(self, suggestion: Suggestion) -> None:
         # Part of a transition that is under way, so the session's table is not asked again.

@@ -17,6 +17,7 @@ import msgspec
 
 from agent.errors import AgentError
 from agent.ports.search import Snippet
+from agent.protocol.payload import deeper_than
 from agent.text.sentences import borders
 from agent.text.terminal import printable_line
 
@@ -75,7 +76,7 @@ def shown(result: Any) -> Shown:
 
 def measured(result: Any) -> bytes:
     """Return a result as canonical JSON: keys in order, no white space. Raises `BadResult`."""
-    if _too_deep(result, RESULT_DEPTH):
+    if deeper_than(RESULT_DEPTH, result):
         raise BadResult(f"a result may be nested {RESULT_DEPTH} deep; give less of it")
     try:
         written = msgspec.json.encode(result, order="sorted")
@@ -84,14 +85,6 @@ def measured(result: Any) -> bytes:
     if len(written) > RESULT_BYTES:
         raise BadResult(f"a result has at most {RESULT_BYTES} bytes as JSON; give less of it")
     return written
-
-
-def _too_deep(value: Any, left: int) -> bool:
-    """Tell whether a value is nested deeper than it may be."""
-    if not isinstance(value, (dict, list)):
-        return False
-    within = value.values() if isinstance(value, dict) else value
-    return left <= 0 or any(_too_deep(each, left - 1) for each in within)
 
 
 def _lines(value: Any, path: str) -> Iterator[str]:
