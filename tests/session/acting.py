@@ -344,6 +344,8 @@ def what_has_ended_holds_nothing_of_a_call(make: Make) -> None:
         lambda d: d.reject("s1"),
         lambda d: d.reject("s1", "the other order"),
         lambda d: d.expire("s1"),
+        lambda d: d.late("s1", "the other order"),
+        lambda d: (d.message("n"), d.confirm("s1"), d.cancel()),
         Driver.cancel,
     )
     for end in endings:

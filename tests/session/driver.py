@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from agent.config import CONFIRM_SECONDS
 from agent.ports.action import Outcome
 from agent.ports.brain import Blocked, Drafted, Proposal, Redraft, Refused, Verified, VerifiedText
 from agent.ports.search import Snippet
@@ -117,6 +118,11 @@ class Driver:
 
     def reject(self, suggestion_id: str, words: str | None = None) -> list[tuple[Any, ...]]:
         return self.frame(inbound.RejectAction(suggestion_id, words))
+
+    def late(self, suggestion_id: str, words: str) -> list[tuple[Any, ...]]:
+        """Say words in place of a yes when its time is over."""
+        self.now += CONFIRM_SECONDS
+        return self.reject(suggestion_id, words)
 
     def act(self, proposal: Proposal = CALL) -> list[tuple[Any, ...]]:
         """The Brain of the turn waits for a call."""
