@@ -39,12 +39,19 @@ class Memory:
 
 
 def family(pid: int) -> list[int]:
-    """Return a process and its children, and theirs."""
+    """Return a process and its children, and theirs.
+
+    By each process's own word on its parent: what a thread is said to have started (task/*/children) is with another
+    thread once that one has ended, and is missed by who reads them meanwhile.
+    """
+    children: dict[int, list[int]] = {}
+    for process in PROC.glob("[0-9]*"):
+        with suppress(OSError):
+            parent = (process / "stat").read_text().rpartition(")")[2].split()[1]
+            children.setdefault(int(parent), []).append(int(process.name))
     found = [pid]
     for each in found:
-        for children in (PROC / str(each) / "task").glob("*/children"):
-            with suppress(OSError):
-                found += map(int, children.read_text().split())
+        found += sorted(children.get(each, ()))
     return found
 
 

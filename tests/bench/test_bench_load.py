@@ -2,6 +2,9 @@
 
 import os
 import socket
+import subprocess
+import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
@@ -240,6 +243,54 @@ def test_two_workers_are_measured_as_one_server_is(tmp_path: Path) -> None:
     # On a busy machine the kernel's ticks are a part of it: one worker's alone would be half.
     assert 0.7 * sum(workers) < 80 * found["cpu_us_per_turn"] / 1e6 < 2 * sum(workers)
     assert not any(Path(f"/proc/{pid}/cmdline").read_bytes() for pid in processes if is_there(pid))
+
+
+# Each thread starts a child and ends a little later than the last.
+THREADS = """
+import subprocess, threading, time
+def start(number):
+    children.append(subprocess.Popen(["sleep", "60"]))
+    started.wait()
+    time.sleep(0.005 * number)
+children, started = [], threading.Event()
+threads = [threading.Thread(target=start, args=(number,)) for number in range(100)]
+for thread in threads:
+    thread.start()
+while len(children) < len(threads):
+    time.sleep(0.01)
+print(flush=True)
+input()
+started.set()
+for thread in threads:
+    thread.join()
+print(flush=True)
+input()
+for child in children:
+    child.kill()
+    child.wait()
+"""
+
+
+def test_a_child_is_found_whatever_became_of_the_thread_that_started_it() -> None:
+    """Also in the moment in which that ends, when its children become another thread's."""
+    with subprocess.Popen(
+        [sys.executable, "-c", THREADS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdout.readline()
+        found = family(process.pid)
+        assert len(found) == 101
+        process.stdin.write("\n")
+        process.stdin.flush()
+        over = threading.Thread(target=process.stdout.readline)
+        over.start()
+        looks = []
+        while over.is_alive():
+            looks.append(family(process.pid) == found)
+        process.communicate("\n")
+    assert len(looks) > 10
+    assert all(looks), f"missed {looks.count(False)} times in {len(looks)}"
 
 
 def is_there(pid: int) -> bool:

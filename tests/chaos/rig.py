@@ -45,11 +45,15 @@ def built_shim(folder: Path) -> Path:
 
 
 class Webhook:
-    """Answers the server's actions, as `mode` says: well, pause, slow, fail, full. Counts effects by key."""
+    """Answers the server's actions, as `mode` says: well, pause, slow, held, fail, full. Counts effects by key.
+
+    released: set, it answers those that were held.
+    """
 
     def __init__(self) -> None:
         self.mode = "well"
         self.effects: Counter[str] = Counter()
+        self.released = threading.Event()
         self._socket = socket.create_server(("127.0.0.1", 0), backlog=64)
         self._over = threading.Event()
         self._held: list[socket.socket] = []
@@ -64,6 +68,7 @@ class Webhook:
     def close(self) -> None:
         """Stop, and drop everyone."""
         self._over.set()
+        self.released.set()
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
@@ -102,6 +107,8 @@ class Webhook:
                 return
             if self.mode == "slow":
                 self._over.wait(1.5)
+            if self.mode == "held":
+                self.released.wait(20)
             status = "500 Broken" if self.mode == "fail" else "200 OK"
             client.sendall(
                 f"HTTP/1.1 {status}\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{{}}".encode()

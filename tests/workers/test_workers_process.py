@@ -12,7 +12,19 @@ from pathlib import Path
 import pytest
 import trio
 
-from .processes import PATIENCE, ROOT, Pair, connected, held, nobody_left, pair, until
+from .processes import (
+    PATIENCE,
+    ROOT,
+    Pair,
+    agrees,
+    by_worker,
+    connected,
+    given,
+    nobody_left,
+    pair,
+    runs,
+    until,
+)
 
 pytestmark = pytest.mark.proof
 QUESTION = "What does the Standard plan cost per month?"
@@ -38,10 +50,10 @@ def test_a_pair_from_its_start_to_its_end(tmp_path: Path) -> None:
 
 async def _balanced_and_summed(server: Pair) -> None:
     await nobody_left(server)
+    await given(server, 10, lambda to: sorted(to.values()) == [5, 5])
     async with AsyncExitStack() as stack:
-        clients = [await connected(stack, server) for _ in range(10)]
-        assert [held(pid) for pid in server.workers()] == [5, 5]
-        assert server.figure("agent_sessions") == 10
+        clients = [client for of in (await by_worker(stack, server, 5)).values() for client in of]
+        await agrees(server, "agent_sessions", 10)
         async with trio.open_nursery() as nursery:
             for client in clients:
                 nursery.start_soon(client.ask, QUESTION)
@@ -49,44 +61,37 @@ async def _balanced_and_summed(server: Pair) -> None:
             with trio.fail_after(PATIENCE):
                 assert "299" in (await client.until("response"))[-1]["text"]
         for _ in range(4):  # whichever worker is hit
-            assert server.figure("agent_messages_total") == 10
-            assert server.figure("agent_first_delta_seconds_count") == 10
-            assert server.figure('agent_turns_total{outcome="answered"}') == 10
+            await agrees(server, "agent_messages_total", 10)
+            await agrees(server, "agent_first_delta_seconds_count", 10)
+            await agrees(server, 'agent_turns_total{outcome="answered"}', 10)
 
 
 async def _one_dies(server: Pair) -> None:
     """SIGKILL ends its connections and no others; the sum does not fall; a new one serves."""
-    victim, other = server.workers()
     async with AsyncExitStack() as stack:
-        clients = [await connected(stack, server) for _ in range(6)]
+        (victim, lost), (other, kept) = (await by_worker(stack, server, 3)).items()
         os.kill(victim, signal.SIGKILL)
-        await trio.sleep(0.3)
-        assert sorted(client.closed or 0 for client in clients) == [0, 0, 0, 1006, 1006, 1006]
-        for client in clients:
-            if client.closed is None:
-                await client.ask(QUESTION)
-        for client in clients:
-            if client.closed is None:
-                assert "299" in (await client.until("response"))[-1]["text"]
-        with trio.fail_after(PATIENCE):
-            await until(lambda: len(server.workers()) == 2 and len(server.lines("knowledge base")) == 3)
+        assert [await client.until_closed() for client in lost] == [1006] * 3
+        for client in kept:
+            await client.ask(QUESTION)
+        for client in kept:
+            assert "299" in (await client.until("response"))[-1]["text"]
+        await until(lambda: len(server.workers()) == 2 and len(server.lines("knowledge base")) == 3)
         await trio.to_thread.run_sync(server.ready)
-        assert other in server.workers()
-        assert victim not in server.workers()
-        newcomers = [await connected(stack, server) for _ in range(3)]
-        assert [held(pid) for pid in server.workers() if pid != other] == [3], "the fewest were there"
-        await newcomers[0].ask(QUESTION)
-        assert "299" in (await newcomers[0].until("response"))[-1]["text"]
-        assert server.figure("agent_worker_deaths_total") == 1
-        assert server.figure("agent_messages_total") == 14
+        (new,) = set(server.workers()) - {other}
+        assert new != victim
+        await given(server, 3, lambda to: to == {new: 3})  # the fewest are there
+        newcomer = await connected(stack, server)
+        await newcomer.ask(QUESTION)
+        assert "299" in (await newcomer.until("response"))[-1]["text"]
+        await agrees(server, "agent_worker_deaths_total", 1)
+        await agrees(server, "agent_messages_total", 14)
 
 
 async def _acts_once(server: Pair) -> None:
     """A confirmed action runs once, whoever else confirms its id: another session, of another worker."""
-    await nobody_left(server)
     async with AsyncExitStack() as stack:
-        one, two = await connected(stack, server), await connected(stack, server)
-        assert [held(pid) for pid in server.workers()] == [1, 1]
+        (one,), (two,) = (await by_worker(stack, server, 1)).values()
         await one.ask("Please call me back at 070-123 45 67")
         suggestion = (await one.until("action_suggestion"))[-1]["suggestionId"]
         for client in (one, two, one, two):
@@ -126,25 +131,28 @@ async def _capped(server: Pair) -> None:
     await nobody_left(server)
     async with AsyncExitStack() as stack:
         clients = [await connected(stack, server) for _ in range(5)]
-        assert sorted(held(pid) for pid in server.workers()) == [2, 3]
+        assert min(server.held()) > 0, "it is the cap of both"
+        began = trio.current_time()
         for client in clients:  # the rate lets four pass, and who was answered by a session does not give way
             await client.ask(QUESTION)
-        with trio.fail_after(PATIENCE):
-            await until(lambda: all(client.frames for client in clients))
+        await until(lambda: all(client.frames for client in clients))
+        most = 4 + 2 * (trio.current_time() - began)
         errors = [
             frame["code"] for client in clients for _, frame in client.frames if frame["type"] == "error"
         ]
-        assert errors == ["rate_limited"]
+        assert set(errors) <= {"rate_limited"}
+        assert len(clients) - len(errors) <= most
         refused = []
         for _ in range(3):
             refused.append(await connected(stack, server))
             await refused[-1].until_answered()
         assert sum(client.closed is None for client in [*clients, *refused]) <= 5
-        assert server.figure("agent_sessions") == 5
+        await agrees(server, "agent_sessions", 5)
         server.process.send_signal(signal.SIGTERM)
-        await trio.sleep(0.3)
+        await until(lambda: not server.accepts())  # two signals at once would be one
         assert server.process.poll() is None, "four are in the middle of an answer"
         server.process.send_signal(signal.SIGTERM)
+        await until(lambda: server.process.poll() is not None)  # while the clients are there
 
 
 def test_workers_end_when_their_supervisor_is_killed(tmp_path: Path) -> None:
@@ -153,7 +161,7 @@ def test_workers_end_when_their_supervisor_is_killed(tmp_path: Path) -> None:
         left = server.workers()
         server.process.kill()
         deadline = time.monotonic() + PATIENCE
-        while any(Path(f"/proc/{pid}/cmdline").exists() for pid in left):
+        while any(map(runs, left)):
             assert time.monotonic() < deadline
             time.sleep(0.05)
     assert server.lines("supervisor is gone")

@@ -26,19 +26,20 @@ from tests.hostile.enemy import SocketEnemy
 from tests.hostile.test_attacks import KNOWLEDGE, SCRIPT, Innocent
 from tests.hostile.test_sockets import OVER_SOCKETS
 
-from .processes import PATIENCE, ROOT, Pair, connected, held, nobody_left, pair, until
+from .processes import PATIENCE, ROOT, Pair, agrees, by_worker, connected, nobody_left, pair, runs, until
 
 pytestmark = pytest.mark.proof
 QUESTION = "What does the Standard plan cost per month?"
 CALL = "Please call me back at 070-123 45 67"
+INNOCENTS = 10  # of whom one at least is each worker's
 EFFECTS = 8  # actions at a time, half of them in each worker
 
 
 @pytest.fixture
 def webhook() -> Iterator[Webhook]:
-    """Where actions take effect: it says so after a second and a half."""
+    """Where actions take effect: it says so when it is let."""
     with closing(Webhook()) as made:
-        made.mode = "slow"
+        made.mode = "held"
         yield made
 
 
@@ -47,19 +48,6 @@ async def answered(client: Plain) -> None:
     with trio.fail_after(PATIENCE):
         await client.ask(QUESTION)
         assert "299" in (await client.until("response"))[-1]["text"]
-
-
-async def by_worker(stack: AsyncExitStack, server: Pair, each: int) -> dict[int, list[Plain]]:
-    """Connect `each` clients to each worker; return them by its process id."""
-    await nobody_left(server)
-    found: dict[int, list[Plain]] = {pid: [] for pid in server.workers()}
-    for _ in range(2 * each):
-        before = {pid: held(pid) for pid in found}
-        client = await connected(stack, server)
-        (pid,) = (pid for pid in found if held(pid) > before[pid])
-        found[pid].append(client)
-    assert [len(clients) for clients in found.values()] == [each, each]
-    return found
 
 
 def test_nothing_made_up_comes_through_a_pair(tmp_path: Path) -> None:
@@ -103,12 +91,12 @@ def test_attacks_on_a_pair_harm_nobody(tmp_path: Path) -> None:
         enemy = SocketEnemy(server.port)
         async with AsyncExitStack() as stack:
             await nobody_left(server)
-            innocents = []
-            for _ in range(2):
+            innocents: list[Innocent] = []
+            while not all(server.held()):
+                assert len(innocents) < INNOCENTS
                 client = await stack.enter_async_context(connect(f"ws://127.0.0.1:{server.port}/ws"))
                 await client.frames_until("welcome")
                 innocents.append(Innocent(client))
-            assert [held(pid) for pid in workers] == [1, 1]
             for name in OVER_SOCKETS:
                 for _ in workers:  # the next connection is the other worker's
                     told = await ATTACKS[name].run(enemy)
@@ -149,6 +137,7 @@ def test_no_effect_happens_twice_when_a_process_is_killed(tmp_path: Path, webhoo
 
     async def begun(stack: AsyncExitStack) -> dict[int, list[Plain]]:
         """Let every client have an action that has taken effect, of which nothing is known yet."""
+        webhook.released.clear()
         clients, before = await by_worker(stack, server, EFFECTS // 2), webhook.effects.total()
         for client in (client for of in clients.values() for client in of):
             await client.ask(CALL)
@@ -164,6 +153,8 @@ def test_no_effect_happens_twice_when_a_process_is_killed(tmp_path: Path, webhoo
             clients = await begun(stack)
             victim, other = clients
             os.kill(victim, signal.SIGKILL)
+            await until(lambda: not runs(victim))
+            webhook.released.set()
             for client in clients[other]:
                 assert (await client.until("action_executed"))[-1]["result"]["success"] is True
             for client in clients[victim]:
@@ -182,11 +173,12 @@ def test_no_effect_happens_twice_when_a_process_is_killed(tmp_path: Path, webhoo
         async with AsyncExitStack() as stack:
             clients = await begun(stack)
             server.process.kill()
+            webhook.released.set()
             for client in (client for of in clients.values() for client in of):
                 assert (await client.until("action_executed"))[-1]["result"]["success"] is True
                 assert await client.until_closed() == 1012
                 expected[ids[client]] = "done"
-            await until(lambda: not any(Path(f"/proc/{pid}/cmdline").exists() for pid in clients))
+            await until(lambda: not any(map(runs, clients)))
 
     ids: dict[Plain, str] = {}
     expected: dict[str, str] = {}
@@ -241,9 +233,9 @@ def test_a_worker_that_stands_still_does_not_keep_the_server(tmp_path: Path) -> 
     with pair(tmp_path) as server:
         left = server.workers()
         os.kill(left[0], signal.SIGSTOP)
-        for _ in range(2):
-            server.process.send_signal(signal.SIGTERM)
-            time.sleep(0.3)
+        server.process.send_signal(signal.SIGTERM)
+        trio.run(until, lambda: not server.accepts())  # two signals at once would be one
+        server.process.send_signal(signal.SIGTERM)
         began = time.monotonic()
         assert server.process.wait(PATIENCE) == 0
         assert time.monotonic() - began < WORKER_END + 2
@@ -253,7 +245,7 @@ def test_a_worker_that_stands_still_does_not_keep_the_server(tmp_path: Path) -> 
 def readiness(server: Pair) -> str:
     """Return what /readyz says; "" when the worker that is asked stands still."""
     try:
-        return server.get("/readyz", 3.0)[1]
+        return server.get("/readyz", 5.0)[1]
     except TimeoutError:
         return ""
 
@@ -281,7 +273,7 @@ def test_a_crowd_finds_every_promise_kept_by_a_pair(tmp_path: Path) -> None:
         trio.run(nobody_left, server)
         assert server.workers() == workers
         for level in ("agent_sessions", "agent_turns_running", "agent_actions_running"):
-            assert server.figure(level) == 0, level
+            trio.run(agrees, server, level, 0)
         assert server.figure("agent_messages_total") >= report["messages"]
     assert {line["worker"] for line in server.lines("turn ended")} == {1, 2}
     assert "Traceback" not in server.log.read_text()
