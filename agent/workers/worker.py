@@ -45,6 +45,7 @@ from .rates import SharedRates
 
 _log = structlog.get_logger("agent.workers")
 _NO_ANSWER = "The supervisor does not answer."
+_SOON = "The documents have just been read."
 
 
 def shared_rates(file: int, settings: Settings) -> tuple[Rates, Rates]:
@@ -75,6 +76,7 @@ class Worker:
         self.server = App(settings, adapters, siblings)
         self._all = trio.CancelScope()
         self._up = False
+        self._ready = False  # the supervisor was told so: it gives connections to others before
         self._numbers = count(LAST + 1)
         self._asked: dict[int, tuple[trio.Event, list[Answer]]] = {}
 
@@ -141,11 +143,13 @@ class Worker:
     async def _say_when_ready(self, when_ready: Callable[[], None]) -> None:
         await self.server.ready()
         when_ready()
+        self._ready = True
         self._channel.send(Ready())
 
     def _report(self, question: int, figures: bool) -> None:
         report = families(self.server.metrics) if figures else None
-        self._channel.send(Reported(question, self.server.unready, report))
+        unready = self.server.unready or ("" if self._ready else _SOON)
+        self._channel.send(Reported(question, unready, report))
 
     async def _figures(self) -> bytes:
         """Return the figures of all workers; this one's alone when the supervisor does not answer."""

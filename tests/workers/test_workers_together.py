@@ -22,7 +22,18 @@ from agent.settings import Settings
 from agent.testing.faults import PipeEnd, pipe
 from agent.testing.network import inline
 from agent.workers.channel import Channel
-from agent.workers.messages import Begin, Drain, Failed, Report, Reported, Stop, ToSupervisor, ToWorker, Up
+from agent.workers.messages import (
+    Begin,
+    Drain,
+    Failed,
+    Ready,
+    Report,
+    Reported,
+    Stop,
+    ToSupervisor,
+    ToWorker,
+    Up,
+)
 from agent.workers.rates import make_rates
 from agent.workers.settings import packed, unpacked
 from agent.workers.supervisor import Supervisor
@@ -282,6 +293,35 @@ async def test_a_worker_goes_down_as_it_is_told(how: str, autojump_clock: trio.t
         assert heard[-1].figures
     gone = [each["event"] for each in logs]
     assert ("supervisor is gone" in gone) is (how == "supervisor gone")
+    os.close(rates)
+
+
+async def test_a_worker_is_ready_for_all_when_its_supervisor_knows(
+    autojump_clock: trio.testing.MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Until then connections go to the others: who has seen that all are ready finds them shared out evenly."""
+    rates = make_rates()
+    ours, theirs = trio.testing.memory_stream_pair()
+    channel: Channel[ToWorker] = Channel(ours, ToWorker)
+    supervisor: Channel[ToSupervisor] = Channel(theirs, ToSupervisor)
+    made = worker(
+        channel, Begin(1, 2, 8787, packed(Settings.of(port=0, workers=2, data="memory"))), Streams(), rates
+    )
+    settled = trio.Event()
+    monkeypatch.setattr(made.server, "ready", settled.wait)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(channel.write)
+        nursery.start_soon(supervisor.write)
+        nursery.start_soon(made.run)
+        assert await supervisor.receive() == Up()
+        assert made.server.unready == ""
+        supervisor.send(Report(5, False))
+        assert await supervisor.receive() == Reported(5, "The documents have just been read.", None)
+        settled.set()
+        assert await supervisor.receive() == Ready()
+        supervisor.send(Report(6, False))
+        assert await supervisor.receive() == Reported(6, "", None)
+        nursery.cancel_scope.cancel()
     os.close(rates)
 
 
