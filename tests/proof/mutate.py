@@ -11,7 +11,6 @@ the untouched copy too, which is examined in the same run.
 
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
@@ -23,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from .in_copy import CRASHED, NOTICED, OVERDUE, WELL
+from .warm import Warm
 
 ROOT = Path(__file__).resolve().parents[2]
 LIST = Path(__file__).with_name("mutants.toml")
@@ -103,34 +103,19 @@ def copy_tree(to: Path) -> None:
             shutil.copy2(source, to / name)
 
 
-def examine(copy: Path, module: str, *arguments: str) -> tuple[int | None, str]:
-    """Run one of the two examinations in a copy; return its exit status (None: it hangs) and its last line."""
-    environment = os.environ | {
-        "PYTHONPATH": str(copy),
-        "PYTHONHASHSEED": "0",
-        "PYTHONDONTWRITEBYTECODE": "",  # whatever the machine's is: each copy would be compiled anew
-        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
-    }
-    command = [sys.executable, "-m", module, *arguments]
-    try:
-        done = subprocess.run(
-            command, cwd=copy, env=environment, capture_output=True, text=True, timeout=HANGS, check=False
-        )
-    except subprocess.TimeoutExpired:
-        return None, f"hangs for {HANGS:g} s"
-    lines = done.stdout.strip() if done.returncode in OUTCOMES else done.stderr.strip() or done.stdout.strip()
-    return done.returncode, lines.rpartition("\n")[2].replace(f"{copy}/", "")
-
-
-def judge(mutant: Mutant, clean: Path, room: Path) -> Verdict:
+def judge(mutant: Mutant, clean: Path, room: Path, warm: Warm) -> Verdict:
     """Apply a mutant to a copy of `clean` in `room`, examine it, and remove the copy.
 
-    The copy's files are hard links, which take a tenth of the time: nothing that is examined writes into one that is
-    there (compiled modules are replaced, not overwritten), and the mutated module is a file of its own.
+    The copy of `agent` is made of hard links and the rest is one link each, which takes a twentieth of the time:
+    nothing that is examined writes into a file that is there (compiled modules are replaced, not overwritten), and the
+    mutated module is a file of its own.
     """
     began = time.perf_counter()
     copy = room / mutant.name
-    shutil.copytree(clean, copy, copy_function=os.link)
+    shutil.copytree(clean / "agent", copy / "agent", copy_function=os.link)
+    for name in COPIED:
+        if name != "agent":
+            (copy / name).symlink_to(clean / name)
     try:
         module = copy / "agent" / mutant.file
         try:
@@ -141,40 +126,45 @@ def judge(mutant: Mutant, clean: Path, room: Path) -> Verdict:
             return Verdict(mutant, "broken", str(error), 0.0)
         for compiled in module.parent.glob(f"__pycache__/{module.stem}.*"):
             compiled.unlink()
-        status, said = examine(copy, *mutant.examination)
+        status, said = warm.examine(copy, *mutant.examination)
     finally:
         shutil.rmtree(copy)
+    said = said.replace(f"{copy}/", "")
     return Verdict(mutant, OUTCOMES.get(status, "broken"), said, time.perf_counter() - began)
 
 
-def check_tests(clean: Path, chosen: Sequence[Mutant]) -> str:
+def check_tests(warm: Warm, clean: Path, chosen: Sequence[Mutant]) -> str:
     """Return what fails on the untouched copy, of all tests that shall kill a mutant; "" when nothing does."""
-    return _fails(clean, TESTS, sorted({node for mutant in chosen for node in mutant.tests}))
+    return _fails(warm, clean, TESTS, sorted({node for mutant in chosen for node in mutant.tests}))
 
 
-def check_strikes(clean: Path, verdicts: Sequence[Verdict]) -> str:
+def check_strikes(warm: Warm, clean: Path, verdicts: Sequence[Verdict]) -> str:
     """Return what fails on the untouched copy, of all strikes that killed a mutant; "" when nothing does."""
     struck = [verdict for verdict in verdicts if verdict.mutant.strike and verdict.by.startswith("k=")]
     return _fails(
-        clean, STRIKES, [word for each in struck for word in (*each.mutant.strike, each.by[2:].split()[0])]
+        warm,
+        clean,
+        STRIKES,
+        [word for each in struck for word in (*each.mutant.strike, each.by[2:].split()[0])],
     )
 
 
-def _fails(clean: Path, module: str, arguments: Sequence[str]) -> str:
-    status, said = examine(clean, module, *arguments) if arguments else (WELL, "")
+def _fails(warm: Warm, clean: Path, module: str, arguments: Sequence[str]) -> str:
+    status, said = warm.examine(clean, module, *arguments) if arguments else (WELL, "")
     return "" if status == WELL else said or f"{module} ended with {status}"
 
 
 def run(chosen: Sequence[Mutant]) -> tuple[list[Verdict], str]:
     """Judge these mutants, two at a time; return the verdicts, and what fails without any mutation ("": nothing)."""
-    with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
-        clean = Path(folder) / "clean"
+    with tempfile.TemporaryDirectory(prefix="mutants-") as folder, Warm(HANGS) as warm:
+        room = Path(folder)
+        clean = room / "clean"
         clean.mkdir()
         copy_tree(clean)
-        unclean = check_tests(clean, chosen)  # first: what it compiles is copied with the tree
+        unclean = check_tests(warm, clean, chosen)  # first: what it compiles is copied with the tree
         with ThreadPoolExecutor(AT_ONCE) as pool:
-            verdicts = list(pool.map(lambda mutant: judge(mutant, clean, Path(folder)), chosen))
-        return verdicts, unclean or check_strikes(clean, verdicts)
+            verdicts = list(pool.map(lambda mutant: judge(mutant, clean, room, warm), chosen))
+        return verdicts, unclean or check_strikes(warm, clean, verdicts)
 
 
 def report(verdicts: Sequence[Verdict], unclean: str) -> str:

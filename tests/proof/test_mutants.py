@@ -6,6 +6,7 @@ import pytest
 
 from . import mutate
 from .mutate import Mutant, Verdict, mutants
+from .warm import Warm
 
 MUTANTS, PLANTED = 120, 24
 TABLE = pytest.StashKey[str]()
@@ -86,7 +87,8 @@ def test_what_fails_without_a_mutation_kills_nothing(tmp_path: Path) -> None:
     mutate.copy_tree(tmp_path)
     writer = tmp_path / "agent/wire/outbox.py"
     writer.write_text(writer.read_text().replace(LOOP, NEVER))
-    assert mutate.check_tests(tmp_path, [made(HARMLESS, (WRITER,))]) == WRITER
+    with Warm(mutate.HANGS) as warm:
+        assert mutate.check_tests(warm, tmp_path, [made(HARMLESS, (WRITER,))]) == WRITER
 
 
 def test_the_report_names_what_found_a_planted_bug() -> None:
