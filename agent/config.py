@@ -113,13 +113,15 @@ READ_AT_ONCE = 3_000  # characters of evidence whose numbers are read in one ste
 # --- other servers that are asked
 HTTP_LEAVE_TIMEOUT = 1.0  # for letting go of an answer, and of its connection
 
+# --- processes that are started
+PROCESS_LEAVE_TIMEOUT = 1.0  # for letting go of one
+PROCESS_TERMINATE = 0.05  # until one that was asked to end is killed
+
 # --- models
 MODEL_EVENT_MAX = 1024 * 1024  # of one event, or line, of an answer: a whole answer may come as one
 MODEL_ANSWER_MAX = 8 * 1024 * 1024  # of an answer as it is sent; a token takes some 300
 MODEL_CALLS = 128  # calls of tools in one answer
 MODEL_PROCESSES = 16  # of the claude command at once; more wait, within the time of their first piece
-MODEL_LEAVE_TIMEOUT = 1.0  # for letting go of a process
-MODEL_TERMINATE = 0.05  # until a process that was asked to end is killed
 MODEL_RETRIES = 2  # after the first try
 MODEL_RETRY_PAUSE = 0.5  # before the first of them, about; twice as long before the next
 MODEL_RETRY_AFTER_MAX = 30.0  # that a service may ask for; beyond it the answer is no

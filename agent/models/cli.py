@@ -14,13 +14,13 @@ from contextlib import aclosing, suppress
 import msgspec
 import trio
 
-from ..config import MODEL_ANSWER_MAX, MODEL_EVENT_MAX, MODEL_PROCESSES, MODEL_TERMINATE
+from ..config import MODEL_ANSWER_MAX, MODEL_EVENT_MAX, MODEL_PROCESSES, PROCESS_TERMINATE
 from ..errors import ModelFailed, ModelFault
 from ..ports.model import Finished, Piece, Request, TextDelta, Usage
+from ..process import group
 from .anthropic import Counted, MessageAnswer
 from .encoding import decoded, encoded
 from .lines import Lines
-from .process import group
 from .shape import REASONS
 
 COMMAND = "claude"
@@ -98,7 +98,7 @@ class ClaudeCli:
                         raise ModelFailed(f"the model answered over {MODEL_ANSWER_MAX} bytes", "protocol")
                     for line in lines.feed(bytes(piece)):
                         yield line
-                with trio.move_on_after(MODEL_TERMINATE):
+                with trio.move_on_after(PROCESS_TERMINATE):
                     code = await process.wait()
         except (OSError, trio.BrokenResourceError) as error:
             why = type(error).__name__

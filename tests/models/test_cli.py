@@ -13,8 +13,8 @@ import trio
 from agent.config import MODEL_EVENT_MAX
 from agent.errors import ModelFailed
 from agent.models.cli import SYSTEM, ClaudeCli
-from agent.models.process import group
 from agent.ports.model import Finished, Message, Piece, Request, TextDelta, Tool, Usage
+from agent.process import group
 from agent.testing.models import outcome_of
 from agent.testing.spoken import printed
 

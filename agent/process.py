@@ -1,7 +1,7 @@
 """A command in a process group of its own, which ends with all that it started.
 
 A command's children outlive it when only it is told to end. So the group is: SIGTERM, and SIGKILL after
-MODEL_TERMINATE seconds if anything of it is left. POSIX only.
+PROCESS_TERMINATE seconds if anything of it is left. POSIX only.
 """
 
 import os
@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager, suppress
 
 import trio
 
-from ..config import MODEL_LEAVE_TIMEOUT, MODEL_TERMINATE
+from .config import PROCESS_LEAVE_TIMEOUT, PROCESS_TERMINATE
 
 _LOOK = 0.002  # seconds between two looks at whether the group has ended
 
@@ -24,7 +24,7 @@ async def group(
     """Run `command` in `folder` with pipes for its input and output, and end it and its children on leaving.
 
     What it writes to standard error is dropped, since it may repeat what it was given. Raises OSError when it cannot be
-    started. Leaving, cancelled too, takes at most MODEL_LEAVE_TIMEOUT seconds; some 50 ms where SIGTERM is ignored.
+    started. Leaving, cancelled too, takes at most PROCESS_LEAVE_TIMEOUT seconds; some 50 ms where SIGTERM is ignored.
     """
     process = await trio.lowlevel.open_process(
         command,
@@ -38,12 +38,12 @@ async def group(
     try:
         yield process
     finally:
-        with trio.move_on_after(MODEL_LEAVE_TIMEOUT, shield=True):
+        with trio.move_on_after(PROCESS_LEAVE_TIMEOUT, shield=True):
             await _end(process)
 
 
 async def _end(process: trio.Process) -> None:
-    deadline = trio.current_time() + MODEL_TERMINATE
+    deadline = trio.current_time() + PROCESS_TERMINATE
     _signal(process, signal.SIGTERM)
     while _runs(process) and trio.current_time() < deadline:  # noqa: ASYNC110 - nothing tells when a group has ended
         await trio.sleep(_LOOK)
