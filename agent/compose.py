@@ -21,6 +21,7 @@ from .errors import UsageError
 from .host import Threads, WallClock, new_id
 from .knowledge import Knowledge
 from .llm.open import model_decider, model_drafter, model_filler, opened_decider, opened_drafter
+from .mcp.open import opened_servers
 from .models.open import open_language_model
 from .ports.action import Executor
 from .ports.brain import Brain
@@ -29,6 +30,7 @@ from .ports.decide import Decider
 from .ports.draft import Drafter
 from .ports.fill import Filler
 from .ports.ledger import Ledger
+from .ports.mcp import McpConnect
 from .ports.model import LanguageModel
 from .ports.observe import Observer
 from .ports.tools import ReadTools, RunsAt
@@ -41,6 +43,7 @@ from .structured.open import open_arguments
 from .tools.catalogue import offered
 from .tools.definitions import Definitions
 from .tools.file import read_tools
+from .tools.offering import Offering
 
 _log = structlog.get_logger("agent.app")
 
@@ -50,8 +53,8 @@ class Adapters:
     """Parts that stand in for the ones the settings name; None takes those. What a test or an embedder swaps.
 
     knowledge: never reloaded. run_sync: the system watches the folder in a thread too, so with another way to do
-    blocking work it is watched only if `watch` says how. watch_loop: runs beside the server and measures its event
-    loop, on real time; None measures nothing.
+    blocking work it is watched only if `watch` says how. mcp: starts the MCP servers of the tools file.
+    watch_loop: runs beside the server and measures its event loop, on real time; None measures nothing.
     """
 
     model: Drafter | None = None
@@ -60,6 +63,7 @@ class Adapters:
     brain: Brain | None = None
     knowledge: KnowledgeBase | None = None
     executor: Executor | None = None
+    mcp: McpConnect | None = None
     ledger: Ledger | None = None
     clock: Clock | None = None
     run_sync: RunSync | None = None
@@ -95,7 +99,8 @@ async def composed(
     takes LEDGER_CLOSE_TIMEOUT at most.
     """
     clock = chosen.clock or WallClock()
-    tools = opened_tools(settings, clock)
+    opened = opened_tools(settings, clock)
+    tools, operator = opened if opened is not None else (None, Offering())
     async with AsyncExitStack() as stack:
         ledger = chosen.ledger
         if ledger is None:
@@ -105,8 +110,13 @@ async def composed(
             )
         executor = chosen.executor
         if executor is None:
+            by_server = None
+            if tools is not None:
+                by_server = await stack.enter_async_context(
+                    opened_servers(operator, tools.arguments, chosen.mcp)
+                )
             executor = await stack.enter_async_context(
-                opened_executor(settings.actions, tools.operator if tools else ())
+                opened_executor(settings.actions, operator.own, by_server)
             )
         knowledge, brain = None, chosen.brain
         if brain is None:
@@ -119,19 +129,20 @@ async def composed(
         yield Composed(settings, ledger, executor, knowledge, brain, clock, chosen.new_id, read)
 
 
-def opened_tools(settings: Settings, clock: Clock) -> Tools | None:
-    """Return what turns may call, and how; None where the settings offer nothing. Blocks while it reads the file.
+def opened_tools(settings: Settings, clock: Clock) -> tuple[Tools, Offering] | None:
+    """Return what turns may call, and how, and the operator's part of it; None where the settings offer nothing.
 
-    A tool that does not say where it runs goes where the operator's actions go. Raises UsageError.
+    Blocks while it reads the file, of which no server is started. A tool that does not say where it runs goes where
+    the operator's actions go. Raises UsageError.
     """
     file = settings.tools.tools
     if file is None and not settings.tools.client_tools:
         return None
     runs_at: RunsAt = "record" if settings.actions.action_webhook is None else "webhook"
     arguments = open_arguments()
-    operator = read_tools(file, arguments, runs_at) if file is not None else ()
+    operator = read_tools(file, arguments, runs_at) if file is not None else Offering()
     definitions = Definitions(arguments)
-    return Tools(
+    tools = Tools(
         operator,
         lambda given: offered(operator, definitions.read(given, "request", runs_at)),
         arguments,
@@ -140,6 +151,7 @@ def opened_tools(settings: Settings, clock: Clock) -> Tools | None:
         settings.answers.turn_timeout,
         lambda: datetime.fromtimestamp(clock.now_ms() / 1000, UTC).astimezone().date(),
     )
+    return tools, operator
 
 
 def documents(settings: Settings, chosen: Adapters, observer: Observer | None = None) -> Knowledge:

@@ -178,6 +178,27 @@ SOURCES_BYTES = (
     32 * 1024
 )  # of the pointers to its arguments, which its user is shown with where each comes from
 
+# --- MCP servers
+MCP_SERVERS = 16  # that an operator's file may name
+MCP_NAME = 63  # characters of a server's name
+MCP_START = 30.0  # for one to start and to tell its tools; what starts it may have to fetch it first
+MCP_START_WAIT = 3.0  # that the start of this server waits for them; those that are slower join later
+MCP_PAUSE_FIRST = 1.0  # before one that ended is started again, twice as long each time ...
+MCP_PAUSE_MOST = 60.0  # ... up to this
+MCP_SETTLED = 60.0  # one that has lived so long did not end at once
+MCP_PING_EVERY = 30.0  # until one is asked again whether it answers; at once, where a call got no answer ...
+MCP_PING_ANSWER = 5.0  # ... and one that does not answer in this time is ended
+MCP_LEAVE = 0.5  # for one to end by itself, when its input has
+MCP_LINE_MAX = 1024 * 1024  # bytes of one message: all tools, of TOOLS_BYTES, with what else is said of them
+MCP_PAGES = 16  # of one list of tools
+MCP_ANSWER_MAX = 16 * 1024  # bytes of a result, as JSON
+MCP_ERROR_CHARACTERS = 1000  # of what a tool says of why it failed
+MCP_NOISE = 1000  # lines that nobody asked for, at once; after them ...
+MCP_NOISE_RATE = 500.0  # ... so many a second are read
+MCP_NOISE_PAUSE = 0.05  # until it is seen whether another may be
+MCP_OWED = 16  # questions of a server that wait for our answer; further ones get none
+MCP_NOTICE = 1.0  # for telling a server that nobody waits for an answer any more
+
 # --- actions
 ACTION_TIMEOUT = 10.0
 PAYLOAD_BYTES = 16 * 1024  # of what an action is told, as JSON

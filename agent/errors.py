@@ -110,6 +110,18 @@ class BadDecision(AgentError):
         self.problems = problems
 
 
+class McpFailed(AgentError):
+    """An MCP server did not do what it was asked; the message is a clause of our own, without a word of the server's.
+
+    `kind` says what that means for a request: `refused`, nothing of it was done; `broken`, it answered an error, or
+    what is no answer; `gone`, it has ended or cannot be reached.
+    """
+
+    def __init__(self, kind: Literal["refused", "broken", "gone"], message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
 class ActionFailed(AgentError):
     """The action certainly had no effect; the message goes to the client."""
 

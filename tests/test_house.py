@@ -82,6 +82,7 @@ def test_everything_is_caught_at_the_edges_only() -> None:
             "session/asking.py",  # a turn without a session
             "actions/runner.py",
             "server/serve.py",
+            "mcp/keeper.py",  # one life of a server: somebody's program, through somebody's library
             "wire/pulse.py",  # one voice of many
             "documents/open.py",  # other people's parsers on other people's bytes: what breaks is that file's reason
             "testing/inject.py",  # an instrument that raises is switched off by trio without a word
@@ -97,6 +98,20 @@ def test_no_shield_is_without_a_deadline() -> None:
             bounded = called(node) in ("move_on_after", "fail_after", "move_on_at", "fail_at")
             deadline = any(each.arg == "deadline" for each in node.keywords)  # type: ignore[attr-defined]
             assert bounded or deadline, f"{name}:{node.lineno}"  # type: ignore[attr-defined]
+
+
+def test_the_sdk_of_mcp_is_imported_only_where_servers_are_opened() -> None:
+    """It is an extra, and takes half a second: one module needs it, which one `open.py` imports when there are some."""
+    sdk = {"mcp", "mcp_types", "anyio", "pydantic"}
+    users, openers = set(), set()
+    for name, node in nodes(ast.AST):
+        if isinstance(node, ast.Import):
+            users |= {name} if any(each.name.partition(".")[0] in sdk for each in node.names) else set()
+        elif isinstance(node, ast.ImportFrom):
+            module = node.module or ""
+            users |= {name} if node.level == 0 and module.partition(".")[0] in sdk else set()
+            openers |= {name} if node.level and module.rpartition(".")[2] == "sdk" else set()
+    assert (users, openers) == ({"mcp/sdk.py"}, {"mcp/open.py"})
 
 
 def test_threads_are_started_in_one_place() -> None:

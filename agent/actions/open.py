@@ -8,7 +8,7 @@ outside the process may happen before `begin()`: that is what makes a cancel bef
 impossible.
 """
 
-from collections.abc import AsyncGenerator, Iterable
+from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from importlib.util import find_spec
 
@@ -23,12 +23,14 @@ from .settings import ActionSettings
 
 @asynccontextmanager
 async def opened_executor(
-    settings: ActionSettings, tools: Iterable[ToolDefinition] = ()
+    settings: ActionSettings,
+    tools: Iterable[ToolDefinition] = (),
+    by_server: Mapping[str, Executor] | None = None,
 ) -> AsyncGenerator[Executor, None]:
     """Give, for the time of a block, the webhook executor when there is a URL for it, else the one that only records.
 
     tools: the operator's. One with a URL of its own is carried out there, one that is to be recorded is recorded, and
-    every other action goes where it would without them.
+    every other action goes where it would without them. by_server: what calls the tools of each MCP server.
     Raises `agent.errors.UsageError`, without the URL's text, when the URL cannot be called or httpx is not installed,
     and when a tool runs at a webhook that nobody has given.
     """
@@ -49,7 +51,7 @@ async def opened_executor(
             raise UsageError(
                 f"the tool {tool.name} runs at a webhook: give it a url, or all with action-webhook"
             )
-    yield DispatchExecutor(by_name, otherwise) if by_name else otherwise
+    yield DispatchExecutor(by_name, otherwise, by_server) if by_name or by_server else otherwise
 
 
 def _webhook(setting: str, url: str) -> Executor:

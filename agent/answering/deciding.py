@@ -9,7 +9,7 @@ ends the turn with a suggestion. So nothing that a model, a document or a result
 What is said passes the number guard; a question, or a sentence beside a call, that does not is replaced by a fixed one.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
@@ -47,12 +47,12 @@ Emit = Callable[[TurnEvent], None]
 class Tools:
     """What turns may call, and how.
 
-    operator: the operator's tools. read: makes tools of what comes with a message. rounds: calls in one turn that wait
-    for no approval. approve_from: the risk from which a call needs one. timeout: seconds for a decision. today: the
-    day, by the clock.
+    operator: the operator's tools; they may change, and a turn has those that stand when it decides. read: makes tools
+    of what comes with a message. rounds: calls in one turn that wait for no approval. approve_from: the risk from which
+    a call needs one. timeout: seconds for a decision. today: the day, by the clock.
     """
 
-    operator: tuple[ToolDefinition, ...]
+    operator: Collection[ToolDefinition]
     read: ReadTools
     arguments: Arguments
     rounds: int

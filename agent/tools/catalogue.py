@@ -8,12 +8,17 @@ from collections.abc import Iterable, Iterator
 
 from ..errors import BadTool
 from ..ports.tools import ToolDefinition
+from .offering import Offering
 
 
-def offered(
-    operator: Iterable[ToolDefinition], request: tuple[ToolDefinition, ...]
-) -> tuple[ToolDefinition, ...]:
-    """Return the tools of a request, which may stand beside the operator's. Raises `BadTool`."""
+def offered(operator: Offering, request: tuple[ToolDefinition, ...]) -> tuple[ToolDefinition, ...]:
+    """Return the tools of a request, which may stand beside the operator's, also beside those that may join yet.
+
+    Raises `BadTool`.
+    """
+    for index, tool in enumerate(request):
+        if operator.reserves(tool.name):
+            raise BadTool("the operator has a server of this name", f"/{index}/name")
     Catalogue(operator, request)
     return request
 

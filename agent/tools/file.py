@@ -1,4 +1,7 @@
-"""The operator's tools, read from a file: `{"tools": [...]}`, each as `definition` takes an operator's."""
+"""The operator's file: `{"tools": [...], "mcpServers": {...}}`, at least one of the two.
+
+Each tool is as `definition` takes an operator's, and each server as `servers_of` does.
+"""
 
 from pathlib import Path
 
@@ -6,24 +9,27 @@ import msgspec
 
 from ..config import TOOLS_FILE_BYTES
 from ..errors import BadTool, UsageError
-from ..ports.tools import Arguments, RunsAt, ToolDefinition
+from ..ports.tools import Arguments, RunsAt
 from .catalogue import Catalogue
 from .definitions import Definitions
+from .offering import Offering
+from .servers import servers_of
+
+_LIKE = 'the file must be a JSON object like {"tools": [...]}'
 
 
-def read_tools(path: Path, arguments: Arguments, runs_at: RunsAt = "record") -> tuple[ToolDefinition, ...]:
-    """Return the tools of a file, by name. Blocks; called once, at the start.
+def read_tools(path: Path, arguments: Arguments, runs_at: RunsAt = "record") -> Offering:
+    """Return the tools of a file, by name, and its servers, none of which is there yet. Blocks; called once.
 
     runs_at: where those run that do not say it. Raises `agent.errors.UsageError`, one line that names the file, the
     tool and the part, for what cannot be used.
     """
     try:
-        return _tools(_read(path), arguments, runs_at)
+        return _offering(_read(path), arguments, runs_at)
     except OSError as error:
         raise UsageError(f"tools {path}: cannot be read ({error.strerror})") from None
     except BadTool as bad:
-        at = f"/tools{bad.pointer}: " if bad.pointer else ""
-        raise UsageError(f"tools {path}: {at}{bad.why}") from None
+        raise UsageError(f"tools {path}: {bad}") from None
 
 
 def _read(path: Path) -> bytes:
@@ -34,15 +40,21 @@ def _read(path: Path) -> bytes:
     return data
 
 
-def _tools(data: bytes, arguments: Arguments, runs_at: RunsAt) -> tuple[ToolDefinition, ...]:
+def _offering(data: bytes, arguments: Arguments, runs_at: RunsAt) -> Offering:
     try:
         content = msgspec.json.decode(data)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
         raise BadTool(" ".join(str(error).split())) from None
-    if not isinstance(content, dict) or "tools" not in content:
-        raise BadTool('the file must be a JSON object like {"tools": [...]}')
-    if "mcpServers" in content:
-        raise BadTool("mcpServers is not supported yet; give each tool its own entry in tools")
-    if len(content) > 1:
-        raise BadTool("the file can have tools at its top and nothing else")
-    return Catalogue(Definitions(arguments).read(content["tools"], "operator", runs_at)).tools
+    if not isinstance(content, dict) or not content.keys() & {"tools", "mcpServers"}:
+        raise BadTool(_LIKE)
+    if not content.keys() <= {"tools", "mcpServers"}:
+        raise BadTool("the file can have tools and mcpServers at its top and nothing else")
+    try:
+        tools = Catalogue(Definitions(arguments).read(content.get("tools", []), "operator", runs_at)).tools
+    except BadTool as bad:
+        raise BadTool(bad.why, bad.pointer and f"/tools{bad.pointer}") from None
+    try:
+        servers = servers_of(content.get("mcpServers", {}))
+    except BadTool as bad:
+        raise BadTool(bad.why, f"/mcpServers{bad.pointer}") from None
+    return Offering(tools, servers)

@@ -14,7 +14,8 @@ class ToolSettings:
     Raises `agent.errors.UsageError`, one line that names the setting, when a value cannot work.
 
     Args:
-        tools: JSON file with the tools that a turn may call, {"tools": [...]}; it needs agent-server[structured].
+        tools: JSON file with the tools that a turn may call, {"tools": [...], "mcpServers": {...}}, or one of
+            both; it needs agent-server[structured], and servers need agent-server[mcp].
         approve_from: Risk from which each call of a tool waits for approval: low, medium or high. A tool's own
             definition can ask for it below that too.
         client_tools: Take tools that come with a message too, and carry their calls out where actions are.

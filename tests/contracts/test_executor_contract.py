@@ -4,6 +4,7 @@ Each is made so that it waits a second before `begin()` and a second after its e
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import httpx
@@ -16,9 +17,14 @@ from agent.actions.dispatch import DispatchExecutor
 from agent.actions.executors import RecordExecutor
 from agent.actions.runner import Runner, Stopped
 from agent.actions.webhook import WebhookExecutor
+from agent.mcp.open import opened_servers
 from agent.ports.action import Call, Executor, Outcome
+from agent.ports.mcp import McpServer
 from agent.storage.memory import MemoryLedger
+from agent.structured.arguments import SchemaArguments
 from agent.testing.fakes import Figures, Noon
+from agent.testing.mcp import FakeMcpServers
+from agent.tools.offering import Offering
 
 Effect = Callable[[], None]
 CALL = Call("s1", "send_sms", {"phone": "070-1234567"})
@@ -49,11 +55,28 @@ def _tool(effect: Effect) -> Executor:
     return DispatchExecutor({CALL.action: _webhook(effect)}, RecordExecutor())
 
 
+def _mcp(effect: Effect) -> Executor:
+    servers = FakeMcpServers({"name": "send_sms"})
+    servers.start, servers.before, servers.after = 0.0, 1.0, 1.0
+    servers.effect = effect
+
+    class Started:
+        """Starts the server for each run, which takes no time."""
+
+        async def run(self, call: Call, begin: Callable[[], None]) -> Mapping[str, Any]:
+            offering = Offering((), (McpServer("crm", "crm"),))
+            async with opened_servers(offering, SchemaArguments(), servers) as by_server:
+                executor = DispatchExecutor({}, RecordExecutor(), by_server)
+                return await executor.run(replace(call, action="crm.send_sms"), begin)
+
+    return Started()
+
+
 def _no_tool(effect: Effect) -> Executor:
     return DispatchExecutor({"create_ticket": RecordExecutor()}, _record(effect))
 
 
-EXECUTORS = {"record": _record, "webhook": _webhook, "tool": _tool, "no tool": _no_tool}
+EXECUTORS = {"record": _record, "webhook": _webhook, "mcp": _mcp, "tool": _tool, "no tool": _no_tool}
 
 
 class Rig:

@@ -21,9 +21,9 @@ from agent.tools.file import read_tools
 
 def offered(settings: Settings) -> tuple[ToolDefinition, ...]:
     """The operator's tools, as a server of these settings has them."""
-    tools = opened_tools(settings, Noon())
-    assert tools is not None
-    return tools.operator
+    opened = opened_tools(settings, Noon())
+    assert opened is not None
+    return tuple(opened[0].operator)
 
 
 def written(path: Path, content: Any) -> Path:
@@ -48,7 +48,11 @@ def test_tools_are_read_by_name(tmp_path: Path) -> None:
         ("{", "tools.json: Input data was truncated"),
         ("[]", 'must be a JSON object like {"tools": [...]}'),
         ("{}", 'must be a JSON object like {"tools": [...]}'),
-        ({"tools": [], "mcpServers": {}}, "mcpServers is not supported yet"),
+        ({"tools": [], "mcpServers": []}, "/mcpServers: must be an object"),
+        (
+            {"mcpServers": {"a": {"url": "https://h/"}}},
+            "/mcpServers/a/url: only servers that a command starts",
+        ),
         ({"tools": [], "tool": []}, "nothing else"),
         ({"tools": {}}, "tools must be an array"),
         (
@@ -68,6 +72,12 @@ def test_a_file_that_cannot_be_used_is_named_in_one_line(tmp_path: Path, content
     assert str(raised.value).startswith(f"tools {file}: ")
     assert expected in str(raised.value)
     assert "\n" not in str(raised.value)
+
+
+def test_a_file_can_name_servers_alone(tmp_path: Path) -> None:
+    """As one that is copied from another client does; none of them is there before it was started."""
+    read = read_tools(written(tmp_path, {"mcpServers": {"a": {"command": "a"}}}), SchemaArguments())
+    assert ([server.name for server in read.servers], tuple(read)) == (["a"], ())
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:

@@ -1,0 +1,240 @@
+"""A session with a server, by the official SDK over pipes of our own; imported only where servers are named.
+
+The SDK does what the protocol asks: the handshake, the numbers of requests and whose answer is whose, and the checks
+of what comes back. Its own pipes are not used: they keep a line of any length, log what the server prints, and take
+seconds to leave. Between the two stands this: it writes no call of a tool for which `begin()` was not called, in the
+instant before the write; and of what comes in it lets through what was asked for, and a bounded number of questions
+to us. Everything else is noise, which is read no faster than MCP_NOISE_RATE lines a second, for then the server has to
+wait until its pipe is emptied.
+"""
+
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from contextvars import ContextVar
+from importlib import metadata
+from typing import Any
+
+import anyio
+import mcp_types as types
+import msgspec
+import trio
+from mcp.client.session import ClientSession
+from mcp.shared.exceptions import MCPError
+from mcp.shared.message import SessionMessage
+from pydantic import TypeAdapter, ValidationError
+
+from ..config import (
+    MCP_NOISE,
+    MCP_NOISE_PAUSE,
+    MCP_NOISE_RATE,
+    MCP_NOTICE,
+    MCP_OWED,
+    MCP_PAGES,
+    TOOLS_OPERATOR,
+)
+from ..errors import McpFailed
+from ..ports.mcp import McpServer, McpSession
+from ..wire.bucket import Bucket
+from .stdio import Pipes, started
+
+_CALL = "tools/call"
+_REFUSED = (types.PARSE_ERROR, types.INVALID_REQUEST, types.METHOD_NOT_FOUND, types.INVALID_PARAMS)
+_JSON: Any = TypeAdapter(dict[str, Any])  # results as they came, once they are checked
+_begin: ContextVar[Callable[[], None] | None] = ContextVar("begin", default=None)
+
+
+@asynccontextmanager
+async def connect(server: McpServer) -> AsyncGenerator[McpSession, None]:
+    """Start a server for the time of a block (an `McpConnect`)."""
+    async with started(server) as pipes:
+        wire = _Wire(pipes)
+        async with ClientSession(wire, wire, client_info=_us()) as session:
+            yield _Session(session, pipes)
+
+
+class _Session:
+    """One life of a server (implements `McpSession`)."""
+
+    def __init__(self, session: ClientSession, pipes: Pipes) -> None:
+        self._session = session
+        self._pipes = pipes
+
+    async def tools(self) -> Sequence[Mapping[str, Any]]:
+        """Shake hands, and read the list page by page, up to MCP_PAGES pages or TOOLS_OPERATOR tools and a page."""
+        try:
+            await self._session.initialize()
+        except (MCPError, ValidationError, RuntimeError) as error:
+            raise _failed(error) from None
+        tools: list[Mapping[str, Any]] = []
+        cursor = None
+        for _ in range(MCP_PAGES):
+            params = types.PaginatedRequestParams(cursor=cursor) if cursor is not None else None
+            page = await self._ask(types.ListToolsRequest(params=params))
+            tools += page["tools"]
+            cursor = page.get("nextCursor")
+            if cursor is None or len(tools) > TOOLS_OPERATOR:
+                break
+        return tools
+
+    async def call(
+        self, tool: str, arguments: Mapping[str, Any], begin: Callable[[], None]
+    ) -> Mapping[str, Any]:
+        """See `McpSession.call`. A result is not held against the schema that the server gave for it."""
+        params = types.CallToolRequestParams(name=tool, arguments=dict(arguments))
+        token = _begin.set(begin)
+        try:
+            return await self._ask(types.CallToolRequest(params=params))
+        finally:
+            _begin.reset(token)
+
+    async def ping(self) -> None:
+        """See `McpSession.ping`; an error is an answer too."""
+        try:
+            await self._ask(types.PingRequest())
+        except McpFailed as error:
+            if error.kind == "gone":
+                raise
+
+    async def ended(self) -> None:
+        """See `McpSession.ended`."""
+        await self._pipes.ended.wait()
+
+    async def _ask(self, request: Any) -> dict[str, Any]:
+        try:
+            result: dict[str, Any] = await self._session.send_request(request, _JSON)
+            return result
+        except (MCPError, ValidationError) as error:
+            raise _failed(error) from None
+
+
+def _us() -> types.Implementation:
+    try:
+        version = metadata.version("agent-server")
+    except metadata.PackageNotFoundError:  # run from its source
+        version = "0"
+    return types.Implementation(name="agent-server", version=version)
+
+
+def _failed(error: Exception) -> McpFailed:
+    if isinstance(error, MCPError):
+        if error.code == types.CONNECTION_CLOSED:
+            return McpFailed("gone", "the server has ended")
+        return McpFailed(
+            "refused" if error.code in _REFUSED else "broken",
+            f"the server answered with an error ({error.code})",
+        )
+    return McpFailed("broken", "the server's answer is none of the protocol")
+
+
+class _Wire:
+    """The pipes as the SDK reads and writes them: messages, in both directions."""
+
+    def __init__(self, pipes: Pipes) -> None:
+        self._pipes = pipes
+        self._asked: set[object] = set()  # ids of requests that were written and have no answer
+        self._owed = 0  # answers that the SDK is to write
+        self._noise = Bucket(MCP_NOISE_RATE, MCP_NOISE)
+
+    async def __aenter__(self) -> "_Wire":
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Do nothing: whoever has started the server ends it."""
+
+    def __aiter__(self) -> "_Wire":
+        return self
+
+    async def __anext__(self) -> SessionMessage:
+        message = await self._next()
+        if message is None:
+            raise StopAsyncIteration
+        return SessionMessage(message)
+
+    async def receive(self) -> SessionMessage:
+        """Return the next message. Raises `anyio.EndOfStream` at the end."""
+        message = await self._next()
+        if message is None:
+            raise anyio.EndOfStream
+        return SessionMessage(message)
+
+    async def send(self, item: SessionMessage, /) -> None:
+        """Write a message; a call of a tool right after its `begin()`.
+
+        Raises `anyio.BrokenResourceError`, which the SDK knows, when the server has ended, and what `begin` raises.
+        """
+        message = item.message
+        line = message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
+        try:
+            if isinstance(message, types.JSONRPCNotification):
+                await self._tell(message, line)
+            elif isinstance(message, types.JSONRPCRequest):
+                await self._pipes.write(line, self._before(message))
+            else:
+                try:
+                    await self._pipes.write(line)
+                finally:
+                    self._owed -= 1
+        except McpFailed:
+            raise anyio.BrokenResourceError from None
+
+    def _before(self, request: types.JSONRPCRequest) -> Callable[[], None]:
+        """Return what is to be called when the first byte of a request is the next thing to leave."""
+        begin = _begin.get() if request.method == _CALL else lambda: None
+        if begin is None:
+            raise AssertionError("a tool is to be called without its begin()")
+
+        def before() -> None:
+            begin()
+            self._asked.add(request.id)
+
+        return before
+
+    async def _tell(self, message: types.JSONRPCNotification, line: bytes) -> None:
+        """Tell the server something that it need not answer.
+
+        That a request was cancelled is told only of one that was written, and where nothing else is being written. Who
+        has cancelled it waits for this, MCP_NOTICE at most; a server that does not read its pipe is given up with it.
+        """
+        if message.method != "notifications/cancelled":
+            await self._pipes.write(line)
+            return
+        request = (message.params or {}).get("requestId")
+        written = request in self._asked
+        self._asked.discard(request)
+        if written and not self._pipes.busy:
+            with trio.move_on_after(MCP_NOTICE):
+                await self._pipes.write(line)
+
+    async def _next(self) -> types.JSONRPCMessage | None:
+        while True:
+            line = await self._pipes.line()
+            if line is None:
+                return None
+            message = self._wanted(line)
+            if isinstance(message, types.JSONRPCResponse | types.JSONRPCError):
+                return message
+            while not self._noise.take(trio.current_time()):  # noqa: ASYNC110 - time alone makes room
+                await trio.sleep(MCP_NOISE_PAUSE)
+            if message is not None:
+                return message
+
+    def _wanted(self, line: bytes) -> types.JSONRPCMessage | None:
+        """Return what a line says, where it is an answer to us or a question that we can still answer."""
+        if not line.lstrip().startswith(b"{"):
+            return None
+        try:
+            message = types.jsonrpc_message_adapter.validate_python(msgspec.json.decode(line), by_name=False)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError):
+            return None
+        if isinstance(message, types.JSONRPCRequest):
+            if self._owed >= MCP_OWED:
+                return None
+            self._owed += 1
+            return message
+        if isinstance(message, types.JSONRPCResponse | types.JSONRPCError) and message.id in self._asked:
+            self._asked.discard(message.id)
+            return message
+        return None
