@@ -1,5 +1,6 @@
 """Every mutation of the safety code is noticed, and the machine that says so can say otherwise."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -44,41 +45,49 @@ NEVER = LOOP.replace("self._chunks", "False")
 WRITER = "tests/wire/test_outbox.py::test_frames_leave_in_the_order_they_came_in_one_write"
 
 
-@pytest.mark.proof
-@pytest.mark.parametrize(
-    ("mutant", "outcome", "said"),
-    [
-        (made(HARMLESS, (WRITER,)), "survived", ""),
-        (made(HARMLESS, strike=("reject", "eof")), "survived", "nothing broke in"),
-        (made(NEVER, (WRITER,)), "killed", WRITER),
-        (
-            made("        raise OSError\n", (WRITER,), old="        self._writing = True\n"),
-            "crashed",
-            "(OSError: ",
-        ),
-        (
-            made(
-                "pass\n            self.room = O", (WRITER,), old="self._bytes = 0\n            self.room = O"
-            ),
-            "killed",
-            WRITER,
-        ),
-        (
-            made(f"while True:\n                continue\n            {LOOP}", (WRITER,)),
-            "hung",
-            "not over after",
-        ),
-        (made(NEVER, strike=("reject", "eof")), "broken", "breaks without a strike"),
-        (made("while while", (WRITER,)), "broken", ""),
-        (made("x", (WRITER,), old="not there"), "broken", "occurs 0 times"),
-        (made(HARMLESS, ("tests/wire/test_outbox.py::test_none",)), "broken", ""),
-    ],
+NOTICED = (
+    ("harmless to a test", made(HARMLESS, (WRITER,)), "survived", ""),
+    ("harmless to a strike", made(HARMLESS, strike=("reject", "eof")), "survived", "nothing broke in"),
+    ("never", made(NEVER, (WRITER,)), "killed", WRITER),
+    (
+        "raises",
+        made("        raise OSError\n", (WRITER,), old="        self._writing = True\n"),
+        "crashed",
+        "(OSError: ",
+    ),
+    (
+        "keeps",
+        made("pass\n            self.room = O", (WRITER,), old="self._bytes = 0\n            self.room = O"),
+        "killed",
+        WRITER,
+    ),
+    (
+        "spins",
+        made(f"while True:\n                continue\n            {LOOP}", (WRITER,)),
+        "hung",
+        "not over after",
+    ),
+    ("breaks without a strike", made(NEVER, strike=("reject", "eof")), "broken", "breaks without a strike"),
+    ("no Python", made("while while", (WRITER,)), "broken", ""),
+    ("not there", made("x", (WRITER,), old="not there"), "broken", "occurs 0 times"),
 )
-def test_only_what_is_noticed_counts_as_killed(mutant: Mutant, outcome: str, said: str) -> None:
+
+
+@pytest.mark.proof
+def test_only_what_is_noticed_counts_as_killed() -> None:
     """Only an assertion kills: not a hang, not a crash nearby, nor what cannot be examined."""
-    (verdict,), unclean = mutate.run([mutant])
-    assert (verdict.outcome, said in verdict.by) == (outcome, True), verdict
-    assert bool(unclean) == ("test_none" in "".join(mutant.tests))
+    verdicts, unclean = mutate.run([replace(mutant, name=name) for name, mutant, _, _ in NOTICED])
+    assert unclean == ""
+    for verdict, (_, _, outcome, said) in zip(verdicts, NOTICED, strict=True):
+        assert (verdict.outcome, said in verdict.by) == (outcome, True), verdict
+
+
+@pytest.mark.proof
+def test_a_test_that_is_not_there_kills_nothing() -> None:
+    """It is told as what fails without any mutation, too."""
+    (verdict,), unclean = mutate.run([made(HARMLESS, ("tests/wire/test_outbox.py::test_none",))])
+    assert verdict.outcome == "broken", verdict
+    assert unclean
 
 
 @pytest.mark.proof
