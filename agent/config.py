@@ -108,6 +108,17 @@ EVIDENCE_CHARACTERS = (
     80_000  # of all that its statements show when cited: with a text they fit into an outbox
 )
 
+# Of a prompt's parts, in characters; what is over is left out where that can be, and else there is no prompt.
+PROMPT_TOOLS = (
+    1024 * 1024
+)  # as they are listed: the bounds of their definitions, and what writing them out adds
+PROMPT_EVIDENCE = 256 * 1024  # of which the best is shown
+PROMPT_THREAD = 96 * 1024  # of what was said before; what does not fit goes ...
+PROMPT_THREAD_BATCH = 10  # ... so many exchanges at a time, so that what stays in front seldom changes
+PROMPT_MESSAGE = 64 * 1024  # of the user's words: a few messages where an action was asked for in several
+PROMPT_REPAIR = 16 * 1024  # of why there is a second try
+HISTORY_FREED = 0.25  # of what may be kept of a conversation, when its oldest exchanges have to go
+
 READ_AT_ONCE = 3_000  # characters of evidence whose numbers are read in one step: up to some 30 ms of CPU
 
 # --- other servers that are asked
@@ -178,6 +189,40 @@ SOURCES_BYTES = (
     32 * 1024
 )  # of the pointers to its arguments, which its user is shown with where each comes from
 
+# --- projects and threads
+PROJECTS_MOST = 10_000
+NAME_CHARACTERS = 200  # of what a project, or a key, is called
+ROLE_CHARACTERS = 8000  # of what a project says its model is
+DESCRIPTION_CHARACTERS = 2000  # of why a caller's call failed
+FILENAME_CHARACTERS = 200
+DOCUMENTS_MOST = 1000  # of one project ...
+DOCUMENTS_BYTES = 100 * 1024 * 1024  # ... and of all their texts, as UTF-8
+UPLOAD_MAX = 10 * 1024 * 1024  # of one document, as it is sent ...
+UPLOAD_TEXT = 2 * 1024 * 1024  # ... and of its text, as UTF-8
+UPLOADS_AT_ONCE = 4
+UPLOAD_TIMEOUT = 30.0
+UPLOAD_FIELDS = 8  # beside the file, each of at most ...
+UPLOAD_FIELD = 1024  # ... so much, name and headers too
+RULES_BYTES = 24 * 1024  # of all rules of a project: each stands in every prompt
+MESSAGES_MOST = 10_000  # of one thread
+THREADS_AWAKE = 1000
+THREAD_CALM = 60.0  # after which one goes to sleep
+THREAD_WAKES_WITH = 64  # exchanges, of which the newest that fit are kept
+APPROVAL_SECONDS = 24 * 3600.0  # in which a thread's call can be approved, and be taken by its caller
+LEASE_SECONDS = 600.0  # in which the caller reports what it has begun
+APPROVE_WAIT = 14.0  # that who approves waits for what the server then runs
+SWEEP_EVERY = 1.0  # seconds between two looks at what is due
+RESULT_BYTES = 64 * 1024  # of what a caller reports, as JSON
+INDEXES_KEPT = 64  # projects' documents that are held ready, the last used ...
+INDEXES_AT_ONCE = 2  # ... and how many are built at a time
+IDEMPOTENCY_SECONDS = 24 * 3600.0
+IDEMPOTENCY_KEY = 128  # characters
+PAGE_MOST, PAGE_USUAL = 200, 50  # entries of one page of a list
+EVENTS_WAITING = 64  # events that a reader of a stream may be behind ...
+EVENTS_MOST = 4 * EVENTS_WAITING  # ... before it is left, whatever they are
+EVENTS_STILL_HERE = 15.0  # of silence, after which a comment says so
+API_REQUESTS = 100.0  # of one key, or of one address without one, in a minute
+
 # --- MCP servers
 MCP_SERVERS = 16  # that an operator's file may name
 MCP_NAME = 63  # characters of a server's name
@@ -214,6 +259,7 @@ LEDGER_ROWS = 100_000
 LEDGER_WAITING = 10_000  # claims and readers that wait for the ledger's file
 LEDGER_UNRECORDED = 10_000  # outcomes that wait for it; with so many nothing more is claimed
 LEDGER_BATCH = 128  # claims, and outcomes, in one transaction
+LEDGER_READS = 16  # in one visit to its thread: what is claimed meanwhile waits for them
 LEDGER_RETRY = 1.0  # between two tries of a file that does not work
 LEDGER_LAST_TRY = 1.5  # for outcomes that still wait when the server ends ...
 LEDGER_CLOSE_TIMEOUT = 3.0  # ... and for all of its end

@@ -41,6 +41,10 @@ class BadRequest(AgentError):
         self.message = message
 
 
+class BadDocument(BadRequest):
+    """A document that was sent cannot be used. Codes: `unsupported`, `not_utf8`, `too_long`, `empty`, `unreadable`."""
+
+
 class WireClosed(AgentError):
     """The connection is gone. `code` is the WebSocket close code (1006 when there was none)."""
 
@@ -128,3 +132,23 @@ class ActionFailed(AgentError):
 
 class ActionUnknown(AgentError):
     """The action began and its outcome is not known; it is never retried by itself."""
+
+
+class NotFound(AgentError):
+    """There is no such thing, or it is another project's: nobody is told which."""
+
+
+class Conflict(AgentError):
+    """It cannot be done as things are now. `code` is a word for programs that says why."""
+
+    def __init__(self, code: str) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+class BadEdit(AgentError):
+    """Arguments that somebody approved in place of others, and that the tool does not take; a sentence for whom did."""
+
+
+class StorageFailed(AgentError):
+    """What is kept could not be read or written just now; nothing half-written is left. The message names no file."""

@@ -29,8 +29,9 @@ async def opened_executor(
 ) -> AsyncGenerator[Executor, None]:
     """Give, for the time of a block, the webhook executor when there is a URL for it, else the one that only records.
 
-    tools: the operator's. One with a URL of its own is carried out there, one that is to be recorded is recorded, and
-    every other action goes where it would without them. by_server: what calls the tools of each MCP server.
+    tools: the operator's. One that its caller runs is passed over, one with a URL of its own is carried out there, one
+    that is to be recorded is recorded, and every other action goes where it would without them. by_server: what calls
+    the tools of each MCP server.
     Raises `agent.errors.UsageError`, without the URL's text, when the URL cannot be called or httpx is not installed,
     and when a tool runs at a webhook that nobody has given.
     """
@@ -43,6 +44,8 @@ async def opened_executor(
         otherwise = _webhook("action-webhook", settings.action_webhook)
     by_name: dict[str, Executor] = {}
     for tool in tools:
+        if tool.runs_at == "caller":
+            continue
         if tool.runs_at == "record":
             by_name[tool.name] = record
         elif tool.url is not None:

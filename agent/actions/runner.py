@@ -32,7 +32,7 @@ import trio
 
 from ..config import ACTION_TIMEOUT, RECORD_TIMEOUT
 from ..errors import ActionFailed, ActionUnknown, AgentError
-from ..ports.action import CANCELLED, Call, Ended, Executor, Outcome, Running
+from ..ports.action import CANCELLED, Before, Call, Ended, Executor, Outcome, Running
 from ..ports.clock import Clock
 from ..ports.ledger import Ledger
 from ..ports.observe import Observer
@@ -74,10 +74,11 @@ _FAULT_AFTER = _unknown("The action began and then failed; its outcome is not kn
 class Action:
     """One action in progress, as the runner carries it out. Its session holds it as `Running`, and sees no more."""
 
-    __slots__ = ("_begun", "_refused", "_report", "_scope", "_stopping", "_told", "call")
+    __slots__ = ("_begun", "_refused", "_report", "_scope", "_stopping", "_told", "before", "call")
 
-    def __init__(self, call: Call, report: Callable[[Outcome], None]) -> None:
+    def __init__(self, call: Call, report: Callable[[Outcome], None], before: Before | None = None) -> None:
         self.call = call
+        self.before = before
         self._report: Callable[[Outcome], None] | None = report
         self._scope = trio.CancelScope()
         self._begun = False
@@ -184,13 +185,13 @@ class Runner:
         """How many actions have been started and not yet reported."""
         return self._running
 
-    def start(self, call: Call, report: Callable[[Outcome], None]) -> Running:
+    def start(self, call: Call, report: Callable[[Outcome], None], before: Before | None = None) -> Running:
         """Start a confirmed action and return its handle at once.
 
         report: called exactly once, synchronously, from the action's task, unless detached; what it raises is
-        logged and goes no further.
+        logged and goes no further. before: awaited before the claim, within its time.
         """
-        action = Action(call, report)
+        action = Action(call, report, before)
         self._nursery.start_soon(self._carry_out, action, name=f"action {call.action}")
         self._running += 1
         self._observer.gauge("actions_running", 1)
@@ -231,6 +232,8 @@ class Runner:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(action.answer_a_stop, name=f"action {call.action}: a stop")
                 try:
+                    if action.before is not None:
+                        await action.before()
                     claimed = await self._ledger.claim(call.suggestion_id, call.action, self._clock.now_ms())
                 except Exception as error:  # noqa: BLE001  the edge of one action: what cannot be claimed is not run
                     _complain("action claim failed", call, error)

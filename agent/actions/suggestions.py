@@ -54,6 +54,7 @@ class Guard(Word):
     INCOMPLETE = "incomplete"
     EDIT_INVALID = "edit_invalid"
     NEEDS_APPROVAL = "needs_approval"
+    THEIRS = "theirs"
     WAS_CONFIRMED = "was_confirmed"
 
 
@@ -75,6 +76,8 @@ class Deed(Word):
     REFUSE_GRANT = "refuse_grant"
     REFUSE_EDIT = "refuse_edit"
     TAKE_ANSWER = "take_answer"
+    RELEASE = "release"
+    HAND_OVER = "hand_over"
 
 
 SuggestionRow: TypeAlias = Row[Status, Step, Guard, Deed]
@@ -92,11 +95,13 @@ TABLE: SuggestionTable = Table(
     initial=Status.SUGGESTED,
     rows=(
         Row(Step.GRANT, Status.SUGGESTED, Guard.NEEDS_APPROVAL, Status.CANCELLED, (Deed.REFUSE_GRANT,)),
+        Row(Step.GRANT, Status.SUGGESTED, Guard.THEIRS, Status.CONFIRMED, (Deed.HAND_OVER,)),
         Row(Step.GRANT, Status.SUGGESTED, None, Status.CONFIRMED, (Deed.GRANTED,)),
         Row(Step.CONFIRM, Status.SUGGESTED, Guard.LATE, Status.EXPIRED, (Deed.EXPIRED_UNSEEN,)),
         Row(Step.CONFIRM, Status.SUGGESTED, Guard.DRAINING, None, (Deed.TURN_AWAY_CONFIRM,)),
         Row(Step.CONFIRM, Status.SUGGESTED, Guard.EDIT_INVALID, None, (Deed.REFUSE_EDIT,)),
         Row(Step.CONFIRM, Status.SUGGESTED, Guard.INCOMPLETE, None, (Deed.ASK_TO_FILL_IN,)),
+        Row(Step.CONFIRM, Status.SUGGESTED, Guard.THEIRS, Status.CONFIRMED, (Deed.RELEASE,)),
         Row(Step.CONFIRM, Status.SUGGESTED, None, Status.CONFIRMED, (Deed.CONFIRMED,)),
         *rows(Step.CONFIRM, (Status.CONFIRMED, Status.CLAIMED, *_ENDED_RUN), None, None, Deed.ANSWER_IGNORED),
         Row(Step.CONFIRM, Status.CANCELLED, Guard.WAS_CONFIRMED, None, (Deed.ANSWER_IGNORED,)),
@@ -136,8 +141,8 @@ class Suggestion:
 
     id: unguessable. asked: the message that led to it. deadline: seconds on the loop's clock; a confirm that arrives
     at or after it is late. payload: what runs, once it is confirmed; `missing` are the fields that a confirm must fill
-    in. answer: what its user said in place of a yes. `late` and `draining` are what its table's guards see: set by
-    `see`; `incomplete` and `edit_invalid` are set by `hear`.
+    in. answer: what its user said in place of a yes. theirs: the caller runs it, not the server. `late` and `draining`
+    are what its table's guards see: set by `see`; `incomplete` and `edit_invalid` are set by `hear`.
     """
 
     __slots__ = (
@@ -157,6 +162,7 @@ class Suggestion:
         "payload",
         "spoiled",
         "state",
+        "theirs",
         "tools",
         "was_confirmed",
     )
@@ -175,6 +181,7 @@ class Suggestion:
         self.draining = False
         self.missing = proposal.missing
         self.needs_approval = proposal.needs_approval
+        self.theirs = proposal.runs_at == "caller"
         self.lacks: str | None = None
         self.spoiled: str | None = None
         self.answer = ""

@@ -4,20 +4,19 @@ Pure. What is wrong with a decision is said for a model's second try, all at onc
 for whoever made it, without a value of theirs.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
 import msgspec
 
-from ..ports.action import Payload
 from ..ports.brain import Proposal
 from ..ports.decide import Act
-from ..ports.tools import Arguments, Checker, Risk, ToolDefinition
+from ..ports.tools import Arguments, Risk, ToolDefinition
 from ..protocol.payload import fits
-from ..structured.pointer import tokens
 from ..tools.catalogue import Catalogue
+from ..tools.edits import accepts, parameter_of
 from ..tools.policy import strictest
 from ..tools.sources import Sources, TooMuch, trace
 
@@ -72,7 +71,7 @@ class Gate:
         except TooMuch:
             return Wrong((TOO_MUCH,))
         if traced.missing:
-            return Unsourced(tuple(dict.fromkeys(_name(pointer) for pointer in traced.missing)))
+            return Unsourced(tuple(dict.fromkeys(parameter_of(pointer) for pointer in traced.missing)))
         approval = strictest(tool, act.risk, act.requires_approval, self.approve_from, traced.elsewhere)
         proposal = Proposal(
             tool.name,
@@ -80,29 +79,12 @@ class Gate:
             needs_approval=approval.needed,
             risk=approval.risk,
             sources=traced.sources,
-            accepts=_accepts(checker, tool.parameters),
+            why=approval.why,
+            runs_at=tool.runs_at,
+            accepts=accepts(checker, tool.parameters),
         )
         return Sound(tool, proposal, _key(tool, act.args))
 
 
-def _name(pointer: str) -> str:
-    """Return the parameter that a pointer is in: its first part."""
-    return (tokens(pointer) or [""])[0]
-
-
 def _key(tool: ToolDefinition, arguments: Mapping[str, Any]) -> bytes:
     return msgspec.json.encode((tool.name, arguments), order="sorted")
-
-
-def _accepts(checker: Checker, parameters: Mapping[str, Any]) -> Callable[[Payload], str | None]:
-    known = parameters.get("properties", {})
-
-    def wrong(payload: Payload) -> str | None:
-        problems = checker.problems(payload)
-        if not problems:
-            return None
-        first = problems[0]
-        name = _name(first.pointer)
-        return f"Change {name if name in known else 'payload'}: {first.expected}."
-
-    return wrong

@@ -61,6 +61,11 @@ def confirming(lang: Lang) -> VerifiedText:
     return VerifiedText(LANGUAGES[lang].tooling.confirm, (), "low")
 
 
+def handing_over(lang: Lang) -> VerifiedText:
+    """Return what is said beside a call that goes to its caller, where a model's own words do not stand."""
+    return VerifiedText(LANGUAGES[lang].tooling.hand_over, (), "low")
+
+
 def received(lang: Lang) -> VerifiedText:
     """Return what is said to a message that tells what was asked for, and nothing else."""
     return VerifiedText(LANGUAGES[lang].completing.received, (), "low")

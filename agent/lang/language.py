@@ -116,13 +116,15 @@ class Tooling:
     """What is said about the call of a tool (`agent.grounding.questions`). A number stands in none.
 
     question: asks for the parameters {names}. joining: between two of them. anything: asks for more, where no parameter
-    can be named. confirm: beside a call that waits for its user's word.
+    can be named. confirm: beside a call that waits for its user's word. hand_over: beside one that waits for nobody's,
+    and is done elsewhere.
     """
 
     question: str
     joining: str
     anything: str
     confirm: str
+    hand_over: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +183,7 @@ class Prompting:
 
     only_snippets: how to answer. ask_back, say_so: what to do when the snippets do not say, where it may ask and where
     not. claims: the JSON to answer with. again, unread: why there is a second draft. filling: how to fill in a payload.
+    role, rules: lead into what a project says of its model, and into its rules, which both stand between fences.
     """
 
     only_snippets: str
@@ -190,6 +193,8 @@ class Prompting:
     again: str
     unread: str
     filling: str
+    role: str
+    rules: str
 
 
 @dataclass(frozen=True, slots=True)

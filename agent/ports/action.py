@@ -1,6 +1,6 @@
 """What carries out a confirmed action."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias
 
@@ -12,11 +12,12 @@ Payload: TypeAlias = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A confirmed action, as an executor gets it."""
+    """A confirmed action, as an executor gets it. message: the one that led to it."""
 
     suggestion_id: str
     action: str
     payload: Payload
+    message: str = ""
 
 
 class Executor(Protocol):
@@ -49,6 +50,21 @@ class Outcome:
     claimed: bool
     status: Ended | None
     result: Mapping[str, Any]
+
+
+Before: TypeAlias = Callable[[], Awaitable[None]]
+"""What must have happened before an action may be claimed; where it raises, the action is never run."""
+
+
+class Runs(Protocol):
+    """Runs confirmed actions."""
+
+    def start(self, call: Call, report: Callable[[Outcome], None]) -> "Running":
+        """Start a confirmed action and return its handle at once.
+
+        report: called exactly once, synchronously, unless detached; what it raises is logged and goes no further.
+        """
+        ...
 
 
 class Running(Protocol):

@@ -6,8 +6,9 @@ from typing import Literal, Protocol, TypeAlias
 
 from .action import Outcome, Payload
 from .conversation import NO_SCOPE, Exchange, Scope
+from .decide import Result
 from .search import Lang, Snippet
-from .tools import Risk, ToolDefinition
+from .tools import Risk, RunsAt, ToolDefinition
 
 Confidence = Literal["low", "med", "high"]
 
@@ -19,7 +20,8 @@ class Question:
     lang: what the client said, or None. at: its arrival in seconds on the loop's clock. scope: whose it is.
     history: what was asked and answered before in this conversation, oldest first: context, never a source.
     wishes: what the message before this one left open; None where nobody could confirm an action.
-    tools: that came with the message, beside the operator's.
+    tools: that came with the message, beside the operator's. results: of calls that ended after their turn had, where
+    the turn is to go on with them; `text` is then the message that had led to them.
     """
 
     id: str
@@ -30,6 +32,7 @@ class Question:
     history: tuple[Exchange, ...] = ()
     wishes: "tuple[Wish, ...] | None" = None
     tools: tuple[ToolDefinition, ...] = ()
+    results: tuple[Result, ...] = ()
 
     def after(self, history: tuple[Exchange, ...], wishes: "tuple[Wish, ...] | None" = None) -> "Question":
         """Return it as asked after these exchanges, with what they left open."""
@@ -64,7 +67,8 @@ class Proposal:
     missing: the fields that the action needs and the words did not give, in the order of asking; none stands in
     `payload`. A confirm fills them in.
     needs_approval: nothing runs before its user has confirmed it; `agent.tools.policy` alone says of a tool's call
-    that it does not. risk: of a tool's call. sources: where each of its arguments comes from, by JSON Pointer.
+    that it does not. risk: of a tool's call. sources: where each of its arguments comes from, by JSON Pointer. why:
+    what asked for approval. runs_at: what carries it out; at the caller, the session hands it over and runs nothing.
     accepts: of a tool's call, says what is wrong with a payload that is to stand in place of this one, or None.
     """
 
@@ -74,7 +78,14 @@ class Proposal:
     needs_approval: bool = True
     risk: Risk | None = None
     sources: Mapping[str, str] = field(default_factory=dict)
+    why: tuple[str, ...] = ()
+    runs_at: RunsAt = "record"
     accepts: Callable[[Payload], str | None] | None = None
+
+    @property
+    def handed_over(self) -> bool:
+        """Whether it goes to its caller without anybody's word."""
+        return self.runs_at == "caller" and not self.needs_approval
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,13 +113,15 @@ class Redraft:
 class Verified:
     """A text that stands. `last` says that nothing follows it in this turn.
 
-    proposals, and wishes that it leaves open for the next message, come with the last.
+    proposals, and wishes that it leaves open for the next message, come with the last. asks: it is a question to the
+    user, for what a tool's call lacks.
     """
 
     text: VerifiedText
     last: bool = True
     proposals: tuple[Proposal, ...] = ()
     wishes: tuple[Wish, ...] = ()
+    asks: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from typing import Any, Protocol, TypeAlias
 import msgspec
 
 from .conversation import Exchange
+from .draft import NO_CHARTER, Charter
 from .search import Hit, Lang
 from .tools import Risk, ToolDefinition
 
@@ -56,7 +57,8 @@ class Briefing:
     """What a decision is made from.
 
     question: the user's own words. tools: what may be called, () when no call is left. evidence: what a search found.
-    results: of this turn's calls, oldest first. history: what was said before, oldest first.
+    results: of this turn's calls, oldest first. history: what was said before, oldest first. charter: what the project
+    says.
     """
 
     question: str
@@ -65,6 +67,7 @@ class Briefing:
     evidence: tuple[Hit, ...] = ()
     results: tuple[Result, ...] = ()
     history: tuple[Exchange, ...] = ()
+    charter: Charter = NO_CHARTER
 
 
 class Decider(Protocol):

@@ -11,6 +11,30 @@ Form: TypeAlias = Literal["text", "claims"]
 
 
 @dataclass(frozen=True, slots=True)
+class Charter:
+    """What every prompt of a project says, and none of another; it is no source.
+
+    role: who the model is to be, in the words of the project's owner. rules: name and text of each of its RULES
+    documents, whole, in a fixed order.
+    """
+
+    role: str = ""
+    rules: tuple[tuple[str, str], ...] = ()
+
+
+NO_CHARTER = Charter()
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of a prompt, as a model is given it. tokens: estimated."""
+
+    name: str
+    tokens: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Prompt:
     """What a model is asked.
 
@@ -23,6 +47,7 @@ class Prompt:
     form: what the draft is to be: text, or claims, a JSON array (or one object a line) of
     `{"text": a sentence, "evidence": [which hits of the evidence hold it, counted from 1]}`.
     may_ask: the draft may be a question instead, marked by `ASK:` at its start.
+    charter: what the project says.
     """
 
     instructions: str
@@ -33,6 +58,7 @@ class Prompt:
     may_ask: bool = False
     history: tuple[Exchange, ...] = ()
     again: str = ""
+    charter: Charter = NO_CHARTER
 
     def retold(self, attempt: int, again: str) -> "Prompt":
         """Return what is asked for another draft, for the reason `again`."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias
 
 Risk: TypeAlias = Literal["low", "medium", "high"]
-RunsAt: TypeAlias = Literal["record", "webhook", "mcp"]
+RunsAt: TypeAlias = Literal["record", "webhook", "mcp", "caller"]
 Origin: TypeAlias = Literal["operator", "request"]
 
 
@@ -15,8 +15,9 @@ class ToolDefinition:
 
     parameters: JSON Schema of its arguments, an object; both ways of writing one have become this.
     requires_approval: what its definition says; more than that can ask for approval, and nothing can lower it.
-    runs_at: what carries it out; a request's tool runs where the operator's actions do, and one of an MCP server is
-    named `SERVER.TOOL` and runs there. url: of a webhook of its own.
+    runs_at: what carries it out; a request's tool runs where the operator's actions do or, in a thread, at the caller,
+    who takes each call and reports its result; one of an MCP server is named `SERVER.TOOL` and runs there. url: of a
+    webhook of its own.
     """
 
     name: str

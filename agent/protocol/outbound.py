@@ -47,13 +47,17 @@ class StreamEnd(_Frame, frozen=True, tag="stream_end"):
 
 
 class Response(_Frame, frozen=True, tag="response"):
-    """The whole text (exactly its joined deltas) and its sources."""
+    """The whole text (exactly its joined deltas) and its sources.
+
+    asks: it asks the user for what a tool's call lacks.
+    """
 
     text: str
     citations: tuple[Citation, ...]
     id: str | None = None
     confidence: Literal["low", "med", "high"] | None = None
     blocked: Blocked | None = None
+    asks: bool = False
 
 
 class ActionSuggestion(_Frame, frozen=True, tag="action_suggestion"):
@@ -62,6 +66,8 @@ class ActionSuggestion(_Frame, frozen=True, tag="action_suggestion"):
     missing: the fields that it needs and `payload` has not; a confirm fills them in.
     risk: of a tool's call: `low`, `medium` or `high`. sources: where each of its arguments comes from, by JSON Pointer
     into `payload`. A confirm of a tool's call may have another `payload`, which is run in place of this one.
+    why: what asked for its approval: the tool's `definition`, the `model`, the `risk`, or `provenance` (who wrote an
+    identifier in it is not the user). approved: over HTTP, of a call that needs nobody's word and that the caller runs.
     """
 
     suggestion_id: str
@@ -72,6 +78,8 @@ class ActionSuggestion(_Frame, frozen=True, tag="action_suggestion"):
     missing: tuple[str, ...] = ()
     risk: Literal["low", "medium", "high"] | None = None
     sources: Mapping[str, str] = {}
+    why: tuple[str, ...] = ()
+    approved: bool = False
 
 
 class ActionExecuted(_Frame, frozen=True, tag="action_executed"):

@@ -4,7 +4,8 @@ A suggestion's own table (actions/suggestions.py) answers each confirm, reject, 
 its deeds are here. What it accepts goes on to the session's table.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from math import inf
 from typing import Any, TypeAlias
 
 from ..actions.suggestions import TABLE, Deed, Guard, Status, Step, Suggestion, SuggestionTable
@@ -16,7 +17,7 @@ from ..ports.conversation import Scope
 from ..protocol.inbound import ConfirmAction, RejectAction
 from ..protocol.outbound import ActionClosed, ActionExecuted, ActionSuggestion, Error
 from .effects import ArmExpiry, DisarmExpiry, LetGoAction, RunAction, StopAction
-from .events import Acting, Expired
+from .events import Acting, Expired, Live
 from .out import Out, React
 from .states import Trigger
 
@@ -36,12 +37,15 @@ class Actions:
     """Suggestions and actions of one session.
 
     engine: what runs the suggestions' table. held: the client knows what a suggestion may lack, and runs nothing before
-    it has filled that in. scope: whose they are. live: what can be confirmed, oldest first.
+    it has filled that in. scope: whose they are. kept: seconds in which one can be confirmed, where all are kept
+    elsewhere, which then says when one has expired, and for which none ends with the session; None is CONFIRM_SECONDS,
+    and none outlives it. live: what can be confirmed, oldest first.
     """
 
     __slots__ = (
         "_engine",
         "_held",
+        "_kept",
         "_out",
         "_react",
         "_running",
@@ -52,13 +56,20 @@ class Actions:
     )
 
     def __init__(
-        self, out: Out, react: React, engine: "SuggestionEngine | None", held: bool, scope: Scope
+        self,
+        out: Out,
+        react: React,
+        engine: "SuggestionEngine | None",
+        held: bool,
+        scope: Scope,
+        kept: float | None = None,
     ) -> None:
         self._out = out
         self._react = react
         self._engine = engine or ENGINE
         self._held = held
         self._scope = scope
+        self._kept = kept
         self.live: dict[str, Suggestion] = {}
         self._suggestions: dict[str, Suggestion] = {}  # every one still answered for, oldest first
         self._waiting: list[Suggestion] = []  # confirmed, not begun; few
@@ -122,26 +133,48 @@ class Actions:
             self._step(suggestion, Step.EXPIRE)
 
     def suggest(self, suggestion_id: str, proposal: Proposal, asked: Question) -> None:
-        """Suggest what a message asked for."""
-        suggestion = Suggestion(suggestion_id, proposal, asked, self._out.now + CONFIRM_SECONDS)
+        """Suggest what a message asked for, or hand it over where the caller runs it and nobody need approve it."""
+        suggestion = Suggestion(suggestion_id, proposal, asked, self._deadline())
+        if proposal.handed_over:
+            self._tell_of(suggestion, proposal)
+            self._step(suggestion, Step.GRANT)
+            return
         if len(self.live) >= LIVE_SUGGESTIONS:
             self._give_up(next(iter(self.live.values())))
+        self._make_live(suggestion)
+        self._tell_of(suggestion, proposal)
+        self._out.note("suggestions", "made", asked.id, suggestion_id)
+
+    def restore(self, live: Sequence[Live]) -> None:
+        """Take up suggestions that were made before this session began; their client knows of them."""
+        for suggestion_id, proposal, asked in live:
+            self._make_live(Suggestion(suggestion_id, proposal, asked, self._deadline()))
+
+    def _deadline(self) -> float:
+        return inf if self._kept is not None else self._out.now + CONFIRM_SECONDS
+
+    def _make_live(self, suggestion: Suggestion) -> None:
         self._remember(suggestion)
-        self.live[suggestion_id] = suggestion
-        self._out.add(ArmExpiry(suggestion_id))
+        self.live[suggestion.id] = suggestion
+        if self._kept is None:
+            self._out.add(ArmExpiry(suggestion.id))
+
+    def _tell_of(self, suggestion: Suggestion, proposal: Proposal) -> None:
+        seconds = CONFIRM_SECONDS if self._kept is None else self._kept
         self._out.send(
             ActionSuggestion(
-                suggestion_id=suggestion_id,
+                suggestion_id=suggestion.id,
                 action=proposal.action,
                 payload=proposal.payload,
-                id=asked.id,
-                expires_at=self._out.wall_ms + round(CONFIRM_SECONDS * 1000),
+                id=suggestion.message,
+                expires_at=self._out.wall_ms + round(seconds * 1000),
                 missing=proposal.missing,
                 risk=proposal.risk,
                 sources=proposal.sources,
+                why=proposal.why,
+                approved=proposal.handed_over,
             )
         )
-        self._out.note("suggestions", "made", asked.id, suggestion_id)
 
     def grant(self, asked: Acting, question: Question) -> None:
         """Run the call that a turn waits for, before what was confirmed; one that needs approval is refused."""
@@ -166,7 +199,8 @@ class Actions:
         suggestion = self._waiting.pop(0)
         self._step(suggestion, Step.CLAIM)
         self._running = suggestion
-        self._out.add(RunAction(Call(suggestion.id, suggestion.action, suggestion.payload)))
+        call = Call(suggestion.id, suggestion.action, suggestion.payload, suggestion.message)
+        self._out.add(RunAction(call))
 
     def report(self, outcome: Outcome) -> None:
         """Tell how the action ended."""
@@ -192,6 +226,11 @@ class Actions:
         """Close every suggestion that could still be confirmed."""
         for suggestion in list(self.live.values()):
             self._give_up(suggestion)
+
+    def close_live(self) -> None:
+        """Close what could still be confirmed, as the session ends; what is kept elsewhere stays as it is."""
+        if self._kept is None:
+            self.cancel_live()
 
     def let_go(self) -> None:
         """Stop listening for the action that runs."""
@@ -222,6 +261,19 @@ class Actions:
         suggestion.was_confirmed = True
         self._waiting.insert(0, suggestion)
         self.run_next()
+
+    def hand_over(self, suggestion: Suggestion) -> None:
+        """A call that needs nobody's word, and that the caller runs: from here on it is not the session's."""
+        suggestion.was_confirmed = True
+        self._out.note("suggestions", "handed_over", suggestion.message, suggestion.id)
+
+    def release(self, suggestion: Suggestion) -> None:
+        """A confirm of a call that the caller runs: from here on it is not the session's."""
+        suggestion.was_confirmed = True
+        self._unlive(suggestion)
+        del self._suggestions[suggestion.id]
+        self._out.note("suggestions", "handed_over", suggestion.message, suggestion.id)
+        self._react(Trigger.RELEASED)
 
     def refuse_grant(self, suggestion: Suggestion) -> None:
         """Run nothing that its user has to approve first."""
@@ -338,6 +390,7 @@ GUARDS: dict[Guard, Callable[[Suggestion], bool]] = {
     Guard.WAS_CONFIRMED: lambda suggestion: suggestion.was_confirmed,
     Guard.EDIT_INVALID: lambda suggestion: suggestion.edit_invalid,
     Guard.NEEDS_APPROVAL: lambda suggestion: suggestion.needs_approval,
+    Guard.THEIRS: lambda suggestion: suggestion.theirs,
 }
 DEEDS: dict[Deed, Callable[[Actions, Suggestion], None]] = {
     Deed.EXPIRED_UNSEEN: Actions.expired_unseen,
@@ -355,6 +408,8 @@ DEEDS: dict[Deed, Callable[[Actions, Suggestion], None]] = {
     Deed.REFUSE_GRANT: Actions.refuse_grant,
     Deed.REFUSE_EDIT: Actions.refuse_edit,
     Deed.TAKE_ANSWER: Actions.take_answer,
+    Deed.RELEASE: Actions.release,
+    Deed.HAND_OVER: Actions.hand_over,
 }
 
 

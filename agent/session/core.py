@@ -39,10 +39,13 @@ from .events import (
     Faulted,
     Kill,
     Malformed,
+    Posed,
     Received,
     Reported,
+    Slept,
     Spoken,
     Told,
+    Woken,
 )
 from .history import History
 from .out import Out, React
@@ -58,7 +61,8 @@ class Core:
     rate_limit: messages per second that may pre-empt or queue, 0 for no limit.
     history: tokens of what was said that are kept for the next question. scope: whose the session is.
     engine, suggestion_engine: what runs the two tables; the tests pass mutilated ones. held: the client knows what a
-    suggestion may lack (it offered the subprotocol), so that no confirm of it runs with a required field missing.
+    suggestion may lack (it offered the subprotocol), so that no confirm of it runs with a required field missing. kept:
+    seconds in which a suggestion can be confirmed, where it is kept elsewhere and outlives the session.
     Raises nothing for anything a client or a Brain does. A core that nobody holds is gone at once.
     """
 
@@ -68,6 +72,7 @@ class Core:
         "_closing",
         "_engine",
         "_frames",
+        "_kept",
         "_queue",
         "_rate",
         "_scope",
@@ -85,17 +90,19 @@ class Core:
         engine: SessionEngine | None = None,
         suggestion_engine: SuggestionEngine | None = None,
         held: bool = True,
+        kept: float | None = None,
     ) -> None:
         self.state = TABLE.initial
         self.out = Out()
         react = _weakly(self)
         self.turns = Turns(self.out, react, History(history))
-        self.actions = Actions(self.out, react, suggestion_engine, held, scope)
+        self.actions = Actions(self.out, react, suggestion_engine, held, scope, kept)
         self._engine = engine or ENGINE
         self._queue: list[Question] = []  # QUEUED_MESSAGES at most
         self._rate = Bucket(rate_limit, 2 * rate_limit)
         self._frames = Bucket(FRAMES_PER_SECOND, FRAMES_PER_SECOND)
         self._scope = scope
+        self._kept = kept is not None
         self._bad: tuple[float, ...] = ()  # when the last bad frames came
         self._closing = (1012, "going down")
 
@@ -177,6 +184,11 @@ class Core:
         for question in named:
             self.out.send(StreamEnd(reason="cancelled", id=question.id))
 
+    def _woken(self, event: Woken) -> None:
+        self.turns.remember(event.history)
+        self.actions.restore(event.live)
+        self.react(Trigger.WAKE)
+
     def _reported(self, event: Reported) -> None:
         self.react(Trigger.EXECUTED if event.outcome.claimed else Trigger.UNCLAIMED, event.outcome)
 
@@ -221,7 +233,7 @@ class Core:
     def finish_turn(self) -> None:
         """Send what follows the last delta, suggestions too, as one group that nothing removes."""
         for offer in self.turns.finish():
-            if not self.out.draining:
+            if self._kept or not self.out.draining:
                 self.actions.suggest(*offer)
 
     def grant(self) -> None:
@@ -241,9 +253,13 @@ class Core:
     def go_down(self) -> None:
         """Close what is open, tell the client, and close the connection."""
         self.cancel_queue()
-        self.actions.cancel_live()
+        self.actions.close_live()
         self.actions.let_go()
         self.out.add(Close(*self._closing))
+
+    def lie_down(self) -> None:
+        """End without a word: what was suggested stays as it is, where it is kept."""
+        self.out.add(Close(1000, "asleep"))
 
     def abandon(self) -> None:
         """The client is gone: end everything; there is nobody to tell."""
@@ -268,6 +284,9 @@ class Core:
         Spoken: lambda core, event: core.turns.spoken(event),
         Reported: _reported,
         Expired: lambda core, event: core.actions.expired(event),
+        Woken: _woken,
+        Posed: lambda core, event: core.react(Trigger.MESSAGE, event.question),
+        Slept: lambda core, _: core.react(Trigger.SLEEP),
         Drain: lambda core, _: core.react(Trigger.DRAIN),
         Kill: lambda core, event: core.end(event.code, event.reason),
         Disconnected: lambda core, _: core.react(Trigger.DISCONNECT),
@@ -326,6 +345,7 @@ DEEDS: dict[Deed, Callable[[Core, Any], None]] = {
     Deed.ABANDON: lambda core, _: core.abandon(),
     Deed.GRANT: lambda core, _: core.grant(),
     Deed.TURN_DOWN: lambda core, asked: core.turn_down(asked),
+    Deed.LIE_DOWN: lambda core, _: core.lie_down(),
     Deed.RESUME_TURN: lambda core, outcome: core.turns.resume(outcome),
 }
 

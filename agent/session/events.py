@@ -8,9 +8,13 @@ from typing import TypeAlias
 import msgspec
 
 from ..ports.action import Outcome
-from ..ports.brain import Proposal, TurnEvent, VerifiedText
+from ..ports.brain import Proposal, Question, TurnEvent, VerifiedText
+from ..ports.conversation import Exchange
 from ..ports.tools import ToolDefinition
 from ..protocol.inbound import Inbound
+
+Live: TypeAlias = tuple[str, Proposal, Question]
+"""A suggestion's id, what it proposes, and the message that led to it."""
 
 
 class Received(msgspec.Struct, frozen=True):
@@ -86,6 +90,27 @@ class Expired(msgspec.Struct, frozen=True, gc=False):
     at: float
 
 
+class Woken(msgspec.Struct, frozen=True):
+    """A conversation goes on that was left: what was said in it, and what can still be confirmed, oldest first."""
+
+    history: tuple[Exchange, ...]
+    live: tuple[Live, ...]
+    at: float
+
+
+class Posed(msgspec.Struct, frozen=True):
+    """A question that came in no frame; one with results goes on with what calls came to after their turn."""
+
+    question: Question
+    at: float
+
+
+class Slept(msgspec.Struct, frozen=True, gc=False):
+    """Nothing has happened for a while: the session may end, and what it has suggested stays as it is."""
+
+    at: float
+
+
 class Drain(msgspec.Struct, frozen=True, gc=False):
     """The server is going down; what is in progress may end."""
 
@@ -116,6 +141,9 @@ Event: TypeAlias = (
     | Spoken
     | Reported
     | Expired
+    | Woken
+    | Posed
+    | Slept
     | Drain
     | Kill
     | Disconnected

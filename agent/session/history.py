@@ -1,6 +1,10 @@
-"""What was said in one session: the newest exchanges, as many as fit. Pure."""
+"""What was said in one session: the newest exchanges, as many as fit. Pure.
 
-from ..config import CHARACTERS_PER_TOKEN
+What has to go goes in batches: the first exchange that is kept begins what a model reads of the conversation, and as
+long as it stays a service can keep its work on all that follows it.
+"""
+
+from ..config import CHARACTERS_PER_TOKEN, HISTORY_FREED
 from ..ports.conversation import Exchange
 
 
@@ -10,23 +14,26 @@ class History:
     most: tokens of all that is kept, estimated; 0 keeps nothing. kept: the exchanges, oldest first.
     """
 
-    __slots__ = ("_left", "kept")
+    __slots__ = ("_freed", "_left", "kept")
 
     def __init__(self, most: int) -> None:
         self._left = most
+        self._freed = int(most * HISTORY_FREED)
         self.kept: tuple[Exchange, ...] = ()
 
     def add(self, exchange: Exchange) -> None:
-        """Keep an exchange, and let go of the oldest that no longer fit; one that never fits ends what was before it.
+        """Keep an exchange; where it no longer fits, let go of the oldest until HISTORY_FREED of the budget is free.
 
-        What came before a gap would read as if it had just been said.
+        The newest stays when it fits; one that never fits ends what was before it: what came before a gap would read
+        as if it had just been said.
         """
         kept = (*self.kept, exchange)
         self._left -= _tokens(exchange)
         dropped = 0
-        while self._left < 0:
-            self._left += _tokens(kept[dropped])
-            dropped += 1
+        if self._left < 0:
+            while dropped < len(kept) and self._left < (self._freed if dropped < len(kept) - 1 else 0):
+                self._left += _tokens(kept[dropped])
+                dropped += 1
         self.kept = kept[dropped:]
 
     def withdraw(self) -> None:

@@ -69,7 +69,9 @@ _SAID = {
 class Session:
     """One client's session over one wire.
 
-    greet: the client offered the subprotocol: send `welcome` first, and let nothing run that lacks a field.
+    greet: the client offered the subprotocol: send `welcome` first, and let nothing run that lacks a field. scope:
+    whose it is; None is a conversation of its own. kept: seconds in which a suggestion of it can be confirmed, where
+    it is kept and outlives the session.
     """
 
     __slots__ = (
@@ -88,13 +90,21 @@ class Session:
         "id",
     )
 
-    def __init__(self, parts: Parts, wire: Wire, greet: bool = False) -> None:
+    def __init__(
+        self,
+        parts: Parts,
+        wire: Wire,
+        greet: bool = False,
+        scope: Scope | None = None,
+        kept: float | None = None,
+    ) -> None:
         self.id = parts.new_id()
         self._parts = parts
         self._wire = wire
         settings = parts.settings
-        scope = Scope(parts.project, self.id)
-        self._core = Core(settings.rate_limit, settings.history_tokens, scope, held=greet)
+        scope = scope or Scope(parts.project, self.id)
+        held = greet or kept is not None
+        self._core = Core(settings.rate_limit, settings.history_tokens, scope, held=held, kept=kept)
         self._mail: list[Event] = []
         self._handling = False
         self._left = False

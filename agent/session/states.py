@@ -43,6 +43,9 @@ class Trigger(Word):
     DISCONNECT = "disconnect"
     KILL = "kill"
     ACT = "act"
+    WAKE = "wake"
+    SLEEP = "sleep"
+    RELEASED = "released"
 
 
 class Guard(Word):
@@ -87,6 +90,7 @@ class Deed(Word):
     TURN_DOWN = "turn_down"
     GRANT = "grant"
     RESUME_TURN = "resume_turn"
+    LIE_DOWN = "lie_down"
 
 
 SessionRow: TypeAlias = Row[State, Trigger, Guard, Deed]
@@ -177,6 +181,9 @@ TABLE: SessionTable = Table(
         *rows(Trigger.LAPSED, (State.AWAITING, *_BUSY), None, None, Deed.TELL_CLOSED),
         *rows(Trigger.DRAIN, _CALM, None, State.CLOSED, Deed.GO_DOWN),
         *rows(Trigger.DRAIN, _BUSY, None, None, Deed.BEGIN_DRAIN),
+        Row(Trigger.WAKE, State.IDLE, Guard.ANY_LIVE, State.AWAITING),
+        Row(Trigger.RELEASED, State.AWAITING, Guard.NONE_LIVE, State.IDLE),
+        *rows(Trigger.SLEEP, _CALM, None, State.CLOSED, Deed.LIE_DOWN),
         *rows(Trigger.DISCONNECT, (*_CALM, *_BUSY), None, State.CLOSED, Deed.ABANDON),
         *rows(Trigger.KILL, _CALM, None, State.CLOSED, Deed.GO_DOWN),
         *rows(Trigger.KILL, _TURN, None, State.CLOSED, Deed.CANCEL_TURN, Deed.CANCEL_WAITING, Deed.GO_DOWN),

@@ -12,12 +12,11 @@ from typing import Any
 import structlog
 import trio
 
-from ..actions.runner import Runner
 from ..config import DELTAS_A_PASS
 from ..errors import BadTool
 from ..grounding import refusals
 from ..lang import DEFAULT, Lang
-from ..ports.action import Outcome
+from ..ports.action import Outcome, Runs
 from ..ports.brain import (
     Brain,
     Drafted,
@@ -62,7 +61,7 @@ class Parts:
 
     settings: SessionSettings
     brain: Brain
-    runner: Runner
+    runner: Runs
     registry: Registry
     pulse: Pulse
     clock: Clock

@@ -11,7 +11,6 @@ from typing import TypeAlias
 from ..ports.action import Outcome
 from ..ports.brain import (
     Drafted,
-    Proposal,
     Question,
     Redraft,
     Refused,
@@ -23,14 +22,11 @@ from ..ports.brain import (
 from ..ports.conversation import Exchange
 from ..protocol.outbound import Blocked, Citation, Error, Response, StreamEnd
 from .effects import BeginTurn, Distrust, EndTurn, Resume, Speak
-from .events import Acting, Dropped, Faulted, Spoken, Told
+from .events import Acting, Dropped, Faulted, Live, Spoken, Told
 from .history import History
 from .out import Out, React
 from .states import Trigger
 
-Offer: TypeAlias = tuple[
-    str, Proposal, Question
-]  # a suggestion's id, what it proposes, and the message that led to it
 Said: TypeAlias = Told | Acting | Faulted  # what waits while something is being said or done
 
 _TOLD: dict[type[TurnEvent], Trigger] = {
@@ -45,6 +41,8 @@ _TOLD: dict[type[TurnEvent], Trigger] = {
 class _Turn:
     """The turn in progress. `complete`: the Brain has said its last word. `unsaid`: told while one is being said.
 
+    asks: that word is a question for what a tool's call lacks.
+
     acting: the call that it waits for. While there is one, too, what the Brain says or breaks with is `unsaid`.
     """
 
@@ -52,11 +50,12 @@ class _Turn:
     question: Question
     said: list[VerifiedText] = field(default_factory=list)
     text: str = ""  # what was said so far, as the client has it
-    offers: tuple[Offer, ...] = ()
+    offers: tuple[Live, ...] = ()
     unsaid: deque[Said] = field(default_factory=deque)
     acting: Acting | None = None
     speaking: int = 0  # texts handed out and not yet written
     complete: bool = False
+    asks: bool = False
     wishes: tuple[Wish, ...] = ()  # that it leaves open
 
 
@@ -81,7 +80,7 @@ class Turns:
     @property
     def offering(self) -> bool:
         """The turn in progress is about to make a suggestion."""
-        return self._turn is not None and bool(self._turn.offers)
+        return self._turn is not None and not all(each.handed_over for _, each, _ in self._turn.offers)
 
     @property
     def waits(self) -> bool:
@@ -124,6 +123,7 @@ class Turns:
                     for suggestion_id, proposal in zip(event.ids, told.proposals, strict=True)
                 )
             turn.wishes = told.wishes
+            turn.asks = isinstance(told, Verified) and told.asks
         return True
 
     def faulted(self, event: Faulted) -> None:
@@ -164,6 +164,11 @@ class Turns:
         if not turn.speaking:
             self._react(Trigger.STREAMED if turn.complete else Trigger.MORE)
 
+    def remember(self, history: tuple[Exchange, ...]) -> None:
+        """Take up what was said before this session began, oldest first."""
+        for exchange in history:
+            self._history.add(exchange)
+
     def forget_wishes(self) -> None:
         """Leave nothing open for the next message, and nothing asked: a cancel takes that back too."""
         self._wishes = ()
@@ -190,7 +195,7 @@ class Turns:
         self._out.send(StreamEnd(reason="cancelled", id=turn.question.id))
         self._out.note("turns", "cancelled", turn.question.id)
 
-    def finish(self) -> tuple[Offer, ...]:
+    def finish(self) -> tuple[Live, ...]:
         """Send what follows the last delta, and return what is to be suggested after it."""
         turn = self._turn
         if turn is None:
@@ -199,7 +204,7 @@ class Turns:
         last = turn.said[-1]
         message = turn.question.id
         self._out.send(StreamEnd(reason="done", id=message))
-        self._out.send(response(turn.text, turn.said, message))
+        self._out.send(response(turn.text, turn.said, message, turn.asks))
         self._out.note("turns", last.blocked.code if last.blocked else "answered", message)
         if not last.blocked:
             self._history.add(Exchange(turn.question.text, turn.text))
@@ -252,8 +257,11 @@ def following(said: str, text: VerifiedText) -> str:
     return f" {text.text}" if text.blocked and said and not said[-1].isspace() else text.text
 
 
-def response(text: str, said: list[VerifiedText], message: str) -> Response:
-    """Return the response to a message: all that was said, its sources, and how sure the last of it is."""
+def response(text: str, said: list[VerifiedText], message: str, asks: bool = False) -> Response:
+    """Return the response to a message: all that was said, its sources, and how sure the last of it is.
+
+    asks: it is a question to the user, for what a tool's call lacks.
+    """
     last = said[-1]
     return Response(
         text=text,
@@ -261,6 +269,7 @@ def response(text: str, said: list[VerifiedText], message: str) -> Response:
         id=message,
         confidence=last.confidence,
         blocked=Blocked(last.blocked.code, last.blocked.message) if last.blocked else None,
+        asks=asks,
     )
 
 

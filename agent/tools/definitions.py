@@ -34,7 +34,11 @@ NAME = re.compile(rf"[A-Za-z][A-Za-z0-9_.:-]{{0,{TOOL_NAME - 1}}}")
 _PARAMETERS = ("parameters", "input_schema", "inputSchema")  # ours and OpenAI's, Anthropic's, MCP's
 _OURS = frozenset(("name", "description", "requires_approval", "risk", "runs_at", "url"))
 _OPERATORS = ("runs_at", "url")
-_PLACES: tuple[RunsAt, ...] = ("record", "webhook")  # that can be written; what is an MCP server's is not
+_PLACES: tuple[RunsAt, ...] = (
+    "record",
+    "webhook",
+    "caller",
+)  # that can be written; what is an MCP server's is not
 _BESIDE = frozenset(
     (
         *("type", "strict", "defer_loading"),  # OpenAI, and the last of these Anthropic
@@ -181,7 +185,7 @@ def _place_of_work(given: dict[str, Any], at: dict[str, str], otherwise: RunsAt)
         raise BadTool("must be a URL like https://example.com/hook", _of(at, "url"))
     where = given.get("runs_at", otherwise if url is None else "webhook")
     if where not in _PLACES and (where != otherwise or "runs_at" in given):
-        raise BadTool(f"must be {' or '.join(_PLACES)}", _of(at, "runs_at"))
+        raise BadTool("must be record, webhook or caller", _of(at, "runs_at"))
     if url is not None and where != "webhook":
         raise BadTool("is of a webhook, and the tool runs at none", _of(at, "url"))
     return where, url

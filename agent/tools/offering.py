@@ -63,6 +63,11 @@ class Offering:
         self._tools = tuple(tools)
         return left_out
 
+    @property
+    def here(self) -> "Here":
+        """Those of them that the server carries out itself."""
+        return Here(self)
+
     def __contains__(self, tool: object) -> bool:
         return tool in self._tools
 
@@ -71,6 +76,25 @@ class Offering:
 
     def __len__(self) -> int:
         return len(self._tools)
+
+
+class Here:
+    """Of the operator's tools those that no caller carries out (a `Collection`), as they are now.
+
+    Who talks over a socket is no caller: it has nowhere to take a call, or to report one.
+    """
+
+    def __init__(self, every: Offering) -> None:
+        self._every = every
+
+    def __contains__(self, tool: object) -> bool:
+        return tool in tuple(self)
+
+    def __iter__(self) -> Iterator[ToolDefinition]:
+        return (tool for tool in self._every if tool.runs_at != "caller")
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
 
 
 def _size(tool: ToolDefinition) -> int:

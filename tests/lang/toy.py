@@ -56,7 +56,7 @@ LANGUAGE = Language(
     counting=COUNTING,
     dating=ENGLISH.dating,
     filing=Filing(("titolo",), ("resumo",), ("lingvo",)),
-    tooling=Tooling("Diru: {names}.", ", ", "Kion mi faru?", "Bonvolu konfirmi."),
+    tooling=Tooling("Diru: {names}.", ", ", "Kion mi faru?", "Bonvolu konfirmi.", "Mi transdonis tion."),
     refusals=Refusals("Mi trovas nenion pri tio.", "Mi ne povas kontroli tion.", "Mi nun ne povas respondi."),
     courtesies=Courtesies(
         Pleasantries("saluton", "dankon", "kion vi povas"),
@@ -68,7 +68,10 @@ LANGUAGE = Language(
     quoting=Quoting(
         "El “{section}”:", "El niaj paĝoj:", "Nur en paĝo en {language}.", "Nenio.", "Pri kio?", {"sv": "la sveda"}
     ),
-    prompting=Prompting("Respondu.", "ASK:", "Diru tion.", "JSON.", "Denove.", "Ne JSON.", "Plenigu."),
+    prompting=Prompting(
+        "Respondu.", "ASK:", "Diru tion.", "JSON.", "Denove.", "Ne JSON.", "Plenigu.", "Rolo.",
+        "Reguloj.",
+    ),
     acting=Acting(
         Keywords(("voku min",), ("mesaĝu",), ("bileto",)),
         words("ne"), words("sen"), words("plu"), words("ne"), words("min"), words("kial"), words("sed"), words("kaj"),

@@ -5,7 +5,17 @@ from typing import Any
 
 from agent.config import CONFIRM_SECONDS
 from agent.ports.action import Outcome
-from agent.ports.brain import Blocked, Drafted, Proposal, Redraft, Refused, Verified, VerifiedText
+from agent.ports.brain import (
+    Blocked,
+    Drafted,
+    Proposal,
+    Question,
+    Redraft,
+    Refused,
+    Verified,
+    VerifiedText,
+)
+from agent.ports.conversation import Exchange
 from agent.ports.search import Snippet
 from agent.protocol import inbound, outbound
 from agent.session.actions import SuggestionEngine
@@ -21,10 +31,13 @@ from agent.session.events import (
     Faulted,
     Kill,
     Malformed,
+    Posed,
     Received,
     Reported,
+    Slept,
     Spoken,
     Told,
+    Woken,
 )
 
 SNIPPET = Snippet("kb/pricing.md", "The price is 299 kr.", 3, 3)
@@ -68,8 +81,16 @@ class Driver:
         suggestion_engine: SuggestionEngine | None = None,
         rate_limit: float = 0.0,
         held: bool = True,
+        kept: float | None = None,
     ) -> None:
-        self.core = Core(rate_limit, engine=engine, suggestion_engine=suggestion_engine, held=held)
+        self.core = Core(
+            rate_limit,
+            1000 if kept else 0,
+            engine=engine,
+            suggestion_engine=suggestion_engine,
+            held=held,
+            kept=kept,
+        )
         self.now = 100.0
         self.turn = 0  # the number of the last turn begun
         self.effects: list[Effect] = []  # of the last event
@@ -171,6 +192,19 @@ class Driver:
 
     def expire(self, suggestion_id: str) -> list[tuple[Any, ...]]:
         return self.post(Expired(suggestion_id, self.now))
+
+    def wake(self, *live: Proposal, history: tuple[Exchange, ...] = ()) -> list[tuple[Any, ...]]:
+        """A conversation goes on, in which these (w1, w2 ...) can be confirmed."""
+        asked = Question("before", "do it", None, self.now)
+        known = tuple((f"w{number}", proposal, asked) for number, proposal in enumerate(live, 1))
+        return self.post(Woken(history, known, self.now))
+
+    def sleep(self) -> list[tuple[Any, ...]]:
+        return self.post(Slept(self.now))
+
+    def go_on(self, id: str) -> list[tuple[Any, ...]]:
+        """A turn is asked for that nobody says anything for."""
+        return self.post(Posed(Question(id, "price?", None, self.now), self.now))
 
     def drain(self) -> list[tuple[Any, ...]]:
         return self.post(Drain(self.now))

@@ -17,7 +17,7 @@ from agent.session.actions import suggestion_engine
 from agent.session.core import engine
 from agent.session.states import SessionRow
 
-from . import acting  # noqa: F401 - its scenarios
+from . import acting, kept  # noqa: F401 - their scenarios
 from .driver import Driver
 from .scenarios import SCENARIOS, Make, into
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.config import CHARACTERS_PER_TOKEN
+from agent.config import CHARACTERS_PER_TOKEN, HISTORY_FREED
 from agent.ports.conversation import Exchange
 from agent.session.history import History
 
@@ -17,15 +17,33 @@ def size(exchange: Exchange) -> int:
 
 @given(st.integers(0, 60), EXCHANGES)
 def test_the_newest_are_kept_that_fit(most: int, exchanges: list[Exchange]) -> None:
-    """In their order, without a gap, and no more than the budget; with none, nothing."""
+    """In their order, without a gap, and no more than the budget; with none, nothing. None goes while all fit."""
     history = History(most)
-    for exchange in exchanges:
+    before: list[Exchange] = []
+    for number, exchange in enumerate(exchanges, 1):
         history.add(exchange)
-    kept = list(history.kept)
-    assert sum(map(size, kept)) <= most
-    assert kept == exchanges[len(exchanges) - len(kept) :]
-    older = exchanges[: len(exchanges) - len(kept)]
-    assert not older or sum(map(size, kept)) + size(older[-1]) > most
+        kept = list(history.kept)
+        assert sum(map(size, kept)) <= most
+        assert kept == exchanges[number - len(kept) : number]
+        if sum(map(size, before)) + size(exchange) <= most:
+            assert kept == [*before, exchange]
+        else:
+            freed = most - int(most * HISTORY_FREED)
+            assert len(kept) <= 1 or sum(map(size, kept)) <= freed
+            assert bool(kept) is (size(exchange) <= most)
+            older = exchanges[number - len(kept) - 1]
+            assert not kept or sum(map(size, kept)) + size(older) > freed
+        before = kept
+
+
+def test_the_oldest_go_in_batches() -> None:
+    """So that what a model reads of a conversation begins alike for a few turns."""
+    history = History(100)
+    firsts = []
+    for number in range(100):
+        history.add(Exchange(f"{number:03}", "x" * 9))
+        firsts.append(history.kept[0].question)
+    assert len(set(firsts)) <= 100 * size(Exchange("000", "x" * 9)) / (100 * HISTORY_FREED) + 1
 
 
 def test_a_cancel_withdraws_what_was_asked_last() -> None:

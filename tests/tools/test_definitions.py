@@ -290,7 +290,7 @@ def test_what_is_nested_too_deep_is_refused() -> None:
 @pytest.mark.parametrize(
     ("more", "expected"),
     [
-        ({"runs_at": "mcp"}, "/runs_at: must be record or webhook"),
+        ({"runs_at": "mcp"}, "/runs_at: must be record, webhook or caller"),
         ({"runs_at": "record", "url": "http://h/"}, "/url: "),
         ({"url": "ftp://user:SECRET@h/"}, "/url: "),
         ({"url": 7}, "/url: "),

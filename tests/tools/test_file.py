@@ -21,9 +21,7 @@ from agent.tools.file import read_tools
 
 def offered(settings: Settings) -> tuple[ToolDefinition, ...]:
     """The operator's tools, as a server of these settings has them."""
-    opened = opened_tools(settings, Noon())
-    assert opened is not None
-    return tuple(opened[0].operator)
+    return tuple(opened_tools(settings, Noon()).operator)
 
 
 def written(path: Path, content: Any) -> Path:
@@ -95,7 +93,7 @@ def test_the_flags_choose_file_and_risk(tmp_path: Path, monkeypatch: pytest.Monk
     assert [tool.runs_at for tool in offered(settings)] == ["record"]
     hooked = Settings.of(tools=file, action_webhook="https://hook.test/")
     assert [tool.runs_at for tool in offered(hooked)] == ["webhook"]
-    assert opened_tools(Settings(), Noon()) is None
+    assert opened_tools(Settings(), Noon()).sockets is None
 
 
 def test_a_risk_that_is_none_is_refused() -> None:

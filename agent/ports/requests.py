@@ -1,0 +1,35 @@
+"""Requests that may come twice, and what is noted of who did what."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What a request was answered. status: of HTTP."""
+
+    status: int
+    body: bytes
+
+
+class RequestStore(Protocol):
+    """Keeps the answers of requests that name a key, for IDEMPOTENCY_SECONDS. owner: whose key it is.
+
+    Raises `agent.errors.StorageFailed` when the store cannot be used.
+    """
+
+    async def first(self, owner: str, key: str, digest: str, at: int) -> Answered | None:
+        """Note a request that begins, and return None; of one that was answered before, its answer.
+
+        digest: SHA-256 of what was asked, in hex. Raises `Conflict("key_reused")` when that was something else, and
+        `Conflict("in_progress")` while it has no answer yet in a living process.
+        """
+        ...
+
+    async def answered(self, owner: str, key: str, answer: Answered | None) -> None:
+        """Note its answer; None forgets that it began, so that it may be tried again."""
+        ...
+
+    async def note(self, at: int, project: str, user: str, event: str, subject: str) -> None:
+        """Write a line of the audit: ids and words of ours, never what anybody said."""
+        ...
