@@ -18,8 +18,8 @@ from agent.errors import WireClosed
 from agent.host import Threads
 from agent.retrieval.load import Source
 from agent.settings import Settings
-from agent.storage import sqlite
-from agent.storage.file import LedgerFile
+from agent.storage import database
+from agent.storage.file import DatabaseFile
 from agent.storage.memory import MemoryLedger
 from agent.storage.trust import FILE, afresh
 from agent.testing.network import Disk, Network, network
@@ -127,13 +127,13 @@ async def test_a_hung_ledger_does_not_keep_the_server_alive(
     twice: bool,
 ) -> None:
     """Drained, or ended at once, it is gone in seconds and has said what was open; the next start tells the truth."""
-    opened: list[LedgerFile] = []
+    opened: list[DatabaseFile] = []
 
-    def open_file(*given: Any) -> LedgerFile:
-        opened.append(LedgerFile(*given))
+    def open_file(*given: Any) -> DatabaseFile:
+        opened.append(DatabaseFile(*given))
         return opened[-1]
 
-    monkeypatch.setattr(sqlite, "LedgerFile", open_file)
+    monkeypatch.setattr(database, "DatabaseFile", open_file)
     disk = Disk()
     async with trio.open_nursery() as nursery:
         async with kept_on(disk, tmp_path, action_delay_ms=(0.0, 1000.0)) as net:

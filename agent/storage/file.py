@@ -1,10 +1,11 @@
-"""The ledger's SQLite file: opening it, writing a batch, closing it. All of it blocks; one thread at a time.
+"""The SQLite file: opening it, reading, writing a batch, closing it. All of it blocks; one thread at a time.
 
 The file is in WAL mode and every commit is synced, so that a claim is on disk before its effect begins. A batch is
-one transaction, whatever number of claims and outcomes it holds: a slow sync is paid once. A request that is itself
-at fault (a result that JSON cannot hold) fails alone and the others are written without it; a disk that is full, a
-database that is locked or damaged fails them all, and nothing was claimed. Before and after, the files themselves are
-looked at (trust.py); a claim that was written to what cannot be trusted is not won.
+one transaction, whatever number of requests it holds: a slow sync is paid once. Each request has a savepoint in it:
+one that is refused (a call that has gone on meanwhile), or itself at fault (a result that JSON cannot hold), fails
+alone, and the others are written without it. A disk that is full, a database that is locked or damaged fails them
+all, and nothing was claimed. Before and after, the files themselves are looked at (trust.py); a claim that was written
+to what cannot be trusted is not won.
 
 WAL and the owners' locks (owners.py) need a local disk: the folder must not be on a network share.
 """
@@ -17,16 +18,19 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from errno import ENOTDIR
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, Protocol, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.exc import DatabaseError, OperationalError, SQLAlchemyError
 from sqlalchemy.pool import StaticPool
 
+from ..errors import AgentError
 from ..ports.clock import Clock
-from . import rows
+from . import rows, schema
 from .owners import Owner, abandoned, proved_dead
-from .rows import Claim, Record
+from .rows import Record
+from .settle import anybody_at_work, move, owners_at_work, settle
+from .transaction import Transaction
 from .trust import FILE, Trust, Untrusted, afresh
 
 T = TypeVar("T")
@@ -48,21 +52,34 @@ FAULTS = (OSError, sqlite3.Error, SQLAlchemyError, Untrusted, Newer)
 """What opening and reading the file raise when the file or the disk is at fault."""
 
 
+AT_FAULT = (SQLAlchemyError, ArithmeticError, LookupError, RuntimeError, TypeError, ValueError)
+"""What a request raises that is at fault itself."""
+
+
+class Request(Protocol):
+    """Something to be written."""
+
+    def write(self, transaction: Transaction) -> Any:
+        """Write it, and return what its caller is answered; raises `AgentError` when it is refused."""
+        ...
+
+
 @dataclass(slots=True)
 class Report:
     """What became of a batch.
 
-    made: for each request, whether it made a row; with a `trouble` that is not to be relied on.
-    faults: by place in the batch, why a request can never be written.
+    answers: for each request, what it returned; with a `trouble` that is not to be relied on.
+    refused: by place in the batch, why a request was not written. faults: why one can never be written.
     trouble: why none of it counts; "" when it is on disk.
     """
 
-    made: list[bool]
+    answers: list[Any]
+    refused: dict[int, AgentError] = field(default_factory=dict)
     faults: dict[int, str] = field(default_factory=dict)
     trouble: str = ""
 
 
-class LedgerFile:
+class DatabaseFile:
     """The database in the folder `data`, or with None one in memory, where nothing can get lost.
 
     clock: stamps the rows of dead owners when they are found lost.
@@ -75,6 +92,7 @@ class LedgerFile:
         self._connection: sa.Connection | None = None
         self._owner: Owner | None = None
         self._trust: Trust | None = None
+        self._pruned = 0
 
     def open(self) -> None:
         """Open it, settle what dead processes left, forget what is old; raises `FAULTS` when it cannot be used."""
@@ -86,14 +104,15 @@ class LedgerFile:
             self._connection = self._engine.connect()
             _to_wal(self._connection)
             self._connection.exec_driver_sql("PRAGMA synchronous=FULL")
+            self._connection.exec_driver_sql("PRAGMA foreign_keys=ON")
             left: list[Path] = []
             with _transaction(self._connection):
-                if rows.version(self._connection) > rows.SCHEMA:
+                if schema.version(self._connection) > schema.SCHEMA:
                     raise Newer
-                rows.prepare(self._connection)
+                schema.prepare(self._connection, self._clock.now_ms())
                 if self._data is not None:
                     left = self._take_place(self._connection, self._data)
-                rows.prune(self._connection, self._clock.now_ms())
+                self._pruned = rows.prune(self._connection, self._clock.now_ms())
             self._connection.exec_driver_sql(f"PRAGMA busy_timeout={round(LOCK_WAIT * 1000)}")
             for path in left:  # not before it is on disk that their owners have claimed nothing
                 path.unlink(missing_ok=True)
@@ -103,32 +122,46 @@ class LedgerFile:
             self.close()
             raise
 
-    def commit(self, requests: Sequence[Claim | Record]) -> Report:
+    def commit(self, requests: Sequence[Request]) -> Report:
         """Write these in one transaction. Without any it writes all the same, to find out whether that works."""
-        report = Report([False] * len(requests))
+        report = Report([None] * len(requests))
         try:
             if self._trust is not None:
                 self._trust.check()
-            self._write(requests, report)
+            claimed = self._write(requests, report)
             if self._trust is not None:
-                made = zip(requests, report.made, strict=True)
-                self._trust.read_back([request.suggestion_id for request, new in made if new])
+                self._trust.read_back(claimed)
                 self._trust.check()
         except FAULTS as error:
             report.trouble = self._judge(error)
         return report
 
     def read(self, work: Callable[[sa.Connection], T]) -> T:
-        """Do something that writes nothing; raises `FAULTS`."""
-        assert self._connection is not None, "the ledger is not open"
-        return work(self._connection)
+        """Do something that writes nothing, and sees one state of the database; raises `FAULTS`, and what it does."""
+        assert self._connection is not None, "the database is not open"
+        _roll_back(self._connection)
+        self._connection.exec_driver_sql("BEGIN")
+        try:
+            return work(self._connection)
+        finally:
+            _roll_back(self._connection)
+
+    def read_each(self, works: Sequence[Callable[[sa.Connection], Any]]) -> list[Any]:
+        """Read for several at once; return for each what it returned, or the error that it raised."""
+        answers = []
+        for work in works:
+            try:
+                answers.append(self.read(work))
+            except (AgentError, *FAULTS, *AT_FAULT) as error:
+                answers.append(error)
+        return answers
 
     def close(self) -> None:
         """Close it. What was claimed and never recorded is from here on for the next to open to settle."""
         idle = False
         if self._connection is not None and self._owner is not None:
             with suppress(*FAULTS):
-                idle = self._owner.id not in rows.owners_at_work(self._connection)
+                idle = self._owner.id not in owners_at_work(self._connection)
         connection, self._connection = self._connection, None
         engine, self._engine = self._engine, None
         owner, self._owner = self._owner, None
@@ -140,44 +173,41 @@ class LedgerFile:
             owner.leave(tidy=idle)
 
     def _take_place(self, connection: sa.Connection, data: Path) -> list[Path]:
-        """Become an owner and settle what dead ones have claimed; return the files that they left."""
+        """Become an owner and settle what dead ones have left; return the files that they left."""
         self._owner = Owner(data)
-        dead = [owner for owner in rows.owners_at_work(connection) if proved_dead(data, owner)]
-        rows.call_lost(connection, dead, self._clock.now_ms())
+        dead = [owner for owner in owners_at_work(connection) if proved_dead(data, owner)]
+        settle(connection, dead, self._clock.now_ms())
         return abandoned(data)
 
-    def _write(self, requests: Sequence[Claim | Record], report: Report) -> None:
-        """Write all that can be written; a request that is at fault itself is left out of the next try."""
-        while True:
-            try:
-                self._try(requests, report)
-            except _AtFault as fault:
-                report.faults[fault.place] = fault.why
-            else:
-                return
-
-    def _try(self, requests: Sequence[Claim | Record], report: Report) -> None:
-        assert self._connection is not None, "the ledger is not open"
+    def _write(self, requests: Sequence[Request], report: Report) -> list[str]:
+        """Write all that can be written; return the ids of the rows that the ledger got."""
+        assert self._connection is not None, "the database is not open"
         place: Owner | None = None
+        pruned = self._pruned
         try:
             with _transaction(self._connection):
                 if self._data is not None and self._owner is not None and not self._owner.proved:
                     place = Owner(self._data)
-                    rows.move(self._connection, self._owner.id, place.id)
+                    move(self._connection, self._owner.id, place.id)
                 owner = place or self._owner
-                made = _write_each(self._connection, requests, owner.id if owner else "", report.faults)
+                transaction = Transaction(self._connection, owner.id if owner else "", self._dead)
+                _write_each(transaction, requests, report)
                 if not requests:
-                    rows.stamp(self._connection)
+                    schema.stamp(self._connection)
                 if ends := [request.at for request in requests if isinstance(request, Record)]:
-                    rows.prune(self._connection, max(ends))
+                    pruned = rows.prune(self._connection, max(ends), pruned)
         except BaseException:
             if place is not None:
                 place.leave(tidy=True)
             raise
-        report.made = made
+        self._pruned = pruned
         if place is not None and self._owner is not None:
             self._owner.leave(tidy=False)
             self._owner = place
+        return transaction.claimed
+
+    def _dead(self, owner: str) -> bool:
+        return self._data is not None and proved_dead(self._data, owner)
 
     def _judge(self, error: BaseException) -> str:
         """Return why a batch failed. A file that SQLite finds damaged is not tried again."""
@@ -191,35 +221,27 @@ class LedgerFile:
         return why
 
 
-class _AtFault(Exception):
-    """A request that can never be written."""
-
-    def __init__(self, place: int, why: str) -> None:
-        super().__init__(why)
-        self.place = place
-        self.why = why
-
-
 def reason(error: BaseException) -> str:
     """Return one line that says why, without a statement or its values."""
     cause = getattr(error, "orig", None) or error
     return (str(getattr(cause, "strerror", None) or cause) or type(cause).__name__).splitlines()[0]
 
 
-def _write_each(
-    connection: sa.Connection, requests: Sequence[Claim | Record], owner: str, left_out: dict[int, str]
-) -> list[bool]:
-    made = [False] * len(requests)
+def _write_each(transaction: Transaction, requests: Sequence[Request], report: Report) -> None:
     for place, request in enumerate(requests):
-        if place in left_out:
-            continue
+        claimed = len(transaction.claimed)
         try:
-            made[place] = request.write(connection, owner)
-        except (SQLAlchemyError, ArithmeticError, RuntimeError, TypeError, ValueError) as error:
+            with _savepoint(transaction.connection):
+                report.answers[place] = request.write(transaction)
+        except AgentError as error:
+            report.refused[place] = error
+        except AT_FAULT as error:
             if type(error) in (OperationalError, DatabaseError):  # a lock, the disk, a damaged file
                 raise
-            raise _AtFault(place, reason(error)) from None
-    return made
+            report.faults[place] = reason(error)
+        else:
+            continue
+        del transaction.claimed[claimed:]
 
 
 def _make_folder(data: Path) -> None:
@@ -247,7 +269,7 @@ def _to_wal(connection: sa.Connection) -> None:
 
 
 def _settle_if_alone(data: Path, now: int) -> None:
-    """Call every claimed row lost, when no other connection of any process has this database open.
+    """Settle what every owner has left, when no other connection of any process has this database open.
 
     SQLite in WAL mode keeps a shared lock on the file for each connection, so who gets the exclusive one is alone.
     Whoever merely reads the file counts as alive too: then the rows are left to the owners' files.
@@ -257,14 +279,13 @@ def _settle_if_alone(data: Path, now: int) -> None:
     engine = _engine(data, 0.0)
     try:
         with closing(afresh(data / FILE, LOCK_WAIT)) as reader:
-            if reader.execute("PRAGMA user_version").fetchone() != (rows.SCHEMA,):
-                return
-            if reader.execute("SELECT 1 FROM actions WHERE status = 'claimed' LIMIT 1").fetchone() is None:
+            if not anybody_at_work(reader):
                 return
         with engine.connect() as connection:
             connection.exec_driver_sql("PRAGMA locking_mode=EXCLUSIVE")
             with _transaction(connection):
-                rows.call_lost(connection, rows.owners_at_work(connection), now)
+                schema.prepare(connection, now)
+                settle(connection, owners_at_work(connection), now)
     except (sqlite3.OperationalError, OperationalError) as error:
         if "locked" not in reason(error):
             raise
@@ -284,6 +305,20 @@ def _transaction(connection: sa.Connection) -> Iterator[None]:
         with suppress(SQLAlchemyError):
             _roll_back(connection)
         raise
+
+
+@contextmanager
+def _savepoint(connection: sa.Connection) -> Iterator[None]:
+    """A part of a transaction that is undone alone when the block raises."""
+    connection.exec_driver_sql("SAVEPOINT request")
+    try:
+        yield
+    except BaseException:
+        with suppress(SQLAlchemyError):  # where the fault has ended the whole transaction
+            connection.exec_driver_sql("ROLLBACK TO request")
+            connection.exec_driver_sql("RELEASE request")
+        raise
+    connection.exec_driver_sql("RELEASE request")
 
 
 def _roll_back(connection: sa.Connection) -> None:

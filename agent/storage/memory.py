@@ -56,6 +56,10 @@ class MemoryLedger:
             self._finished[suggestion_id] = at
         await trio.lowlevel.checkpoint()
 
+    def holds(self, suggestion_id: str) -> bool:
+        """Whether it has a row of an action."""
+        return suggestion_id in self._rows
+
     async def get(self, suggestion_id: str) -> Row | None:
         """Return the row of a claimed action, or None."""
         await trio.lowlevel.checkpoint()

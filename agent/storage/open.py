@@ -1,11 +1,13 @@
-"""Names the ledger that the settings ask for. SQLAlchemy costs 0.2 s to import: only who keeps a file pays for it."""
+"""Names what is kept where the settings say. SQLAlchemy costs 0.2 s to import: only who keeps something pays for it."""
 
 import os
 import sys
 from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from importlib.util import find_spec
 from pathlib import Path
+
+import trio
 
 from ..config import MEMORY, USER_DATA
 from ..errors import UsageError
@@ -13,10 +15,52 @@ from ..ports.clock import Clock
 from ..ports.ledger import Ledger
 from ..ports.observe import Observer
 from ..ports.work import RunSync
+from .later import Kept, Later
 from .memory import MemoryLedger
 from .settings import StorageSettings
+from .store import Store
 
 FOLDER = "agent-server"
+
+
+@asynccontextmanager
+async def opened_store(
+    settings: StorageSettings,
+    kb: Path,
+    run_sync: RunSync,
+    clock: Clock,
+    observer: Observer | None = None,
+    told: Callable[[str], None] = lambda _: None,
+) -> AsyncGenerator[Store, None]:
+    """Open all that is kept in `settings.data` for the time of a block, settle what dead processes left, close it.
+
+    In memory nothing but the ledger is made before it is asked for. kb: folder of the knowledge base whose actions they
+    are. run_sync: does the database's blocking work; nothing of it runs on the event loop. clock: stamps lost rows.
+    observer: keeps the level `actions_unrecorded`. told: hears why nothing can be claimed, and "" when it can again.
+    Raises `agent.errors.UsageError` when the folder cannot be used.
+    """
+    label = kb_label(kb)
+    if settings.data != MEMORY:
+        folder = _locked_folder(settings.data)
+        from .stores import kept_in
+
+        async with kept_in(folder, run_sync, clock, observer, told, label) as kept:
+            yield kept.store
+        return
+
+    async def life(over: trio.Event, task_status: "trio.TaskStatus[Kept]") -> None:
+        kept_in = await run_sync(_load)
+        async with kept_in(None, run_sync, clock, observer, kb=label) as kept:
+            task_status.started(kept)
+            await over.wait()
+
+    tasks = AsyncExitStack()
+    later = Later(await tasks.enter_async_context(trio.open_nursery()), life)
+    try:
+        yield later.store(MemoryLedger(kb=label))
+    finally:
+        later.close()
+        await tasks.aclose()  # not handed the block's error, which would come out of it in a group
 
 
 @asynccontextmanager
@@ -28,25 +72,30 @@ async def opened_ledger(
     observer: Observer | None = None,
     told: Callable[[str], None] = lambda _: None,
 ) -> AsyncGenerator[Ledger, None]:
-    """Open the ledger of `settings.data` for the time of a block, settle what dead processes left in it, close it.
-
-    kb: folder of the knowledge base whose actions they are. run_sync: does the database's blocking work; nothing of it
-    runs on the event loop. clock: stamps lost rows. observer: keeps the level `actions_unrecorded`. told: hears why
-    nothing can be claimed, and "" when it can again.
-    Raises `agent.errors.UsageError` when the folder cannot be used.
-    """
+    """Open nothing but the ledger of `settings.data`, as `opened_store` does all that is kept."""
     if settings.data == MEMORY:
         yield MemoryLedger(kb=kb_label(kb))
         return
+    folder = _locked_folder(settings.data)
+    from .sqlite import ledger_in
+
+    async with ledger_in(folder, run_sync, clock, observer, told, kb_label(kb)) as ledger:
+        yield ledger
+
+
+def _load() -> "Callable[..., AbstractAsyncContextManager[Kept]]":
+    from .stores import kept_in
+
+    return kept_in
+
+
+def _locked_folder(data: str) -> Path:
+    """Return a folder in which owners can have locks."""
     if find_spec("fcntl") is None:
         raise UsageError(
             "actions cannot be kept in a folder on this system (no POSIX locks): use --data memory"
         )
-    from .sqlite import SqliteLedger
-
-    folder = ledger_folder(settings.data)
-    async with SqliteLedger(folder, run_sync, clock, observer, told, kb_label(kb)) as ledger:
-        yield ledger
+    return ledger_folder(data)
 
 
 def kb_label(kb: Path) -> str:

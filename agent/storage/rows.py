@@ -1,10 +1,14 @@
-"""The ledger's one table, and every statement that touches it. Pure SQL: who calls it holds the connection.
+"""The ledger's one table, and every statement that touches it. Pure SQL: who calls it holds the transaction.
 
 A claim is one INSERT that a conflict turns into nothing, and its row count is the answer. An outcome is one UPDATE of
-a row that is still claimed, so the first outcome stands and writing it again changes nothing.
+a row that is still claimed, so the first outcome stands and writing it again changes nothing. Where the id is that of
+a call that is kept, both change the call in the same transaction, and a call that is not confirmed, or that its caller
+runs, is nobody's to claim: that claim is lost as if another had it.
+
+What a caller runs has a lease in place of an owner: no process's death says anything about it, its time does.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,24 +17,48 @@ from sqlalchemy.dialects.sqlite import insert
 
 from ..config import TOMBSTONE_SECONDS
 from ..ports.ledger import Row, Status
+from .schema import actions, calls
+from .transaction import Transaction
 
-SCHEMA = 1  # PRAGMA user_version of a file that this code reads and writes
 LOST = {"success": False, "unknown": True, "error": "The server stopped before the outcome was known."}
+CALLER = "caller"
+"""The owner of rows with a lease."""
 
-_metadata = sa.MetaData()
-_actions = sa.Table(
-    "actions",
-    _metadata,
-    sa.Column("number", sa.Integer, primary_key=True, autoincrement=True),  # the order of the claims
-    sa.Column("suggestion_id", sa.Text, nullable=False, unique=True),
-    sa.Column("action", sa.Text, nullable=False),
-    sa.Column("status", sa.Text, nullable=False),
-    sa.Column("owner", sa.Text, nullable=False),
-    sa.Column("claimed_at", sa.Integer, nullable=False),  # Unix ms, as every time here
-    sa.Column("ended_at", sa.Integer, index=True),
-    sa.Column("result", sa.JSON(none_as_null=True)),
-    sa.Column("kb", sa.Text),  # the last one, as files made before it get it behind the others
-    sqlite_autoincrement=True,
+_OUTCOMES = ("done", "failed", "unknown")  # ends of a call that have a result
+
+
+def _claim(may: sa.ColumnElement[bool]) -> sa.Insert:
+    """Return what makes a row, unless one is there, or a call that is not confirmed or of which `may` is false."""
+    names = ("suggestion_id", "action", "status", "owner", "claimed_at", "kb", "lease_until")
+    values = {name: sa.bindparam(name, type_=actions.c[name].type) for name in names}
+    barred = sa.exists().where(
+        calls.c.id == values["suggestion_id"], sa.not_(sa.and_(calls.c.status == "confirmed", may))
+    )
+    return (
+        insert(actions)
+        .from_select(names, sa.select(*values.values()).where(~barred))
+        .on_conflict_do_nothing(index_elements=["suggestion_id"])
+    )
+
+
+# Every action comes through these, so they are made once and take their values by name.
+_CLAIM, _LEASE = _claim(calls.c.runs_at != CALLER), _claim(calls.c.runs_at == CALLER)
+_OF: sa.BindParameter[Any] = sa.bindparam("of")
+_AT: sa.BindParameter[Any] = sa.bindparam("at")
+_CLAIMED = (
+    sa.update(calls)
+    .where(calls.c.id == _OF, calls.c.status == "confirmed")
+    .values(status="claimed", owner=None)
+)
+_RECORD = (
+    sa.update(actions)
+    .where(actions.c.suggestion_id == _OF, actions.c.status == "claimed")
+    .values(status=sa.bindparam("to"), result=sa.bindparam("result"), ended_at=_AT)
+)
+_ENDED = (
+    sa.update(calls)
+    .where(calls.c.id == _OF, calls.c.status == "claimed")
+    .values(status=sa.bindparam("to"), result=sa.bindparam("result"), ended_at=_AT)
 )
 
 
@@ -43,21 +71,12 @@ class Claim:
     at: int
     kb: str | None = None
 
-    def write(self, connection: sa.Connection, owner: str) -> bool:
-        """Claim it for an owner; True when this statement made the row."""
-        made = connection.execute(
-            insert(_actions)
-            .values(
-                suggestion_id=self.suggestion_id,
-                action=self.action,
-                status="claimed",
-                owner=owner,
-                claimed_at=self.at,
-                kb=self.kb,
-            )
-            .on_conflict_do_nothing(index_elements=["suggestion_id"])
-        )
-        return made.rowcount == 1
+    def write(self, transaction: Transaction) -> bool:
+        """Claim it for the transaction's owner; True when this made the row."""
+        made = _insert(transaction, _CLAIM, self, transaction.owner, None)
+        if made:
+            transaction.connection.execute(_CLAIMED, {"of": self.suggestion_id})
+        return made
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,79 +88,77 @@ class Record:
     result: Mapping[str, Any]
     at: int
 
-    def write(self, connection: sa.Connection, owner: str) -> bool:
+    def write(self, transaction: Transaction) -> bool:
         """Write it, if the row is there and has no outcome; False, as it claims nothing."""
-        connection.execute(
-            sa.update(_actions)
-            .where(_actions.c.suggestion_id == self.suggestion_id, _actions.c.status == "claimed")
-            .values(status=self.status, result=dict(self.result), ended_at=self.at)
-        )
+        outcome = {"of": self.suggestion_id, "to": self.status, "at": self.at, "result": dict(self.result)}
+        transaction.connection.execute(_RECORD, outcome)
+        if self.status not in _OUTCOMES:
+            outcome["result"] = None
+        transaction.connection.execute(_ENDED, outcome)
         return False
 
 
-def prepare(connection: sa.Connection) -> None:
-    """Make the table, or its last column, where it is missing, and stamp the file. Inside a write transaction.
+def lease(transaction: Transaction, claim: Claim, until: int) -> bool:
+    """Claim a confirmed call for its caller until Unix milliseconds `until`; True when this made the row."""
+    return _insert(transaction, _LEASE, claim, CALLER, until)
 
-    The version stays: code that knows no such column writes and reads the others as before.
+
+def unreported(at: "int | sa.BindParameter[Any]") -> sa.ColumnElement[bool]:
+    """Return the condition for what its callers did not report in time, also where the call has been deleted since."""
+    return sa.and_(actions.c.status == "claimed", actions.c.owner == CALLER, actions.c.lease_until <= at)
+
+
+def end_leases(connection: sa.Connection, at: int, result: Mapping[str, Any]) -> None:
+    """Call unknown what its callers did not report in time."""
+    connection.execute(
+        sa.update(actions).where(unreported(at)).values(status="unknown", result=dict(result), ended_at=at)
+    )
+
+
+def _insert(
+    transaction: Transaction, statement: sa.Insert, claim: Claim, owner: str, until: int | None
+) -> bool:
+    row = {
+        "suggestion_id": claim.suggestion_id,
+        "action": claim.action,
+        "status": "claimed",
+        "owner": owner,
+        "claimed_at": claim.at,
+        "kb": claim.kb,
+        "lease_until": until,
+    }
+    made = transaction.connection.execute(statement, row)
+    if made.rowcount == 1:
+        transaction.claimed.append(claim.suggestion_id)
+    return made.rowcount == 1
+
+
+def prune(connection: sa.Connection, now: int, since: int = 0) -> int:
+    """Forget what ended more than TOMBSTONE_SECONDS before, but not what belongs to a call that is kept.
+
+    since: return value of the last time, 0 where there was none; what ended before was looked at then, so that what is
+    kept is not looked at each time.
     """
-    _metadata.create_all(connection)
-    known = [name for _, name, *_ in connection.exec_driver_sql("PRAGMA table_info(actions)")]
-    if "kb" not in known:
-        connection.exec_driver_sql("ALTER TABLE actions ADD COLUMN kb TEXT")
-    stamp(connection)
-
-
-def stamp(connection: sa.Connection) -> None:
-    """Write the version of the table into the file; that writes a page even when it stands there already."""
-    connection.exec_driver_sql(f"PRAGMA user_version={SCHEMA}")
-
-
-def version(connection: sa.Connection) -> int:
-    """Return the version of the table that the file was written by, 0 for a new one."""
-    return int(connection.exec_driver_sql("PRAGMA user_version").scalar_one())
-
-
-def owners_at_work(connection: sa.Connection) -> list[str]:
-    """Return the ids of the owners that some row says are running something."""
-    found = connection.execute(sa.select(_actions.c.owner).where(_actions.c.status == "claimed").distinct())
-    return [owner for (owner,) in found]
-
-
-def call_lost(connection: sa.Connection, owners: Collection[str], now: int) -> None:
-    """Call unknown what these owners have claimed and not recorded."""
-    connection.execute(
-        sa.update(_actions)
-        .where(_actions.c.status == "claimed", _actions.c.owner.in_(owners))
-        .values(status="unknown", result=LOST, ended_at=now)
-    )
-
-
-def move(connection: sa.Connection, owner: str, to: str) -> None:
-    """Give what an owner is running to another id."""
-    connection.execute(
-        sa.update(_actions).where(_actions.c.status == "claimed", _actions.c.owner == owner).values(owner=to)
-    )
-
-
-def prune(connection: sa.Connection, now: int) -> None:
-    """Forget what ended more than TOMBSTONE_SECONDS before."""
     oldest_kept = now - int(TOMBSTONE_SECONDS * 1000)
-    connection.execute(sa.delete(_actions).where(_actions.c.ended_at < oldest_kept))
+    connection.execute(
+        sa.delete(actions).where(actions.c.ended_at >= since, actions.c.ended_at < oldest_kept)
+    )
+    return max(since, oldest_kept)
 
 
 def one(connection: sa.Connection, suggestion_id: str) -> Row | None:
     """Return a row, or None."""
     found = connection.execute(
-        sa.select(_actions).where(_actions.c.suggestion_id == suggestion_id)
+        sa.select(actions).where(actions.c.suggestion_id == suggestion_id)
     ).one_or_none()
     return None if found is None else _row(found)
 
 
 def newest(connection: sa.Connection, limit: int, kb: str | None = None) -> tuple[Row, ...]:
     """Return the newest rows by claim, newest first; with `kb` only those of that knowledge base."""
-    wanted = sa.select(_actions).order_by(_actions.c.number.desc()).limit(limit)
+    wanted = sa.select(actions).order_by(actions.c.number.desc()).limit(limit)
     if kb is not None:
-        wanted = wanted.where(_actions.c.kb == kb)
+        wanted = wanted.where(actions.c.kb == kb)
     return tuple(map(_row, connection.execute(wanted)))
 
 

@@ -1,334 +1,65 @@
-"""The ledger in one SQLite file, for several processes of one machine and across their restarts.
+"""The ledger of a database: what the port asks for, over the queue and the statements that all stores share."""
 
-There is one connection, and it is blocking work: a disk may take a millisecond to sync, or a minute. So nobody uses it
-but one task, the committer. Callers queue what they want and wait for an answer; the committer takes all that waits,
-has it written in one transaction (file.py) through the injected `run_sync`, and answers each.
-
-| a caller leaves (a deadline, a cancel) | what becomes of it |
-| --- | --- |
-| a claim or a read, before its batch began | it is withdrawn: nothing happened |
-| a claim, while its batch is written | when it turns out won, the row is recorded cancelled: it never ran |
-| a record, at any time | it stays, and is written |
-
-So nobody waits longer than its own deadline, and the thread that holds the connection is never abandoned before the
-ledger closes. A claim is won when its commit is on disk and the files are still to be trusted, not before.
-
-An outcome is kept until it is written. When the file does not work (locked, full, gone, damaged, hanging) claims fail,
-outcomes are kept and tried again every LEDGER_RETRY seconds, and `told` hears why, and hears "" when it works again;
-with that many outcomes kept nothing more is claimed. Closing tries once more for a short time, then says in the log
-what is still unrecorded: those rows stay claimed, and the next to open calls them unknown (owners.py).
-"""
-
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import asynccontextmanager
 from functools import partial
-from itertools import islice, takewhile
-from math import inf
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
-import sqlalchemy as sa
-import structlog
-import trio
-
-from ..config import (
-    LEDGER_BATCH,
-    LEDGER_CLOSE_TIMEOUT,
-    LEDGER_LAST_TRY,
-    LEDGER_RETRY,
-    LEDGER_UNRECORDED,
-    LEDGER_WAITING,
-)
-from ..errors import AgentError, UsageError
 from ..ports.clock import Clock
 from ..ports.ledger import Row, Status
 from ..ports.observe import Observer
 from ..ports.work import RunSync
 from . import rows
-from .file import FAULTS, LOCK_WAIT, LedgerFile, Report, reason
+from .database import Database
 from .rows import Claim, Record
-
-_log = structlog.get_logger("agent.storage")
-_CANCELLED: Mapping[str, Any] = {"cancelled": True}
-_SILENT = "its disk does not answer"
-_CLOSED = "it is closed"
-_NAMED = 100  # outcomes that the log names one by one when they could not be written
-
-Read = Callable[[sa.Connection], Any]
-
-
-@dataclass(eq=False, slots=True)
-class _Asked:
-    """Something that was asked for, until it is answered."""
-
-    what: Claim | Record | Read
-    answered: trio.Event = field(default_factory=trio.Event)
-    left: bool = False  # whoever asked waits no more
-    answer: Any = None
-    error: str = ""
 
 
 class SqliteLedger:
-    """Claims and outcomes in the folder `data`, or with None in a database of memory that ends with this object.
+    """Claims and outcomes in a database that is open.
 
-    Open it with `async with`, in the task that closes it. Every method raises `agent.errors.AgentError` when the
-    database cannot do it.
-
-    run_sync: does the blocking work. clock: stamps rows that nobody else does. observer: keeps the level
-    `actions_unrecorded`. told: hears why nothing can be claimed, and "" when it can again; never blocks. kb: the
-    knowledge base of its server, noted with each claim.
+    Every method raises `agent.errors.StorageFailed` when the database cannot do it. kb: the knowledge base of its
+    server, noted with each claim.
     """
 
-    def __init__(
-        self,
-        data: Path | None,
-        run_sync: RunSync,
-        clock: Clock,
-        observer: Observer | None = None,
-        told: Callable[[str], None] = lambda _: None,
-        kb: str | None = None,
-    ) -> None:
-        self._data = data
+    def __init__(self, database: Database, kb: str | None = None) -> None:
+        self._database = database
         self._kb = kb
-        self._run_sync = run_sync
-        self._clock = clock
-        self._observer = observer
-        self._told = told
-        self._file = LedgerFile(data, clock)
-        self._waiting: dict[_Asked, None] = {}  # claims and reads, in their order
-        self._unrecorded: dict[_Asked, None] = {}  # outcomes, in their order
-        self._wanted = trio.Event()
-        self._busy_since: float | None = None  # when the file was last asked, until it has answered
-        self._trouble = ""
-        self._closing = False
-        self._closed = False
-        self._tasks = AsyncExitStack()
-        self._committing = trio.CancelScope(shield=True, deadline=inf)  # which is set when the ledger closes
-
-    async def __aenter__(self) -> "SqliteLedger":
-        """Open the file and settle what dead processes left; raises UsageError when the folder cannot be used."""
-        try:
-            await self._run_sync(self._file.open)
-        except FAULTS as error:
-            raise UsageError(
-                f"actions cannot be kept in {self._data}: {reason(error)}; choose another folder with --data DIR, "
-                "or --data memory to forget them when the server stops"
-            ) from None
-        nursery = await self._tasks.enter_async_context(trio.open_nursery())
-        nursery.start_soon(self._commit)
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Write what is kept, close the file, and say what could not be written: within LEDGER_CLOSE_TIMEOUT.
-
-        A thread that does not come back is left to the end of the process.
-        """
-        self._closing = True
-        self._wanted.set()
-        now = trio.current_time()
-        since = now if self._busy_since is None else self._busy_since  # a disk that hangs has had its time
-        self._committing.deadline = max(since + LEDGER_CLOSE_TIMEOUT, now + LOCK_WAIT)
-        try:
-            await self._tasks.aclose()  # not handed the block's error, which would come out of it in a group
-        finally:
-            self._refuse([*self._waiting], _CLOSED)
-            self._say_what_is_open()
 
     async def claim(self, suggestion_id: str, action: str, at: int) -> bool:
         """Claim an action at Unix milliseconds `at`; True for exactly one claimer of an id, in any process.
 
+        Of a call that is kept, only while it is confirmed and the server is to run it; it becomes claimed.
         Cancelled, nothing was claimed, or the row is recorded cancelled when it turns out to have been made.
         """
-        if len(self._unrecorded) >= LEDGER_UNRECORDED:
-            raise AgentError("the ledger: too many outcomes wait to be recorded")
-        return bool(await self._ask(Claim(suggestion_id, action, at, self._kb)))
+        return await self._database.claim(Claim(suggestion_id, action, at, self._kb))
 
     async def record(self, suggestion_id: str, status: Status, result: Mapping[str, Any], at: int) -> None:
-        """Record the outcome of a claimed action at Unix milliseconds `at`; the first outcome stands.
+        """Record the outcome of a claimed action at Unix milliseconds `at`, and of its call; the first one stands.
 
         Returns when it is on disk or, when the file does not work, as soon as it is kept to be written when it
         does. Cancelled, it is kept too. What ended more than TOMBSTONE_SECONDS before is forgotten.
         """
-        if len(self._unrecorded) >= 2 * LEDGER_UNRECORDED:  # what was claimed within the limit has its place
-            raise AgentError("the ledger: too many outcomes wait to be recorded")
-        if self._closing:
-            raise AgentError(f"the ledger: {_CLOSED}")
-        asked = self._keep(Record(suggestion_id, status, dict(result), at))
-        if self._trouble:
-            await trio.lowlevel.checkpoint()
-            return
-        try:
-            await asked.answered.wait()
-        except trio.Cancelled:
-            self._suspect()
-            raise
-        if asked.error:
-            raise AgentError(f"the ledger: {asked.error}")
+        await self._database.record(Record(suggestion_id, status, dict(result), at))
 
     async def get(self, suggestion_id: str) -> Row | None:
         """Return the row of a claimed action, or None."""
-        found: Row | None = await self._ask(partial(rows.one, suggestion_id=suggestion_id))
-        return found
+        return await self._database.read(partial(rows.one, suggestion_id=suggestion_id))
 
     async def rows(self, limit: int = 100, kb: str | None = None) -> tuple[Row, ...]:
         """Return the newest `limit` rows by claim, newest first; with `kb` only those of that knowledge base."""
-        found: tuple[Row, ...] = await self._ask(partial(rows.newest, limit=limit, kb=kb))
-        return found
+        return await self._database.read(partial(rows.newest, limit=limit, kb=kb))
 
-    # --- callers
 
-    async def _ask(self, what: Claim | Read) -> Any:
-        """Wait for an answer; a caller that is cancelled leaves."""
-        if self._closing:
-            raise AgentError(f"the ledger: {_CLOSED}")
-        if len(self._waiting) >= LEDGER_WAITING:
-            raise AgentError("the ledger: too many wait for it")
-        asked = _Asked(what)
-        self._waiting[asked] = None
-        self._wanted.set()
-        try:
-            await asked.answered.wait()
-        except trio.Cancelled:
-            self._leave(asked)
-            raise
-        if asked.error:
-            raise AgentError(f"the ledger: {asked.error}")
-        return asked.answer
-
-    def _leave(self, asked: _Asked) -> None:
-        asked.left = True
-        self._waiting.pop(asked, None)  # where it is not, its batch has begun
-        self._suspect()
-        if asked.answered.is_set():  # in the instant between the cancel and its delivery
-            self._end_unless_run(asked)
-
-    def _suspect(self) -> None:
-        """Somebody waits no more: was it for a disk that hangs?"""
-        if self._busy_since is not None and trio.current_time() - self._busy_since > LOCK_WAIT:
-            self._tell(_SILENT)
-
-    def _keep(self, record: Record) -> _Asked:
-        asked = _Asked(record)
-        self._unrecorded[asked] = None
-        self._level(1)
-        self._wanted.set()
-        return asked
-
-    # --- the committer
-
-    async def _commit(self) -> None:
-        """Write what waits, batch by batch, until the ledger closes; then what is kept, for a while; then close."""
-        with self._committing:
-            while not self._closing:
-                with trio.move_on_after(LEDGER_RETRY if self._trouble else inf):
-                    await self._wanted.wait()
-                self._wanted = trio.Event()
-                while await self._batch() and (self._waiting or not self._trouble):
-                    pass
-            give_up = trio.current_time() + LEDGER_LAST_TRY
-            while (self._waiting or self._unrecorded) and trio.current_time() < give_up:
-                await self._batch()
-                await trio.sleep(LEDGER_RETRY / 10 if self._trouble else 0)
-            await self._run_sync(self._file.close)
-            self._closed = True
-
-    async def _batch(self) -> bool:
-        """Do what waits, or try a file that did not work; False when there was nothing to do."""
-        first = next(iter(self._waiting), None)
-        if first is not None and not isinstance(first.what, Claim | Record):
-            await self._read(first, first.what)
-            return True
-        claims = takewhile(lambda asked: isinstance(asked.what, Claim), self._waiting)
-        batch = [*islice(self._unrecorded, LEDGER_BATCH), *islice(claims, LEDGER_BATCH)]
-        if not batch and not self._trouble:
-            return False
-        await self._write(batch)
-        return bool(batch)
-
-    async def _read(self, asked: _Asked, work: Read) -> None:
-        del self._waiting[asked]
-        asked.error = _CLOSED  # unless there is an answer
-        self._busy_since = trio.current_time()
-        try:
-            asked.answer = await self._run_sync(partial(self._file.read, work))
-            asked.error = ""
-        except (*FAULTS, RuntimeError) as error:
-            asked.error = reason(error)
-        finally:
-            self._busy_since = None
-            asked.answered.set()
-
-    async def _write(self, batch: list[_Asked]) -> None:
-        for asked in batch:
-            self._waiting.pop(asked, None)
-        requests = [asked.what for asked in batch if isinstance(asked.what, Claim | Record)]
-        self._busy_since = trio.current_time()
-        try:
-            report = await self._run_sync(partial(self._file.commit, requests))
-        except trio.Cancelled:
-            self._refuse((asked for asked in batch if isinstance(asked.what, Claim)), _CLOSED)
-            raise
-        except (OSError, RuntimeError) as error:  # a thread could not be started
-            report = Report([False] * len(batch), trouble=reason(error))
-        finally:
-            self._busy_since = None
-        for place, asked in enumerate(batch):
-            self._settle(asked, report.made[place], report.faults.get(place, ""), report.trouble)
-        self._tell(report.trouble)
-
-    def _settle(self, asked: _Asked, made: bool, fault: str, trouble: str) -> None:
-        """Answer one of a batch; an outcome that was not written stays."""
-        asked.error = fault or trouble
-        if isinstance(asked.what, Claim):
-            asked.answer = made
-            self._end_unless_run(asked)
-        elif isinstance(asked.what, Record) and not trouble:
-            del self._unrecorded[asked]
-            self._level(-1)
-            if fault:
-                _log.error("outcome can never be recorded", suggestionId=asked.what.suggestion_id, why=fault)
-        else:
-            asked.error = ""  # it is kept, which is what was asked for
-        asked.answered.set()
-
-    def _end_unless_run(self, asked: _Asked) -> None:
-        """Keep an end for a row that was made by a claim that nobody waits for, or that is not won."""
-        if isinstance(asked.what, Claim) and asked.answer and (asked.left or asked.error):
-            self._keep(Record(asked.what.suggestion_id, "cancelled", _CANCELLED, self._clock.now_ms()))
-
-    def _refuse(self, asked: Iterable[_Asked], why: str) -> None:
-        for each in asked:
-            each.error = why
-            each.answered.set()
-
-    def _tell(self, trouble: str) -> None:
-        """Say it once when something begins to go wrong, becomes another thing, or is over."""
-        if trouble == self._trouble:
-            return
-        self._trouble = trouble
-        if trouble:
-            _log.error("ledger does not work", why=trouble, unrecorded=len(self._unrecorded))
-        else:
-            _log.warning("ledger works again", unrecorded=len(self._unrecorded))
-        self._told(trouble)
-
-    def _say_what_is_open(self) -> None:
-        if not self._closed:
-            _log.error("ledger left open, because its disk does not answer", unrecorded=len(self._unrecorded))
-        elif self._unrecorded:
-            _log.error("ledger closed with outcomes unrecorded", unrecorded=len(self._unrecorded))
-        for asked in islice(self._unrecorded, _NAMED):
-            assert isinstance(asked.what, Record)
-            _log.error(
-                "outcome not recorded", suggestionId=asked.what.suggestion_id, status=asked.what.status
-            )
-        self._level(-len(self._unrecorded))
-        self._unrecorded.clear()
-
-    def _level(self, change: int) -> None:
-        if self._observer is not None and change:
-            self._observer.gauge("actions_unrecorded", change)
+@asynccontextmanager
+async def ledger_in(
+    data: Path | None,
+    run_sync: RunSync,
+    clock: Clock,
+    observer: Observer | None = None,
+    told: Callable[[str], None] = lambda _: None,
+    kb: str | None = None,
+) -> AsyncGenerator[SqliteLedger, None]:
+    """Open a database (see `Database`) for the time of a block, for nothing but its ledger."""
+    async with Database(data, run_sync, clock, observer, told) as database:
+        yield SqliteLedger(database, kb)

@@ -10,13 +10,13 @@ import trio
 from agent.host import Threads, WallClock
 from agent.ports.ledger import Ledger, Row
 from agent.storage.memory import MemoryLedger
-from agent.storage.sqlite import SqliteLedger
+from agent.storage.sqlite import ledger_in
 from agent.testing.network import inline
 
 LEDGERS: dict[str, Callable[[Path], AbstractAsyncContextManager[Ledger]]] = {
     "memory": lambda _: nullcontext(MemoryLedger(kb="/docs")),
-    "sqlite in memory": lambda _: SqliteLedger(None, inline, WallClock(), kb="/docs"),
-    "sqlite": lambda folder: SqliteLedger(folder, Threads(2), WallClock(), kb="/docs"),
+    "sqlite in memory": lambda _: ledger_in(None, inline, WallClock(), kb="/docs"),
+    "sqlite": lambda folder: ledger_in(folder, Threads(2), WallClock(), kb="/docs"),
 }
 
 

@@ -15,7 +15,7 @@ from agent.actions.runner import Runner
 from agent.host import Threads, WallClock
 from agent.ports.action import Call, Outcome
 from agent.ports.ledger import Row, Status
-from agent.storage.sqlite import SqliteLedger
+from agent.storage.sqlite import SqliteLedger, ledger_in
 from agent.testing.fakes import Figures
 
 BEFORE_CLAIM, BEFORE_EFFECT, BEFORE_RECORD = SPOTS = ("before claim", "before effect", "before record")
@@ -91,7 +91,7 @@ def one_action(folder: Path, suggestion_id: str, spot: str, pipe: Connection) ->
     """Open the file, run one action through the runner, and reach the spot on the way."""
 
     async def life() -> None:
-        async with SqliteLedger(folder, Threads(), WallClock()) as ledger, trio.open_nursery() as nursery:
+        async with ledger_in(folder, Threads(), WallClock()) as ledger, trio.open_nursery() as nursery:
             spotted = SpottedLedger(ledger, Spot(spot, pipe))
             await _run(Runner(nursery, spotted, Append(folder), WallClock(), Figures()), suggestion_id)
 
@@ -103,7 +103,7 @@ def after_the_restart(folder: Path, suggestion_id: str, pipe: Connection) -> Non
     """Open the file, tell the row and the effects that are there, then how a second confirm would end."""
 
     async def life() -> tuple[Row | None, int, Outcome]:
-        async with SqliteLedger(folder, Threads(), WallClock()) as ledger, trio.open_nursery() as nursery:
+        async with ledger_in(folder, Threads(), WallClock()) as ledger, trio.open_nursery() as nursery:
             runner = Runner(nursery, ledger, Append(folder), WallClock(), Figures())
             await runner.wait_idle()
             row, happened = await ledger.get(suggestion_id), effects(folder).count(suggestion_id)
@@ -116,7 +116,7 @@ def many_actions(folder: Path, name: str, pipe: Connection) -> None:
     """Run one action after the other until killed."""
 
     async def life() -> None:
-        async with SqliteLedger(folder, Threads(), WallClock()) as ledger, trio.open_nursery() as nursery:
+        async with ledger_in(folder, Threads(), WallClock()) as ledger, trio.open_nursery() as nursery:
             runner = Runner(nursery, ledger, Append(folder), WallClock(), Figures())
             pipe.send("open")
             for number in range(100_000):
@@ -129,7 +129,7 @@ def a_crowd_of_actions(folder: Path, name: str, pipe: Connection) -> None:
     """Run thirty actions at a time, so that many are claimed and recorded in one transaction, until killed."""
 
     async def life() -> None:
-        async with SqliteLedger(folder, Threads(), WallClock()) as ledger, trio.open_nursery() as nursery:
+        async with ledger_in(folder, Threads(), WallClock()) as ledger, trio.open_nursery() as nursery:
             runner = Runner(nursery, ledger, Append(folder), WallClock(), Figures())
             pipe.send("open")
             for number in range(100_000):
@@ -144,7 +144,7 @@ def every_row(folder: Path, pipe: Connection) -> None:
     """Open the file and tell what every row says."""
 
     async def life() -> dict[str, str]:
-        async with SqliteLedger(folder, Threads(), WallClock()) as ledger:
+        async with ledger_in(folder, Threads(), WallClock()) as ledger:
             return {row.suggestion_id: row.status for row in await ledger.rows(1_000_000)}
 
     pipe.send(trio.run(life))
@@ -160,7 +160,7 @@ def claimers(folder: Path, ids: list[str], pipe: Connection) -> None:
             if await ledger.claim(suggestion_id, "append", 0):
                 won[suggestion_id] += 1
 
-        async with SqliteLedger(folder, Threads(), WallClock()) as ledger:
+        async with ledger_in(folder, Threads(), WallClock()) as ledger:
             pipe.send("open")
             pipe.recv()
             async with trio.open_nursery() as nursery:

@@ -220,7 +220,7 @@ async def test_a_disk_that_hangs_does_not_keep_the_process(
         said = server.said()
         assert "ledger left open, because its disk does not answer unrecorded=1" in said
         assert f"outcome not recorded suggestionId={begun}" in said
-        assert "blocking call left behind call=LedgerFile.commit" in said
+        assert "blocking call left behind call=DatabaseFile.commit" in said
         assert ("ended at once" in said) is (signals == 2)
     server.hangs.unlink()
     if not workers:

@@ -7,7 +7,7 @@ import pytest
 
 from agent.host import WallClock
 from agent.soak.reckoning import Notes, disagreements, read, rows_since, totals
-from agent.storage.sqlite import SqliteLedger
+from agent.storage.sqlite import ledger_in
 from agent.storage.trust import FILE
 from agent.testing.network import inline
 
@@ -91,7 +91,7 @@ def test_notes_are_lines() -> None:
 
 async def test_the_ledger_is_read_as_it_stands(tmp_path: Path) -> None:
     """What is claimed is not settled by looking, and what is older than the soak is not of it."""
-    async with SqliteLedger(tmp_path, inline, WallClock()) as ledger:
+    async with ledger_in(tmp_path, inline, WallClock()) as ledger:
         for at, id in enumerate("abc"):
             await ledger.claim(id, "send_sms", at)
         await ledger.record("b", "done", {"success": True}, 10**15)

@@ -4,7 +4,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import AbstractAsyncContextManager, closing
 from pathlib import Path
 
 import pytest
@@ -18,7 +18,7 @@ from agent.storage.open import opened_ledger, user_data_folder
 from agent.storage.owners import FOLDER as OWNERS
 from agent.storage.rows import LOST
 from agent.storage.settings import StorageSettings
-from agent.storage.sqlite import SqliteLedger
+from agent.storage.sqlite import SqliteLedger, ledger_in
 from agent.storage.trust import FILE
 from agent.testing.fakes import Noon
 from agent.testing.network import inline
@@ -27,8 +27,8 @@ NOW = Noon().now_ms()
 DAY = int(TOMBSTONE_SECONDS * 1000)
 
 
-def ledger(folder: Path | None) -> SqliteLedger:
-    return SqliteLedger(folder, inline, Noon())
+def ledger(folder: Path | None) -> AbstractAsyncContextManager[SqliteLedger]:
+    return ledger_in(folder, inline, Noon())
 
 
 def owners(folder: Path) -> list[str]:
@@ -114,7 +114,7 @@ async def test_a_claim_is_on_disk_when_it_is_answered(tmp_path: Path) -> None:
             assert other.execute("SELECT suggestion_id, status FROM actions").fetchall() == [("a", "claimed")]
             assert other.execute("PRAGMA journal_mode").fetchone() == ("wal",)
         other.close()
-        ours = opened._file._connection
+        ours = opened._database._file._connection
         assert ours is not None
         assert ours.exec_driver_sql("PRAGMA synchronous").scalar_one() == 2  # FULL
 
@@ -143,7 +143,7 @@ async def test_a_cancelled_claim_that_waits_for_its_turn_claims_nothing(tmp_path
         return function()
 
     gate.set()
-    async with SqliteLedger(tmp_path, slow, Noon()) as opened:  # type: ignore[arg-type]
+    async with ledger_in(tmp_path, slow, Noon()) as opened:  # type: ignore[arg-type]
         gate = trio.Event()
         async with trio.open_nursery() as nursery:
             nursery.start_soon(opened.claim, "first", "x", NOW)
@@ -197,14 +197,14 @@ PRAGMA user_version=1;
 _CLAIM = "INSERT INTO actions (suggestion_id, action, status, owner, claimed_at) VALUES (?, 'a', 'claimed', 'x', 7)"
 
 
-async def test_a_file_from_before_its_last_column_goes_on(tmp_path: Path) -> None:
-    """Its rows stay, of a knowledge base that is not known; what knows no such column writes it as before."""
+async def test_a_file_of_the_first_version_is_upgraded_in_place(tmp_path: Path) -> None:
+    """Its rows stay, of a knowledge base that is not known; what still runs on older code goes on writing it."""
     made = sqlite3.connect(tmp_path / FILE)
     made.executescript(_BEFORE)
     made.execute(_CLAIM, ("old",))
     made.commit()
     made.close()
-    async with SqliteLedger(tmp_path, inline, Noon(), kb="/docs") as opened:
+    async with ledger_in(tmp_path, inline, Noon(), kb="/docs") as opened:
         row = await opened.get("old")
         assert row is not None
         assert (row.status, row.kb) == ("unknown", None)
@@ -216,12 +216,17 @@ async def test_a_file_from_before_its_last_column_goes_on(tmp_path: Path) -> Non
         ]
         assert [row.suggestion_id for row in await opened.rows(9, "/docs")] == ["new"]
         with closing(sqlite3.connect(tmp_path / FILE, isolation_level=None)) as older:
-            assert older.execute("PRAGMA user_version").fetchone() == (1,)
+            assert older.execute("PRAGMA user_version").fetchone() == (2,)
             older.execute(_CLAIM, ("by older code",))
+            older.execute(
+                "PRAGMA user_version=1"
+            )  # as older code does when it tries a file that did not work
         assert not await opened.claim("by older code", "a", 9)
         await opened.record("new", "done", {}, Noon().now_ms())
-    async with SqliteLedger(tmp_path, inline, Noon()) as again:
+    async with ledger_in(tmp_path, inline, Noon()) as again:
         assert [row.kb for row in await again.rows()] == [None, "/docs", None]
+        with closing(sqlite3.connect(tmp_path / FILE)) as seen:
+            assert seen.execute("PRAGMA user_version").fetchone() == (2,)
 
 
 async def test_the_settings_choose_memory_or_a_folder(tmp_path: Path) -> None:
@@ -247,7 +252,7 @@ async def test_two_ledgers_open_at_once_on_a_new_folder(tmp_path: Path) -> None:
     claimed = trio.Event()
 
     async def one() -> None:
-        made = SqliteLedger(tmp_path / "new", in_thread, Noon())  # type: ignore[arg-type]
+        made = ledger_in(tmp_path / "new", in_thread, Noon())  # type: ignore[arg-type]
         try:
             async with made as opened:
                 won.append(await opened.claim("a", "x", NOW))
@@ -272,7 +277,7 @@ def test_servers_that_start_at_once_in_a_new_folder_all_start(tmp_path: Path) ->
     failed: list[BaseException] = []
 
     def start(folder: Path) -> None:
-        opened = file.LedgerFile(folder, Noon())
+        opened = file.DatabaseFile(folder, Noon())
         together.wait()
         try:
             opened.open()

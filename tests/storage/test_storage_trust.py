@@ -4,7 +4,7 @@ import os
 import shutil
 import sqlite3
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import AbstractAsyncContextManager, closing
 from pathlib import Path
 
 import pytest
@@ -13,11 +13,11 @@ from trio.testing import MockClock
 
 from agent.config import LEDGER_RETRY
 from agent.errors import AgentError
-from agent.storage.file import LedgerFile
+from agent.storage.file import DatabaseFile
 from agent.storage.owners import FOLDER as OWNERS
 from agent.storage.owners import Owner, proved_dead
 from agent.storage.rows import Claim, Record, newest
-from agent.storage.sqlite import SqliteLedger
+from agent.storage.sqlite import SqliteLedger, ledger_in
 from agent.storage.trust import FILE, LOG, Trust, Untrusted
 from agent.testing.fakes import Noon
 from agent.testing.network import inline
@@ -25,21 +25,21 @@ from agent.testing.network import inline
 NOW = Noon().now_ms()
 
 
-def ledger(folder: Path, told: list[str]) -> SqliteLedger:
-    return SqliteLedger(folder, inline, Noon(), told=told.append)
+def ledger(folder: Path, told: list[str]) -> AbstractAsyncContextManager[SqliteLedger]:
+    return ledger_in(folder, inline, Noon(), told=told.append)
 
 
-def opened(folder: Path) -> LedgerFile:
-    made = LedgerFile(folder, Noon())
+def opened(folder: Path) -> DatabaseFile:
+    made = DatabaseFile(folder, Noon())
     made.open()
     return made
 
 
-def statuses(of: LedgerFile) -> dict[str, str]:
+def statuses(of: DatabaseFile) -> dict[str, str]:
     return {row.suggestion_id: row.status for row in of.read(lambda connection: newest(connection, 99))}
 
 
-def die(file: LedgerFile) -> None:
+def die(file: DatabaseFile) -> None:
     """End as a killed process does: the kernel closes its files, and nothing is tidied up."""
     assert file._engine is not None
     assert file._connection is not None
@@ -219,7 +219,7 @@ async def test_a_full_disk_refuses_claims_and_keeps_outcomes(
     """Full, nothing more is claimed, and outcomes are kept; with room again, everything is written."""
     told: list[str] = []
     async with ledger(tmp_path, told) as running:
-        limit = running._file._connection
+        limit = running._database._file._connection
         assert limit is not None
         await running.claim("a", "x", NOW)
         pages = limit.exec_driver_sql("PRAGMA page_count").scalar_one()

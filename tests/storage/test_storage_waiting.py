@@ -7,14 +7,18 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from agent.config import LEDGER_BATCH, LEDGER_CLOSE_TIMEOUT, LEDGER_RETRY
-from agent.errors import AgentError
+from agent.config import LEDGER_BATCH, LEDGER_CLOSE_TIMEOUT, LEDGER_READS, LEDGER_RETRY
+from agent.errors import AgentError, NotFound, StorageFailed
 from agent.ports.ledger import Row
-from agent.storage import file, sqlite
+from agent.storage import database, file
+from agent.storage.database import Database
+from agent.storage.schema import audit
 from agent.storage.sqlite import SqliteLedger
+from agent.storage.transaction import Transaction
 from agent.storage.trust import FILE
 from agent.testing.fakes import Noon
 from agent.testing.network import Disk
@@ -30,7 +34,8 @@ class Rig:
         self.disk = Disk()
         self.unrecorded = 0
         self.told: list[str] = []
-        self.ledger = SqliteLedger(folder, self.disk, Noon(), self, self.told.append)
+        self.database = Database(folder, self.disk, Noon(), self, self.told.append)
+        self.ledger = SqliteLedger(self.database)
 
     def count(self, metric: str, label: str = "") -> None:
         raise AssertionError
@@ -46,6 +51,18 @@ class Rig:
         row = await self.ledger.get(suggestion_id)
         assert row is not None
         return row
+
+
+def note(name: str, transaction: Transaction) -> None:
+    """Write a line that nothing else does."""
+    transaction.connection.execute(
+        sa.insert(audit).values(at=NOW, project_id="", user_id="", event=name, subject="")
+    )
+
+
+def noted(connection: sa.Connection) -> list[str]:
+    """Read those lines."""
+    return list(connection.execute(sa.select(audit.c.event).order_by(audit.c.number)).scalars())
 
 
 async def why_not(asked: Awaitable[object]) -> str:
@@ -93,7 +110,7 @@ async def test_what_waits_is_written_in_one_transaction(autojump_clock: MockCloc
         await trio.sleep(1)
         await rig.ledger.record(name, "done", {"n": name}, NOW)
 
-    async with rig.ledger:
+    async with rig.database:
         opened = rig.disk.calls
         async with trio.open_nursery() as nursery:
             for number in range(300):
@@ -113,7 +130,7 @@ async def test_in_one_transaction_the_first_claimer_wins(autojump_clock: MockClo
     async def claimer(number: int) -> None:
         won.append((number, await rig.ledger.claim("s", "x", NOW + number)))
 
-    async with rig.ledger:
+    async with rig.database:
         rig.disk.hang()
         async with trio.open_nursery() as nursery:
             nursery.start_soon(rig.ledger.claim, "other", "x", NOW)
@@ -137,7 +154,7 @@ async def test_a_request_that_cannot_be_written_fails_alone(
         if await why_not(asked):
             failed.append(name)
 
-    async with rig.ledger:
+    async with rig.database:
         for name in ("a", "b", "c"):
             await rig.ledger.claim(name, "x", NOW)
         async with trio.open_nursery() as nursery:
@@ -155,10 +172,10 @@ async def test_what_cannot_be_remembered_is_not_taken(
     autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """More waiting claims, or more unrecorded outcomes, than the limits are refused at once."""
-    monkeypatch.setattr(sqlite, "LEDGER_WAITING", 2)
-    monkeypatch.setattr(sqlite, "LEDGER_UNRECORDED", 1)
+    monkeypatch.setattr(database, "LEDGER_WAITING", 2)
+    monkeypatch.setattr(database, "LEDGER_UNRECORDED", 1)
     rig = Rig(None)
-    async with rig.ledger:
+    async with rig.database:
         await rig.ledger.claim("a", "x", NOW)
         rig.disk.hang()
         async with trio.open_nursery() as nursery:
@@ -186,7 +203,7 @@ async def test_what_cannot_be_remembered_is_not_taken(
 async def test_a_claim_that_waits_is_withdrawn(autojump_clock: MockClock) -> None:
     """Cancelled before its batch began, at once, and when the disk answers nothing of it is there."""
     rig = Rig(None)
-    async with rig.ledger:
+    async with rig.database:
         rig.disk.hang()
         async with trio.open_nursery() as nursery:
             nursery.start_soon(rig.ledger.claim, "first", "x", NOW)
@@ -202,7 +219,7 @@ async def test_a_claim_that_waits_is_withdrawn(autojump_clock: MockClock) -> Non
 async def test_a_claim_that_nobody_waits_for_never_ran(autojump_clock: MockClock) -> None:
     """Cancelled while its batch is written, at once; when it turns out won the row says cancelled, and stays won."""
     rig = Rig(None)
-    async with rig.ledger:
+    async with rig.database:
         rig.disk.hang()
         with trio.move_on_after(2):
             await rig.ledger.claim("s", "x", NOW - 5)
@@ -226,7 +243,7 @@ async def test_the_end_of_a_claim_that_was_left_is_not_anothers(autojump_clock: 
         with loser:
             await rig.ledger.claim("s", "x", NOW)
 
-    async with rig.ledger:
+    async with rig.database:
         rig.disk.hang()
         async with trio.open_nursery() as nursery:
             for claimer in (partial(rig.ledger.claim, "first", "x", NOW), winner, leaver):
@@ -246,7 +263,7 @@ async def test_the_end_of_a_claim_that_was_left_is_not_anothers(autojump_clock: 
 async def test_an_outcome_is_kept_whoever_waits(autojump_clock: MockClock) -> None:
     """A record that is cancelled while the disk hangs is written when it answers, and counted until then."""
     rig = Rig(None)
-    async with rig.ledger:
+    async with rig.database:
         await rig.ledger.claim("s", "x", NOW)
         rig.disk.hang()
         with trio.move_on_after(2):
@@ -270,7 +287,7 @@ async def test_a_disk_that_never_answers_does_not_hold_up_the_end(
         refused.append(name)
 
     async with trio.open_nursery() as nursery:
-        async with rig.ledger:
+        async with rig.database:
             await rig.ledger.claim("s", "x", NOW)
             rig.disk.hang()
             nursery.start_soon(claimer, "a")
@@ -285,10 +302,74 @@ async def test_a_disk_that_never_answers_does_not_hold_up_the_end(
     assert rig.unrecorded == 0
     with pytest.raises(AgentError, match="closed"):
         await rig.ledger.get("s")
-    rig.ledger._file.close()
+    rig.database._file.close()
+
+
+async def test_another_write_is_whole_or_not_at_all(autojump_clock: MockClock) -> None:
+    """Cancelled while it waits it is withdrawn; while it is written, it is written."""
+    rig = Rig(None)
+    async with rig.database:
+        rig.disk.hang()
+        async with trio.open_nursery() as nursery:
+            for name in ("begun", "withdrawn"):
+                nursery.start_soon(rig.database.write, partial(note, name))
+                await wait_all_tasks_blocked()
+            nursery.cancel_scope.cancel()
+        rig.disk.work()
+        assert await rig.database.read(noted) == ["begun"]
+
+
+async def test_readers_go_together_and_each_gets_its_own(autojump_clock: MockClock) -> None:
+    """Forty take the thread three times; one that finds nothing, and one at fault, are told so alone."""
+    rig = Rig(None)
+    answers: dict[int, object] = {}
+
+    async def reader(number: int) -> None:
+        try:
+            answers[number] = await rig.database.read(partial(read, number))
+        except AgentError as error:
+            answers[number] = (type(error), str(error))
+
+    def read(number: int, connection: sa.Connection) -> int:
+        if number == 7:
+            raise NotFound("there is no such thing")
+        return int(connection.exec_driver_sql(f"SELECT {number} / {number != 9 or 'x'}").scalar_one())
+
+    async with rig.database:
+        before = rig.disk.calls
+        rig.disk.hang()
+        async with trio.open_nursery() as nursery:
+            for number in range(40):
+                nursery.start_soon(reader, number)
+            await wait_all_tasks_blocked()
+            rig.disk.work()
+        assert rig.disk.calls - before <= -(-40 // LEDGER_READS) + 1
+    assert answers.pop(7) == (NotFound, "there is no such thing")
+    assert answers.pop(9) == (StorageFailed, "the ledger: no such column: x")
+    assert answers == {number: number for number in range(40) if number not in (7, 9)}
 
 
 # --- a file that is locked
+
+
+async def test_a_write_in_a_locked_file_fails_and_is_not_made_later(
+    tmp_path: Path, autojump_clock: MockClock, lock: Callable[[str], object]
+) -> None:
+    """It says so without a name of a file; what is read is as it was; unlocked, it can be tried again."""
+    rig = Rig(tmp_path)
+    async with rig.database:
+        lock("BEGIN IMMEDIATE")
+        with pytest.raises(StorageFailed, match=r"^the ledger: database is locked$"):
+            await rig.database.write(partial(note, "a"))
+        assert rig.told == ["database is locked"]
+        assert await rig.database.read(noted) == []
+        lock("ROLLBACK")
+        await trio.sleep(2 * LEDGER_RETRY)
+        assert await rig.database.read(noted) == []
+        await rig.database.write(partial(note, "a"))
+        assert await rig.database.read(noted) == ["a"]
+    with pytest.raises(StorageFailed, match="closed"):
+        await rig.database.write(partial(note, "b"))
 
 
 async def test_an_outcome_is_written_when_the_lock_is_gone(
@@ -296,7 +377,7 @@ async def test_an_outcome_is_written_when_the_lock_is_gone(
 ) -> None:
     """Locked between claim and record: the recorder is let go at once, the outcome is kept, said, and then written."""
     rig = Rig(tmp_path)
-    async with rig.ledger:
+    async with rig.database:
         await rig.ledger.claim("s", "x", NOW)
         lock("BEGIN IMMEDIATE")
         assert await why_not(rig.ledger.record("s", "done", {"n": 1}, NOW)) == ""
@@ -320,7 +401,7 @@ async def test_it_works_again_without_being_asked(
 ) -> None:
     """After a claim that failed the file is tried until it works, though nothing waits for it."""
     rig = Rig(tmp_path)
-    async with rig.ledger:
+    async with rig.database:
         lock("BEGIN IMMEDIATE")
         with pytest.raises(AgentError):
             await rig.ledger.claim("s", "x", NOW)
@@ -342,13 +423,13 @@ async def test_the_end_tries_once_more(
                 await trio.sleep(after)
                 lock("ROLLBACK")
 
-            async with rig.ledger:
+            async with rig.database:
                 await rig.ledger.claim(name, "x", NOW)
                 lock("BEGIN IMMEDIATE")
                 await rig.ledger.record(name, "done", {}, NOW)
                 nursery.start_soon(unlock)
                 began = trio.current_time()
             assert trio.current_time() - began < LEDGER_CLOSE_TIMEOUT
-        async with (after := Rig(tmp_path)).ledger:
+        async with (after := Rig(tmp_path)).database:
             assert (await after.row(name)).status == status
     assert log.getvalue().count("ledger closed with outcomes unrecorded") == 1

@@ -1,0 +1,84 @@
+"""Threads and their messages, in a database. A turn is two writes, its message and all that it says: turns.py."""
+
+from functools import partial
+
+import sqlalchemy as sa
+
+from ..ports.clock import Clock
+from ..ports.pages import Page, Window
+from ..ports.threads import Begun, Opening, Said, StoredMessage, Thread, Woken
+from . import moves, turns
+from .database import Database
+from .listing import known_project, known_thread, one_thread, page, row
+from .schema import calls, messages, threads
+from .transaction import Transaction
+
+
+class SqliteThreads:
+    """Threads in a database that is open (implements `agent.ports.threads.ThreadStore`).
+
+    clock: stamps what is ended because its thread is deleted. kb: the knowledge base of its server, noted in the ledger
+    with each call that is handed over.
+    """
+
+    def __init__(self, database: Database, clock: Clock, kb: str | None = None) -> None:
+        self._database = database
+        self._clock = clock
+        self._kb = kb
+
+    async def begin_turn(self, opening: Opening) -> Begun:
+        """Keep a message as pending, in a thread that is there or, if `new`, is made."""
+        return await self._database.write(partial(turns.begin, opening))
+
+    async def say(self, said: Said) -> None:
+        """Keep what a turn says. A message or call that has ended stays as it ended. Idempotent."""
+        await self._database.write(partial(turns.say, said, self._kb))
+
+    async def wake(self, project: str, thread: str, exchanges: int) -> Woken:
+        """Return what a thread needs to go on, with at most so many of its last exchanges that were answered."""
+        return await self._database.read(partial(turns.wake, project, thread, exchanges))
+
+    async def thread(self, project: str, id: str) -> Thread:
+        """Return a thread."""
+        return await self._database.read(lambda connection: turns.thread(one_thread(connection, project, id)))
+
+    async def message(self, project: str, id: str) -> StoredMessage:
+        """Return a message."""
+        of = (messages.c.project_id == project, messages.c.id == id)
+        return await self._database.read(lambda connection: turns.message(row(connection, messages, *of)))
+
+    async def threads(self, project: str, window: Window, user: str | None = None) -> Page[Thread]:
+        """Return a project's threads, or one user's, in the order they were made."""
+        wanted = sa.select(threads).where(threads.c.project_id == project)
+        if user is not None:
+            wanted = wanted.where(threads.c.user_id == user)
+
+        def listed(connection: sa.Connection) -> Page[Thread]:
+            known_project(connection, project)
+            return page(connection, threads, wanted, window, turns.thread)
+
+        return await self._database.read(listed)
+
+    async def messages(self, project: str, thread: str, window: Window) -> Page[StoredMessage]:
+        """Return a thread's messages, oldest first."""
+        wanted = sa.select(messages).where(messages.c.project_id == project, messages.c.thread_id == thread)
+
+        def listed(connection: sa.Connection) -> Page[StoredMessage]:
+            known_thread(connection, project, thread)
+            return page(connection, messages, wanted, window, turns.message)
+
+        return await self._database.read(listed)
+
+    async def delete_thread(self, project: str, id: str) -> None:
+        """Delete a thread with its messages and calls."""
+
+        def delete(transaction: Transaction) -> None:
+            known_thread(transaction.connection, project, id)
+            moves.bar(
+                transaction, self._clock.now_ms(), calls.c.project_id == project, calls.c.thread_id == id
+            )
+            transaction.connection.execute(
+                sa.delete(threads).where(threads.c.project_id == project, threads.c.id == id)
+            )
+
+        await self._database.write(delete)

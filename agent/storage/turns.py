@@ -1,0 +1,224 @@
+"""What a turn reads and writes of its thread: its message, all that it says, and what a thread wakes with.
+
+Every message of every user comes through here, so its statements are made once and take their values by name: making
+one costs ten times what running it does.
+"""
+
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.sqlite import insert
+
+from ..config import MESSAGES_MOST
+from ..errors import Conflict, NotFound
+from ..ports.calls import StoredCall
+from ..ports.conversation import Exchange
+from ..ports.threads import Begun, MessageStatus, Opening, Role, Said, StoredMessage, Thread, Woken
+from . import moves
+from .listing import KNOWN_THREAD, OF_THREAD, found, known_project, known_thread
+from .rows import CALLER
+from .schema import calls, messages, threads
+from .settle import end_turns
+from .transaction import Transaction
+
+_OF = (messages.c.project_id == sa.bindparam("project"), messages.c.thread_id == sa.bindparam("thread"))
+_CALLS_OF = (calls.c.project_id == sa.bindparam("project"), calls.c.thread_id == sa.bindparam("thread"))
+_PENDING = sa.select(messages.c.owner).where(*_OF, messages.c.status == "pending")
+_HELD = sa.select(sa.func.count()).select_from(messages).where(*_OF)
+_MESSAGE: sa.Select[Any] = sa.select(messages.c.number, messages.c.status).where(
+    *_OF, messages.c.id == sa.bindparam("message")
+)
+_INSERT = sa.insert(messages)
+_INSERT_ONCE = insert(messages).on_conflict_do_nothing(index_elements=["project_id", "id"])
+_NEXT_TURN = (
+    sa.update(threads)
+    .where(*OF_THREAD)
+    .values(turn=threads.c.turn + 1, updated_at=sa.bindparam("at"))
+    .returning(threads)
+)
+_TOUCH = (
+    sa.update(threads)
+    .where(*OF_THREAD)
+    .values(updated_at=sa.func.max(threads.c.updated_at, sa.bindparam("at", type_=sa.Integer)))
+)
+_END = (
+    sa.update(messages)
+    .where(messages.c.number == sa.bindparam("of"), messages.c.status == "pending")
+    .values(status=sa.bindparam("to"), owner=None)
+)
+_END_ALL = end_turns().where(*_OF)
+_ENDED = (
+    sa.select(calls)
+    .where(
+        *_CALLS_OF,
+        calls.c.turn == sa.bindparam("of"),
+        sa.text("calls.status IN ('done', 'failed', 'unknown')"),
+        sa.or_(calls.c.needs_approval == 1, calls.c.runs_at == CALLER),
+    )
+    .order_by(calls.c.position)
+)
+_LIVE = (
+    sa.select(calls)
+    .where(
+        *_CALLS_OF,
+        sa.or_(
+            calls.c.status == "suggested", sa.and_(calls.c.status == "confirmed", calls.c.runs_at != CALLER)
+        ),
+    )
+    .order_by(calls.c.number)
+)
+
+
+def _answered() -> sa.Select[Any]:
+    """Return the query for the newest exchanges that were answered, newest first."""
+    asked, answer = messages.alias("asked"), messages.alias("answer")
+    taken_back = sa.exists().where(*_CALLS_OF, calls.c.turn == asked.c.turn, calls.c.status == "cancelled")
+    together = sa.and_(
+        answer.c.project_id == asked.c.project_id,
+        answer.c.thread_id == asked.c.thread_id,
+        answer.c.turn == asked.c.turn,
+        answer.c.role == "assistant",
+        answer.c.status == "done",
+    )
+    return (
+        sa.select(asked.c.content, answer.c.content, taken_back)
+        .join(answer, together)
+        .where(
+            asked.c.project_id == sa.bindparam("project"),
+            asked.c.thread_id == sa.bindparam("thread"),
+            asked.c.role == "user",
+            asked.c.status == "done",
+        )
+        .order_by(asked.c.number.desc())
+        .limit(sa.bindparam("most"))
+    )
+
+
+_ANSWERED = _answered()
+
+
+def begin(opening: Opening, transaction: Transaction) -> Begun:
+    """Keep a message as pending; what the port says of `begin_turn`."""
+    connection = transaction.connection
+    of = {"project": opening.project, "thread": opening.thread}
+    if opening.new:
+        known_project(connection, opening.project)
+        connection.execute(
+            sa.insert(threads).values(
+                project_id=opening.project,
+                id=opening.thread,
+                user_id=opening.user,
+                created_at=opening.at,
+                updated_at=opening.at,
+                turn=0,
+            )
+        )
+    else:
+        known_thread(connection, opening.project, opening.thread)
+        _end_the_dead(opening, transaction)
+    if connection.execute(_HELD, of).scalar_one() >= MESSAGES_MOST:
+        raise Conflict("thread_full")
+    if opening.closes is not None:
+        closed = moves.close(transaction, opening.project, opening.closes, "answered", opening.at, once=True)
+        if closed.thread != opening.thread:
+            raise NotFound("there is no such thing")
+    changed = thread(connection.execute(_NEXT_TURN, {**of, "at": opening.at}).one())
+    message = StoredMessage(
+        opening.id,
+        opening.thread,
+        changed.turn,
+        opening.role,
+        opening.content,
+        "pending",
+        opening.at,
+        call=opening.call,
+    )
+    connection.execute(_INSERT, _row(opening.project, message, transaction.owner))
+    return Begun(changed, _read_calls(connection, _ENDED, {**of, "of": changed.turn - 1}))
+
+
+def say(said: Said, kb: str | None, transaction: Transaction) -> None:
+    """Keep what a turn says; what the port says of `say`."""
+    connection = transaction.connection
+    known_thread(connection, said.project, said.thread)
+    if _goes_on(said, transaction):
+        if said.answer is not None:
+            connection.execute(_INSERT_ONCE, _row(said.project, said.answer))
+        for call in said.calls:
+            moves.keep(transaction, call, kb)
+    for message in said.tools:
+        connection.execute(_INSERT_ONCE, _row(said.project, message))
+    for move in said.moves:
+        moves.go_on(transaction, said.project, said.thread, move, said.at)
+    connection.execute(_TOUCH, {"project": said.project, "thread": said.thread, "at": said.at})
+
+
+def wake(project: str, id: str, exchanges: int, connection: sa.Connection) -> Woken:
+    """Return what a thread needs to go on."""
+    of = {"project": project, "thread": id}
+    made = thread(found(connection.execute(KNOWN_THREAD, of).one_or_none()))
+    said = connection.execute(_ANSWERED, {**of, "most": exchanges}).all()
+    history = tuple(Exchange(question, answer, bool(back)) for question, answer, back in reversed(said))
+    return Woken(made, history, _read_calls(connection, _LIVE, of))
+
+
+def thread(one: Any) -> Thread:
+    """Return a row as a thread."""
+    return Thread(one.id, one.project_id, one.user_id, one.created_at, one.updated_at, one.turn)
+
+
+def message(one: Any) -> StoredMessage:
+    """Return a row as a message."""
+    role: Role = one.role
+    status: MessageStatus = one.status
+    cited = tuple(one.citations)
+    return StoredMessage(
+        one.id, one.thread_id, one.turn, role, one.content, status, one.created_at, cited, one.call_id
+    )
+
+
+def _read_calls(
+    connection: sa.Connection, wanted: sa.Select[Any], of: dict[str, Any]
+) -> tuple[StoredCall, ...]:
+    return tuple(map(moves.read, connection.execute(wanted, of)))
+
+
+def _end_the_dead(opening: Opening, transaction: Transaction) -> None:
+    """Cancel a pending message that nobody works on any more; raises `Conflict` where somebody does."""
+    of = {"project": opening.project, "thread": opening.thread}
+    pending = transaction.connection.execute(_PENDING, of).one_or_none()
+    if pending is None:
+        return
+    leftover = pending.owner == transaction.owner and opening.alone
+    if not leftover and not transaction.dead(pending.owner):
+        raise Conflict("turn_in_progress")
+    transaction.connection.execute(_END_ALL, of)
+
+
+def _row(project: str, message: StoredMessage, owner: str | None = None) -> dict[str, Any]:
+    """Return a message as a row. owner: whose turn it is, while it is pending."""
+    return {
+        "project_id": project,
+        "thread_id": message.thread,
+        "id": message.id,
+        "turn": message.turn,
+        "role": message.role,
+        "content": message.content,
+        "citations": [dict(each) for each in message.citations],
+        "status": message.status,
+        "call_id": message.call,
+        "created_at": message.created_at,
+        "owner": owner,
+    }
+
+
+def _goes_on(said: Said, transaction: Transaction) -> bool:
+    """End the message that it is said of, where it ends; False when that had ended otherwise before."""
+    if said.message is None:
+        return True
+    of = {"project": said.project, "thread": said.thread, "message": said.message}
+    kept = found(transaction.connection.execute(_MESSAGE, of).one_or_none())
+    if kept.status == "pending" and said.status is not None:
+        transaction.connection.execute(_END, {"of": kept.number, "to": said.status})
+        return True
+    return bool(kept.status in ("pending", said.status))

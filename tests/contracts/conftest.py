@@ -1,0 +1,19 @@
+"""What is kept, in memory and, among the proofs, in a file, for the suites of its stores."""
+
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import pytest
+
+from agent.storage.store import Store
+from agent.storage.stores import kept_in
+from agent.testing.fakes import Noon
+from agent.testing.network import inline
+
+
+@pytest.fixture(params=["memory", pytest.param("file", marks=pytest.mark.proof)])
+async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[Store, None]:
+    """All stores over one database that is open."""
+    folder = tmp_path if request.param == "file" else None
+    async with kept_in(folder, inline, Noon(), kb="/docs") as kept:
+        yield kept.store

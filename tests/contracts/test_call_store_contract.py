@@ -1,0 +1,391 @@
+"""What every store of calls must do."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import pytest
+import trio
+
+from agent.errors import Conflict, NotFound, StorageFailed
+from agent.ports.calls import ApprovalGiven, CallReport, CallStatus, Due
+from agent.ports.ledger import Row
+from agent.ports.pages import Window
+from agent.ports.projects import HOUSE
+from agent.ports.tools import RunsAt
+from agent.storage.store import Store
+from tests.stored import LATER, NOW, a_call, an_opening, said, with_calls
+
+YES = ApprovalGiven(HOUSE, "c1", "u2", NOW + 5)
+OK = CallReport(HOUSE, "c1", True, {"success": True, "data": {"n": 1}}, "d1", NOW + 7)
+LEASE = NOW + 10_000
+RUN: dict[str, Any] = {"needs_approval": False, "status": "confirmed"}
+
+
+async def why_not(asked: Awaitable[object]) -> str:
+    """Wait for a change; return the code of the conflict that it is, or ""."""
+    try:
+        await asked
+    except Conflict as error:
+        return error.code
+    return ""
+
+
+async def reach(store: Store, status: CallStatus, id: str = "c1", runs_at: RunsAt = "caller") -> None:
+    """Take a call of thread t1, kept or not, into a status."""
+    first: CallStatus = (
+        "suggested" if status in ("suggested", "rejected", "answered", "expired") else "confirmed"
+    )
+    call = a_call(id, needs_approval=first == "suggested", status=first, runs_at=runs_at)
+    await store.threads.say(said(None, status=None, calls=(call,)))
+    if status in ("rejected", "answered", "cancelled", "expired"):
+        await store.calls.close(HOUSE, id, status, NOW + 1)
+    if status in ("claimed", "done", "failed", "unknown"):
+        await store.calls.begin(HOUSE, id, NOW + 1, NOW + 2 if status == "unknown" else LEASE)
+    if status in ("done", "failed"):
+        await store.calls.report(replace(OK, call=id, ok=status == "done"))
+    if status == "unknown":
+        assert await store.calls.due(NOW + 2) == (Due(HOUSE, "t1", id, "unknown"),)
+    assert (await store.calls.call(HOUSE, id)).status == status
+
+
+async def test_a_call_is_kept_as_it_was_suggested(store: Store) -> None:
+    """Every field comes back, and another project has no such call."""
+    call = a_call(missing=("reason",), risk="high")
+    await with_calls(store, call)
+    assert await store.calls.call(HOUSE, "c1") == call
+
+
+async def test_an_approved_call_is_begun_once_and_reported_once(store: Store) -> None:
+    """Suggested, confirmed, claimed, done: each step says who and when, and the ledger has it."""
+    await with_calls(store, a_call())
+    confirmed = await store.calls.approve(YES)
+    assert confirmed == a_call(status="confirmed", approved_by="u2", approved_at=NOW + 5)
+    begun = await store.calls.begin(HOUSE, "c1", NOW + 6, LEASE)
+    assert begun == replace(confirmed, status="claimed", lease_until=LEASE)
+    assert await store.ledger.get("c1") == Row("c1", "refund", "claimed", NOW + 6, kb="/docs")
+    assert await why_not(store.calls.begin(HOUSE, "c1", NOW + 6, LEASE)) == "begun"
+    done, again = await store.calls.report(replace(OK, seen="h1"))
+    assert done == replace(begun, status="done", result=OK.result, result_hash="d1", ended_at=NOW + 7)
+    assert again is False
+    assert await store.ledger.get("c1") == Row(
+        "c1", "refund", "done", NOW + 6, NOW + 7, dict(OK.result), "/docs"
+    )
+
+
+async def test_the_first_report_stands(store: Store) -> None:
+    """The same again gets the same answer, anything else is refused, and the call says what was reported first."""
+    await with_calls(store)
+    await reach(store, "done")
+    first = await store.calls.call(HOUSE, "c1")
+    assert await store.calls.report(replace(OK, at=LATER)) == (first, True)
+    assert await why_not(store.calls.report(replace(OK, digest="d2"))) == "already_reported"
+    assert await store.calls.call(HOUSE, "c1") == first
+
+
+async def test_an_edit_replaces_the_arguments_with_the_approval(store: Store) -> None:
+    """They are what runs from then on; what was suggested is known by its hash."""
+    await with_calls(store, a_call())
+    edited = await store.calls.approve(replace(YES, arguments={"order": "A-2"}, arguments_hash="h2"))
+    assert (edited.arguments, edited.arguments_hash, edited.proposed_hash) == ({"order": "A-2"}, "h2", "h1")
+    again = replace(YES, arguments={"order": "A-3"}, arguments_hash="h3")
+    assert await why_not(store.calls.approve(again)) == "closed"
+    assert (await store.calls.begin(HOUSE, "c1", NOW + 6, LEASE)).arguments == {"order": "A-2"}
+
+
+async def test_who_saw_other_arguments_changes_nothing(store: Store) -> None:
+    """Neither approves them, nor reports that it ran them."""
+    await with_calls(store, a_call())
+    assert await why_not(store.calls.approve(replace(YES, seen="h0"))) == "arguments_changed"
+    await store.calls.approve(replace(YES, seen="h1"))
+    await store.calls.begin(HOUSE, "c1", NOW + 6, LEASE)
+    assert await why_not(store.calls.report(replace(OK, seen="h0"))) == "arguments_changed"
+    assert (await store.calls.call(HOUSE, "c1")).status == "claimed"
+
+
+async def test_a_deadline_is_the_first_instant_that_is_late(store: Store) -> None:
+    """An approval, an answer, and a caller's begin must come before it."""
+    await with_calls(store, a_call(), a_call("c2"), a_call("c3", **RUN))
+    assert await why_not(store.calls.approve(replace(YES, at=LATER))) == "expired"
+    assert await why_not(store.calls.close(HOUSE, "c2", "answered", LATER)) == "expired"
+    assert await why_not(store.calls.begin(HOUSE, "c3", LATER, LATER + 9)) == "expired"
+    await store.calls.approve(replace(YES, at=LATER - 1))
+    await store.calls.begin(HOUSE, "c3", LATER - 1, LATER + 9)
+
+
+async def test_what_is_due_is_ended_once(store: Store) -> None:
+    """Not approved, approved and not taken: expired; taken and not reported: unknown, in the ledger too."""
+    waits_for_us = a_call("c4", runs_at="webhook", **RUN)
+    await with_calls(store, a_call(), a_call("c2", **RUN), a_call("c3", **RUN), waits_for_us)
+    await store.calls.begin(HOUSE, "c3", NOW + 1, LEASE)
+    assert await store.calls.due(LEASE - 1) == ()
+    assert await store.calls.due(LEASE) == (Due(HOUSE, "t1", "c3", "unknown"),)
+    assert set(await store.calls.due(LATER)) == {Due(HOUSE, "t1", id, "expired") for id in ("c1", "c2")}
+    assert await store.calls.due(LATER + 1) == ()
+    lost = await store.calls.call(HOUSE, "c3")
+    assert lost.result is not None
+    assert (lost.result["unknown"], lost.ended_at) == (True, LEASE)
+    row = await store.ledger.get("c3")
+    assert row is not None
+    assert (row.status, row.result) == ("unknown", lost.result)
+    late = replace(OK, call="c3", at=LATER)
+    assert await why_not(store.calls.report(late)) == "lease_over"
+    assert (await store.calls.call(HOUSE, "c4")).status == "confirmed"
+
+
+async def test_a_lease_ends_also_where_its_call_was_deleted(store: Store) -> None:
+    """The ledger keeps the row, and says at last that nobody knows how it ended."""
+    await with_calls(store)
+    await reach(store, "claimed")
+    await store.threads.delete_thread(HOUSE, "t1")
+    assert await store.calls.due(LEASE) == ()
+    row = await store.ledger.get("c1")
+    assert row is not None
+    assert (row.status, row.ended_at) == ("unknown", LEASE)
+
+
+async def test_a_report_after_the_lease_is_late_before_anybody_looks(store: Store) -> None:
+    """At its last instant it is over."""
+    await with_calls(store)
+    await reach(store, "claimed")
+    assert await why_not(store.calls.report(replace(OK, at=LEASE))) == "lease_over"
+    await store.calls.report(replace(OK, at=LEASE - 1))
+
+
+ENDED: dict[CallStatus, str] = {
+    "done": "closed",
+    "failed": "closed",
+    "unknown": "closed",
+    "cancelled": "closed",
+    "rejected": "closed",
+    "answered": "closed",
+    "expired": "expired",
+}
+CODES: dict[str, dict[CallStatus, str]] = {
+    "approve": {"suggested": "", "confirmed": "closed", "claimed": "begun", **ENDED},
+    "edit": {"suggested": "", "confirmed": "closed", "claimed": "begun", **ENDED},
+    "reject": {"suggested": "", "confirmed": "closed", "claimed": "begun", **ENDED, "rejected": ""},
+    "answer": {"suggested": "", "confirmed": "closed", "claimed": "begun", **ENDED, "answered": ""},
+    "cancel": {"suggested": "", "confirmed": "", "claimed": "begun", **ENDED, "cancelled": ""},
+    "begin": {"suggested": "not_approved", "confirmed": "", "claimed": "begun", **ENDED},
+    "report done": {
+        **ENDED,
+        "suggested": "not_approved",
+        "confirmed": "not_begun",
+        "claimed": "",
+        "done": "already_reported",
+        "failed": "already_reported",
+        "unknown": "lease_over",
+    },
+    "report failed": {
+        **ENDED,
+        "suggested": "",
+        "confirmed": "",
+        "claimed": "",
+        "done": "already_reported",
+        "failed": "already_reported",
+        "unknown": "lease_over",
+    },
+}
+DEEDS: dict[str, Callable[[Store, str], Awaitable[object]]] = {
+    "approve": lambda store, id: store.calls.approve(replace(YES, call=id)),
+    "edit": lambda store, id: store.calls.approve(replace(YES, call=id, arguments={}, arguments_hash="h2")),
+    "reject": lambda store, id: store.calls.close(HOUSE, id, "rejected", NOW + 8),
+    "answer": lambda store, id: store.calls.close(HOUSE, id, "answered", NOW + 8),
+    "cancel": lambda store, id: store.calls.close(HOUSE, id, "cancelled", NOW + 8),
+    "begin": lambda store, id: store.calls.begin(HOUSE, id, NOW + 8, LEASE),
+    "report done": lambda store, id: store.calls.report(replace(OK, call=id, digest="d9", at=NOW + 8)),
+    "report failed": lambda store, id: store.calls.report(
+        replace(OK, call=id, ok=False, digest="d9", at=NOW + 8)
+    ),
+}
+
+
+async def test_what_can_be_done_in_each_status(store: Store) -> None:
+    """Every deed in every status: it is done, or says why not and changes nothing."""
+    await with_calls(store)
+    pairs = [(status, deed) for status in CODES["begin"] for deed in DEEDS]
+    for number, (status, deed) in enumerate(pairs):
+        id = f"c{number}"
+        await reach(store, status, id)
+        before = await store.calls.call(HOUSE, id)
+        code = CODES[deed][status]
+        assert (status, deed, await why_not(DEEDS[deed](store, id))) == (status, deed, code)
+        if code:
+            assert await store.calls.call(HOUSE, id) == before
+
+
+async def test_a_report_that_nothing_was_done_declines_a_call_that_waits(store: Store) -> None:
+    """Not approved yet it is rejected, approved it is withdrawn, and the same again gets the same answer."""
+    await with_calls(store, a_call(), a_call("c2", **RUN))
+    for id, status in (("c1", "rejected"), ("c2", "cancelled")):
+        no = replace(OK, call=id, ok=False)
+        declined, again = await store.calls.report(no)
+        assert (declined.status, declined.result, again) == (status, None, False)
+        assert await store.calls.report(no) == (declined, True)
+        assert await why_not(store.calls.report(replace(no, digest="d2"))) == "already_reported"
+        assert await store.ledger.get(id) is None
+
+
+async def test_what_the_server_runs_is_not_the_callers(store: Store) -> None:
+    """It can neither be begun nor reported, whatever it has come to."""
+    await with_calls(store, a_call(runs_at="webhook", **RUN))
+    for _ in ("confirmed", "claimed"):
+        assert await why_not(store.calls.begin(HOUSE, "c1", NOW + 6, LEASE)) in ("closed", "begun")
+        assert await why_not(store.calls.report(OK)) == "closed"
+        assert await why_not(store.calls.report(replace(OK, ok=False))) == "closed"
+        await store.ledger.claim("c1", "refund", NOW + 6)
+    assert (await store.calls.call(HOUSE, "c1")).status == "claimed"
+
+
+async def test_the_ledgers_claim_and_outcome_are_the_calls(store: Store) -> None:
+    """A confirmed call becomes claimed with the ledger's row, and ends with it; the result comes back as it was."""
+    await with_calls(store)
+    call = a_call(runs_at="webhook", **RUN)
+    await store.calls.keep_call(call)
+    await store.calls.keep_call(replace(call, tool="other"))  # again changes nothing
+    assert await store.calls.call(HOUSE, "c1") == call
+    assert await store.ledger.claim("c1", "refund", NOW + 2)
+    assert not await store.ledger.claim("c1", "refund", NOW + 2)
+    assert await store.calls.call(HOUSE, "c1") == replace(call, status="claimed")
+    await store.ledger.record("c1", "done", {"success": True, "data": {"å": [1.5]}}, NOW + 3)
+    await store.ledger.record("c1", "failed", {"success": False}, NOW + 4)
+    ended = await store.calls.call(HOUSE, "c1")
+    assert (ended.status, ended.result, ended.ended_at) == (
+        "done",
+        {"success": True, "data": {"å": [1.5]}},
+        NOW + 3,
+    )
+
+
+async def test_only_a_confirmed_call_of_ours_is_claimed(store: Store) -> None:
+    """In every other status, and where its caller runs it, the claim is lost alone, and leaves no row."""
+    await with_calls(store)
+    won: dict[str, bool] = {}
+    failed: list[str] = []
+
+    async def claim(id: str) -> None:
+        try:
+            won[id] = await store.ledger.claim(id, "refund", NOW + 9)
+        except StorageFailed:
+            failed.append(id)
+
+    closed: tuple[CallStatus, ...] = ("suggested", "rejected", "answered", "cancelled", "expired")
+    for number, status in enumerate(closed):
+        await reach(store, status, f"c{number}", "record")
+    await reach(store, "confirmed", "c8")
+    await store.calls.keep_call(a_call("c9", runs_at="record", **RUN))
+    ids = [*(f"c{number}" for number in range(len(closed))), "c8", "c9", "of a socket"]
+    async with trio.open_nursery() as nursery:  # in one transaction, where they can be
+        for id in ids:
+            nursery.start_soon(claim, id)
+    assert failed == []
+    assert {id for id, first in won.items() if first} == {"c9", "of a socket"}
+    assert {row.suggestion_id for row in await store.ledger.rows()} == {"c9", "of a socket"}
+
+
+async def test_a_claim_that_was_stopped_ends_the_call_as_cancelled(store: Store) -> None:
+    """A run that was stopped before its effect has no result."""
+    await with_calls(store, a_call(runs_at="record", **RUN))
+    await store.ledger.claim("c1", "refund", NOW)
+    await store.ledger.record("c1", "cancelled", {"cancelled": True}, NOW + 1)
+    call = await store.calls.call(HOUSE, "c1")
+    assert (call.status, call.result, call.ended_at) == ("cancelled", None, NOW + 1)
+
+
+async def test_of_many_who_race_one_wins(store: Store) -> None:
+    """Approvals, edits, rejections, answers at once: one is made, the call is that one's."""
+    await with_calls(store, *(a_call(f"c{number}") for number in range(1, 6)))
+    for number in range(1, 6):
+        id, codes = f"c{number}", list[str]()
+
+        async def race(deed: str, id: str = id, codes: list[str] = codes) -> None:
+            codes.append(await why_not(DEEDS[deed](store, id)))
+
+        async with trio.open_nursery() as nursery:
+            for deed in ("approve", "edit", "reject", "answer", "cancel"):
+                nursery.start_soon(race, deed)
+        allowed = (
+            2 if (await store.calls.call(HOUSE, id)).approved_by else 1
+        )  # who approved may be cancelled after it
+        assert 1 <= codes.count("") <= allowed
+
+
+async def test_a_page_is_the_same_while_calls_are_added(store: Store) -> None:
+    """In the order they were made, narrowed by status and thread, each once."""
+    await with_calls(store, *(a_call(f"c{number}") for number in range(1, 6)))
+    await store.calls.approve(replace(YES, call="c2"))
+    seen, window = [], Window(2)
+    for round in range(9):
+        listed = await store.calls.calls(HOUSE, window)
+        seen += [call.id for call in listed.entries]
+        if round < 2:
+            await store.calls.keep_call(a_call(f"c1{round}", **RUN))
+        if listed.after is None:
+            break
+        window = Window(2, listed.after)
+    assert seen == ["c1", "c2", "c3", "c4", "c5", "c10", "c11"]
+    waiting = await store.calls.calls(HOUSE, Window(9), "suggested", "t1")
+    assert [call.id for call in waiting.entries] == ["c1", "c3", "c4", "c5"]
+    assert (await store.calls.calls(HOUSE, Window(3), "suggested")).after is not None
+
+
+async def test_another_projects_call_is_not_there(store: Store) -> None:
+    """Every method says the same as of a call that never was, and changes nothing."""
+    await store.projects.create_project("p2", "other", "", NOW)
+    await with_calls(store, a_call())
+    for project, id in (("p2", "c1"), (HOUSE, "c0"), ("p0", "c1")):
+        asked: tuple[Callable[[], Awaitable[object]], ...] = (
+            partial(store.calls.call, project, id),
+            partial(store.calls.approve, replace(YES, project=project, call=id)),
+            partial(store.calls.close, project, id, "cancelled", NOW),
+            partial(store.calls.begin, project, id, NOW, LEASE),
+            partial(store.calls.report, replace(OK, project=project, call=id)),
+            partial(store.calls.report, replace(OK, project=project, call=id, ok=False)),
+        )
+        for one in asked:
+            with pytest.raises(NotFound, match=r"^there is no such thing$"):
+                await one()
+    elsewhere: tuple[Callable[[], Awaitable[object]], ...] = (
+        partial(store.calls.keep_call, a_call("c7", project="p2", **RUN)),
+        partial(store.calls.keep_call, a_call("c7", thread="t2", **RUN)),
+        partial(store.calls.calls, "p0", Window(9)),
+        partial(store.calls.calls, "p2", Window(9), thread="t1"),
+    )
+    for one in elsewhere:
+        with pytest.raises(NotFound):
+            await one()
+    assert (await store.calls.calls("p2", Window(9))).entries == ()
+    assert await store.calls.call(HOUSE, "c1") == a_call()
+
+
+async def test_an_id_of_another_projects_call_is_not_taken(store: Store) -> None:
+    """Neither in a turn of its own thread nor with it."""
+    await with_calls(store, a_call())
+    await store.projects.create_project("p2", "other", "", NOW)
+    await store.threads.begin_turn(an_opening(project="p2"))
+    with pytest.raises(NotFound):
+        await store.calls.keep_call(a_call(project="p2"))
+    with pytest.raises(NotFound):
+        await store.threads.say(said(project="p2", calls=(a_call(project="p2"),)))
+    assert (await store.threads.messages("p2", "t1", Window(9))).entries[0].status == "pending"
+
+
+async def test_what_cannot_be_kept_fails_alone(store: Store) -> None:
+    """Arguments that are no JSON are that call's fault; another one is kept in the same breath."""
+    await with_calls(store)
+    failed: dict[str, str] = {}
+
+    async def keep(id: str, argument: object) -> None:
+        try:
+            await store.calls.keep_call(a_call(id, arguments={"a": argument}, **RUN))
+        except StorageFailed as error:
+            failed[id] = str(error)
+
+    async with trio.open_nursery() as nursery:
+        for id, argument in (("c1", 1), ("c2", {31337}), ("c3", float("nan")), ("c4", "å")):
+            nursery.start_soon(keep, id, argument)
+    assert sorted(failed) == ["c2", "c3"]
+    assert "31337" not in failed["c2"]
+    assert {call.id for call in (await store.calls.calls(HOUSE, Window(9))).entries} == {"c1", "c4"}

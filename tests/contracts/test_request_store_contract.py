@@ -1,0 +1,49 @@
+"""What every store of requests must do."""
+
+import pytest
+
+from agent.config import IDEMPOTENCY_SECONDS
+from agent.errors import Conflict
+from agent.ports.requests import Answered
+from agent.storage.store import Store
+from tests.stored import NOW
+
+ANSWER = Answered(201, b'{"id":"\xff"}')
+DAY = int(IDEMPOTENCY_SECONDS * 1000)
+
+
+async def test_the_same_request_again_gets_the_same_answer(store: Store) -> None:
+    """Once it is answered; meanwhile it is in progress, and something else under its key is neither."""
+    first = store.requests.first
+    assert await first("o1", "k", "d1", NOW) is None
+    with pytest.raises(Conflict, match="in_progress"):
+        await first("o1", "k", "d1", NOW)
+    await store.requests.answered("o1", "k", ANSWER)
+    assert await first("o1", "k", "d1", NOW) == ANSWER
+    with pytest.raises(Conflict, match="key_reused"):
+        await first("o1", "k", "d2", NOW)
+    await store.requests.answered("o1", "k", Answered(500, b""))
+    await store.requests.answered("o1", "k", None)
+    assert await first("o1", "k", "d1", NOW) == ANSWER  # the first answer stands
+    assert await first("o2", "k", "d2", NOW) is None  # another's key
+
+
+async def test_a_request_that_came_to_nothing_may_be_tried_again(store: Store) -> None:
+    """Forgotten, its key is free, for something else too."""
+    assert await store.requests.first("o1", "k", "d1", NOW) is None
+    await store.requests.answered("o1", "k", None)
+    assert await store.requests.first("o1", "k", "d2", NOW) is None
+
+
+async def test_answers_are_forgotten_after_a_day(store: Store) -> None:
+    """Not a millisecond before."""
+    await store.requests.first("o1", "k", "d1", NOW)
+    await store.requests.answered("o1", "k", ANSWER)
+    assert await store.requests.first("o1", "k", "d1", NOW + DAY) == ANSWER
+    assert await store.requests.first("o1", "k", "d2", NOW + DAY + 1) is None
+
+
+async def test_the_audit_takes_ids_of_anything(store: Store) -> None:
+    """A line for each, also of a project that is gone."""
+    for subject in ("c1", "c2"):
+        await store.requests.note(NOW, "p0", "u1", "approved", subject)

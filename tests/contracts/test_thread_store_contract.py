@@ -1,0 +1,305 @@
+"""What every store of threads must do."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import pytest
+import trio
+
+from agent.errors import Conflict, NotFound
+from agent.ports.calls import ApprovalGiven, Move
+from agent.ports.conversation import Exchange
+from agent.ports.pages import Window
+from agent.ports.projects import HOUSE
+from agent.ports.threads import StoredMessage, Thread
+from agent.storage import turns
+from agent.storage.store import Store
+from tests.stored import NOW, a_call, an_answer, an_opening, said, with_calls
+
+RUN: dict[str, Any] = {"needs_approval": False, "status": "confirmed"}
+ALL = Window(99)
+
+
+async def messages(store: Store) -> list[tuple[str, str, str]]:
+    """Id, role and status of thread t1's messages."""
+    listed = await store.threads.messages(HOUSE, "t1", ALL)
+    return [(message.id, message.role, message.status) for message in listed.entries]
+
+
+async def test_a_turn_is_kept_as_it_was_said(store: Store) -> None:
+    """The user's words byte for byte, the answer with its citations, the thread with its turn."""
+    words = "\u0000 Ett tal:\r\n\t١٢ 🙂 e\u0301 "
+    thread = (await store.threads.begin_turn(an_opening(content=words))).thread
+    assert thread == Thread("t1", HOUSE, "u1", NOW, NOW, 1)
+    asked = StoredMessage("m1", "t1", 1, "user", words, "pending", NOW)
+    assert (await store.threads.messages(HOUSE, "t1", ALL)).entries == (asked,)
+    await store.threads.say(said(answer=an_answer()))
+    assert (await store.threads.messages(HOUSE, "t1", ALL)).entries == (
+        replace(asked, status="done"),
+        an_answer(),
+    )
+    assert await store.threads.thread(HOUSE, "t1") == replace(thread, updated_at=NOW + 1)
+    assert await store.threads.message(HOUSE, "a1") == an_answer()
+
+
+async def test_a_thread_has_one_turn_at_a_time(store: Store) -> None:
+    """A second message is refused while the first is pending; where its turn is known to be gone, it takes over."""
+    await store.threads.begin_turn(an_opening())
+    with pytest.raises(Conflict, match="turn_in_progress"):
+        await store.threads.begin_turn(an_opening("m2", new=False, alone=False))
+    taken = await store.threads.begin_turn(an_opening("m3", new=False))
+    assert taken.thread.turn == 2
+    assert await messages(store) == [("m1", "user", "cancelled"), ("m3", "user", "pending")]
+
+
+async def test_of_messages_at_once_one_begins(store: Store) -> None:
+    """The others are refused and leave nothing."""
+    await store.threads.begin_turn(an_opening())
+    await store.threads.say(said())
+    begun: list[str] = []
+    refused: list[str] = []
+
+    async def begin(id: str) -> None:
+        try:
+            await store.threads.begin_turn(an_opening(id, new=False, alone=False))
+            begun.append(id)
+        except Conflict as error:
+            refused.append(error.code)
+
+    async with trio.open_nursery() as nursery:
+        for number in range(2, 8):
+            nursery.start_soon(begin, f"m{number}")
+    assert (len(begun), refused) == (1, ["turn_in_progress"] * 5)
+    assert await messages(store) == [("m1", "user", "done"), (begun[0], "user", "pending")]
+
+
+async def test_what_a_turn_says_can_be_said_again(store: Store) -> None:
+    """Answer, results, calls and how earlier ones went on are kept once, whatever comes twice."""
+    await store.threads.begin_turn(an_opening())
+    step = said(
+        status=None,
+        calls=(a_call("c1", runs_at="webhook", **RUN),),
+        tools=(StoredMessage("r1", "t1", 1, "tool", "299", "done", NOW, call="c1"),),
+    )
+    end = said(answer=an_answer(), calls=(a_call("c2"),))
+    for what in (step, step, end, step, end):
+        await store.threads.say(what)
+    assert await messages(store) == [
+        ("m1", "user", "done"),
+        ("r1", "tool", "done"),
+        ("a1", "assistant", "done"),
+    ]
+    assert [call.id for call in (await store.calls.calls(HOUSE, ALL)).entries] == ["c1", "c2"]
+
+
+async def test_a_turn_that_ended_stays_as_it_ended(store: Store) -> None:
+    """Cancelled, it has no answer and suggests nothing; how its calls ended is kept all the same."""
+    await store.threads.begin_turn(an_opening())
+    await store.threads.say(said(status=None, calls=(a_call("c1", runs_at="webhook", **RUN),)))
+    await store.ledger.claim("c1", "refund", NOW)
+    await store.threads.say(said(status="cancelled"))
+    result = StoredMessage("r1", "t1", 1, "tool", "299", "done", NOW, call="c1")
+    move = Move("c1", "done", {"success": True})
+    late = said(answer=an_answer(), calls=(a_call("c2"),), tools=(result,), moves=(move,))
+    for status in ("done", None):
+        await store.threads.say(replace(late, status=status))
+    assert await messages(store) == [("m1", "user", "cancelled"), ("r1", "tool", "done")]
+    assert [(c.id, c.status) for c in (await store.calls.calls(HOUSE, ALL)).entries] == [("c1", "done")]
+    row = await store.ledger.get("c1")
+    assert row is not None
+    assert (row.status, row.result) == ("done", {"success": True})
+
+
+async def test_calls_go_on_as_the_table_says(store: Store) -> None:
+    """To a status that one move leads to from where the call is; anything else changes nothing."""
+    await with_calls(store, a_call(), a_call("c2"), a_call("c3"), a_call("c4", runs_at="record", **RUN))
+    await store.threads.say(said(None, status=None, calls=(a_call("c5", **RUN),)))
+    await store.calls.close(HOUSE, "c3", "rejected", NOW)
+    await store.calls.begin(HOUSE, "c5", NOW, NOW + 9)
+    moves = (
+        Move("c1", "expired"),
+        Move("c1", "answered"),  # it has ended
+        Move("c2", "done", {"success": True}),  # nobody approved it
+        Move("c3", "cancelled"),
+        Move("c4", "claimed"),  # which is the ledger's to note
+        Move("c5", "cancelled"),  # which its caller runs
+    )
+    await store.threads.say(said(None, status=None, moves=moves))
+    listed = (await store.calls.calls(HOUSE, ALL)).entries
+    assert [call.status for call in listed] == ["expired", "suggested", "rejected", "confirmed", "claimed"]
+    assert listed[0].ended_at == NOW + 1
+
+
+async def test_a_call_that_could_not_be_claimed_never_runs(store: Store) -> None:
+    """Moves are made in their order, each where it can be: it is cancelled, and no claim is won."""
+    await with_calls(store, a_call("c1", runs_at="record", **RUN))
+    failed = Move("c1", "failed", {"success": False})
+    await store.threads.say(
+        said(None, status=None, moves=(failed, Move("c1", "cancelled"), Move("c0", "done")))
+    )
+    assert (await store.calls.call(HOUSE, "c1")).status == "cancelled"
+    assert not await store.ledger.claim("c1", "refund", NOW + 2)
+    assert await store.ledger.get("c1") is None
+
+
+async def test_a_turn_begins_with_what_came_of_the_one_before(store: Store) -> None:
+    """Calls that waited for somebody and have run since, in their order; not what ran within its turn."""
+    begun = await store.threads.begin_turn(an_opening())
+    assert begun.ended == ()
+    await store.threads.say(
+        said(
+            answer=an_answer(),
+            calls=(
+                a_call("c3", **RUN),
+                a_call("c2", runs_at="record"),
+                a_call("c1"),
+                a_call("c4", runs_at="record", **RUN),
+            ),
+        )
+    )
+    await store.calls.approve(ApprovalGiven(HOUSE, "c2", "u1", NOW))
+    for id in ("c2", "c4"):
+        await store.ledger.claim(id, "refund", NOW)
+        await store.ledger.record(id, "done", {"success": True}, NOW)
+    await store.calls.begin(HOUSE, "c3", NOW, NOW + 1)
+    await store.calls.due(NOW + 1)
+    begun = await store.threads.begin_turn(an_opening("m2", new=False))
+    assert [(call.id, call.status) for call in begun.ended] == [("c2", "done"), ("c3", "unknown")]
+    await store.threads.say(said("m2"))
+    assert (await store.threads.begin_turn(an_opening("m3", new=False))).ended == ()
+
+
+async def test_a_call_is_handed_over_with_its_turn(store: Store) -> None:
+    """One that needs no approval and that the caller runs is begun with what the turn says, ledger and all."""
+    call = a_call(needs_approval=False, status="claimed", lease_until=NOW + 9)
+    await with_calls(store, call)
+    await store.threads.say(said(calls=(call,)))
+    assert await store.calls.call(HOUSE, "c1") == call
+    row = await store.ledger.get("c1")
+    assert row is not None
+    assert (row.status, row.kb) == ("claimed", "/docs")
+
+
+async def test_words_in_place_of_an_approval_close_it_with_the_message(store: Store) -> None:
+    """Both or neither: a call that is not there to be answered lets no message begin."""
+    await with_calls(store, a_call(), a_call("c2"))
+    answer = an_opening("m2", new=False, closes="c1")
+    await store.threads.begin_turn(answer)
+    assert (await store.calls.call(HOUSE, "c1")).status == "answered"
+    with pytest.raises(Conflict, match=r"^closed$"):
+        await store.threads.begin_turn(replace(answer, id="m3"))
+    with pytest.raises(Conflict, match=r"^expired$"):
+        await store.threads.begin_turn(replace(answer, id="m4", closes="c2", at=a_call().deadline))
+    await store.threads.begin_turn(an_opening("m8", thread="t2"))
+    await store.threads.say(said("m8", thread="t2"))
+    for closes in ("c0", "c2"):  # none, and another thread's
+        with pytest.raises(NotFound):
+            await store.threads.begin_turn(an_opening("m5", thread="t2", new=False, closes=closes))
+    assert [id for id, _, _ in await messages(store)] == ["m1", "a1", "m2"]
+    assert (await store.calls.call(HOUSE, "c2")).status == "suggested"
+
+
+async def test_a_thread_wakes_with_what_was_answered(store: Store) -> None:
+    """The newest exchanges, oldest first; not what was refused, cancelled or said about a result; and live calls."""
+    await with_calls(store, a_call("c1"), a_call("c2", runs_at="record"), a_call("c3"), a_call("c4", **RUN))
+    for turn, status in enumerate(("done", "refused", "cancelled", "done", "failed"), start=2):
+        await store.threads.begin_turn(an_opening(f"m{turn}", new=False))
+        answer = an_answer(f"a{turn}", turn=turn, status=status)
+        await store.threads.say(
+            said(f"m{turn}", status=status, answer=answer if status != "cancelled" else None)
+        )
+    await store.threads.begin_turn(an_opening("m7", new=False, role="tool", call="c1"))
+    await store.threads.say(said("m7", answer=an_answer("a7", turn=7)))
+    await store.calls.approve(ApprovalGiven(HOUSE, "c2", "u1", NOW))
+    await store.calls.close(HOUSE, "c3", "cancelled", NOW)
+    woken = await store.threads.wake(HOUSE, "t1", 2)
+    assert woken.thread == await store.threads.thread(HOUSE, "t1")
+    assert woken.history == (Exchange("text of m2", "text of a2"), Exchange("text of m5", "text of a5"))
+    assert [call.id for call in woken.live] == ["c1", "c2"]
+    first, *others = (await store.threads.wake(HOUSE, "t1", 9)).history
+    assert first == Exchange("text of m1", "text of a1", withdrawn=True)
+    assert len(others) == 2
+
+
+async def test_a_thread_has_its_bound(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With MESSAGES_MOST messages it takes no further one, and its call stays as it is."""
+    monkeypatch.setattr(turns, "MESSAGES_MOST", 2)
+    await with_calls(store, a_call())
+    with pytest.raises(Conflict, match="thread_full"):
+        await store.threads.begin_turn(an_opening("m2", new=False, closes="c1"))
+    assert (await store.calls.call(HOUSE, "c1")).status == "suggested"
+
+
+async def test_pages_are_the_same_while_rows_are_added(store: Store) -> None:
+    """Threads in the order they were made, whichever was written to last; each once."""
+    for number in range(1, 5):
+        await store.threads.begin_turn(an_opening(f"m{number}", thread=f"t{number}", user=f"u{number % 2}"))
+    seen, after = list[str](), 0
+    for round in range(9):
+        page = await store.threads.threads(HOUSE, Window(2, after))
+        seen += [thread.id for thread in page.entries]
+        await store.threads.say(said("m1", thread="t1"))
+        if round == 0:
+            await store.threads.begin_turn(an_opening("m5", thread="t5"))
+        if page.after is None:
+            break
+        after = page.after
+    assert seen == ["t1", "t2", "t3", "t4", "t5"]
+    assert [t.id for t in (await store.threads.threads(HOUSE, ALL, "u0")).entries] == ["t2", "t4"]
+    said_in = await store.threads.messages(HOUSE, "t5", Window(1))
+    assert ([message.id for message in said_in.entries], said_in.after) == (["m5"], None)
+
+
+async def test_a_deleted_thread_is_gone_with_all_that_is_its_own(store: Store) -> None:
+    """Nothing of it is read again; what was confirmed never runs, and what was claimed keeps its row."""
+    await with_calls(store, a_call(), a_call("c2", runs_at="record", **RUN), a_call("c3", **RUN))
+    await store.calls.begin(HOUSE, "c3", NOW, NOW + 9)
+    await store.threads.delete_thread(HOUSE, "t1")
+    assert not await store.ledger.claim("c2", "refund", NOW)
+    assert {row.suggestion_id: row.status for row in await store.ledger.rows()} == {
+        "c2": "cancelled",
+        "c3": "claimed",
+    }
+    with pytest.raises(NotFound):
+        await store.threads.thread(HOUSE, "t1")
+    assert (await store.calls.calls(HOUSE, ALL)).entries == ()
+    again = await store.threads.begin_turn(an_opening())
+    assert again.thread.turn == 1
+    assert len(await messages(store)) == 1
+
+
+async def test_another_projects_thread_is_not_there(store: Store) -> None:
+    """Every method says the same as of a thread that never was; the same id in two projects is two threads."""
+    await with_calls(store, a_call())
+    await store.projects.create_project("p2", "other", "", NOW)
+    before = await messages(store)
+    for project, id in (("p2", "t1"), (HOUSE, "t0"), ("p0", "t1")):
+        asked: tuple[Callable[[], Awaitable[object]], ...] = (
+            partial(store.threads.begin_turn, an_opening("m2", project=project, thread=id, new=False)),
+            partial(store.threads.say, said(project=project, thread=id)),
+            partial(store.threads.wake, project, id, 9),
+            partial(store.threads.thread, project, id),
+            partial(store.threads.messages, project, id, ALL),
+            partial(store.threads.delete_thread, project, id),
+        )
+        for one in asked:
+            with pytest.raises(NotFound, match=r"^there is no such thing$"):
+                await one()
+    elsewhere: tuple[Callable[[], Awaitable[object]], ...] = (
+        partial(store.threads.begin_turn, an_opening("m2", project="p0")),
+        partial(store.threads.threads, "p0", ALL),
+    )
+    for one in elsewhere:
+        with pytest.raises(NotFound):
+            await one()
+    await store.threads.begin_turn(an_opening(project="p2", content="other"))
+    with pytest.raises(NotFound):
+        await store.threads.say(said("m9"))
+    await store.threads.say(said("m1", project="p2", moves=(Move("c1", "expired"),)))
+    with pytest.raises(NotFound):
+        await store.threads.message("p2", "a1")
+    assert await messages(store) == before
+    assert (await store.threads.threads("p2", ALL)).entries[0].turn == 1
+    assert (await store.calls.call(HOUSE, "c1")).status == "suggested"

@@ -1,0 +1,161 @@
+"""What the processes do that the stores' proof starts, races and kills: real files, real threads, real time.
+
+Each function is the life of one process, which says over its pipe what a client of it would have been told.
+"""
+
+import random
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import trio
+
+from agent.errors import Conflict, StorageFailed
+from agent.host import Threads, WallClock
+from agent.ports.calls import ApprovalGiven, CallReport, StoredCall
+from agent.ports.projects import HOUSE
+from agent.ports.threads import Opening, Said, StoredMessage
+from agent.storage.store import Store
+from agent.storage.stores import kept_in
+
+HOUR = 3_600_000
+RUN: dict[str, Any] = {"needs_approval": False, "status": "confirmed", "runs_at": "record"}
+
+
+def suggested(id: str, thread: str, message: str, turn: int, **other: Any) -> StoredCall:
+    """A call that waits for an hour."""
+    now = WallClock().now_ms()
+    made = StoredCall(
+        id=id,
+        project=HOUSE,
+        thread=thread,
+        message=message,
+        turn=turn,
+        position=int(id.rpartition(".")[2]),
+        tool="refund",
+        arguments={"by": "the model"},
+        arguments_hash="the model",
+        proposed_hash="the model",
+        runs_at="caller",
+        needs_approval=True,
+        status="suggested",
+        created_at=now,
+        deadline=now + HOUR,
+    )
+    return replace(made, **other)
+
+
+async def turn(store: Store, message: str, thread: str, new: bool, *calls: dict[str, Any]) -> list[str]:
+    """Keep a turn that suggests calls; return their ids."""
+    now = WallClock().now_ms()
+    begun = await store.threads.begin_turn(Opening(HOUSE, thread, "u", message, "text", now, new=new))
+    number = begun.thread.turn
+    made = tuple(
+        suggested(f"{message}.{place}", thread, message, number, **each) for place, each in enumerate(calls)
+    )
+    answer = StoredMessage(f"{message} answer", thread, number, "assistant", "text", "done", now)
+    await store.threads.say(Said(HOUSE, thread, message, "done", now, answer, made))
+    return [call.id for call in made]
+
+
+def racer(folder: Path, name: str, ids: list[str], pipe: Connection) -> None:
+    """Approve, edit, reject, answer, begin and report each call, as all others do; tell what was won."""
+
+    async def life() -> list[tuple[str, str]]:
+        async with kept_in(folder, Threads(), WallClock()) as kept:
+            pipe.send("open")
+            await trio.to_thread.run_sync(pipe.recv)
+            won: list[tuple[str, str]] = []
+            drawn = random.Random(name)
+            for id in ids:
+                for deed, make in sorted(_deeds(kept.store, name, id).items(), key=lambda _: drawn.random()):
+                    if await _made(make):
+                        won.append((id, deed))
+                if await _made(lambda id=id: kept.store.calls.begin(HOUSE, id, _now(), _now() + HOUR)):  # type: ignore[misc]
+                    won.append((id, "begin"))
+                if await _made(lambda id=id: kept.store.calls.report(_report(id, name))):  # type: ignore[misc]
+                    won.append((id, "report"))
+            return won
+
+    pipe.send(trio.run(life))
+
+
+def _deeds(store: Store, name: str, id: str) -> dict[str, Callable[[], Awaitable[object]]]:
+    yes = ApprovalGiven(HOUSE, id, name, _now())
+    edit = replace(yes, arguments={"by": name}, arguments_hash=name)
+    return {
+        "approve": lambda: store.calls.approve(yes),
+        "edit": lambda: store.calls.approve(edit),
+        "reject": lambda: _once(store, name, id, "rejected"),
+        "answer": lambda: _once(store, name, id, "answered"),
+    }
+
+
+async def _once(store: Store, name: str, id: str, status: Any) -> None:
+    """Close a call; raises Conflict where it was closed so already, by one whose milliseconds end otherwise."""
+    at = _now() // 100 * 100 + int(name[1:])
+    if (await store.calls.close(HOUSE, id, status, at)).ended_at != at:
+        raise Conflict("closed")
+
+
+def _report(id: str, name: str) -> CallReport:
+    return CallReport(HOUSE, id, True, {"success": True, "data": {"by": name}}, name, _now())
+
+
+async def _made(make: Callable[[], Awaitable[object]]) -> bool:
+    """Whether this process made a change; a file that is locked for too long is tried again, for it has none then."""
+    while True:
+        try:
+            made = await make()
+        except Conflict:
+            return False
+        except StorageFailed:
+            continue
+        return not (isinstance(made, tuple) and made[1])  # a report that was known
+
+
+def _now() -> int:
+    return WallClock().now_ms()
+
+
+def liver(folder: Path, name: str, pipe: Connection) -> None:
+    """Chat, approve, run, hand over and report until killed; tell of each step once a client would know of it."""
+
+    async def life() -> None:
+        async with kept_in(folder, Threads(), WallClock()) as kept, trio.open_nursery() as nursery:
+            pipe.send(("open", "", ""))
+            for user in range(3):
+                nursery.start_soon(_chat, kept.store, f"{name}-{user}", pipe)
+
+    trio.run(life)
+
+
+async def _chat(store: Store, thread: str, pipe: Connection) -> None:
+    for number in range(100_000):
+        message = f"{thread}-{number}"
+        kinds: tuple[dict[str, Any], ...] = (
+            {},
+            {"runs_at": "record"},
+            {"runs_at": "record"},
+            {"runs_at": "caller"},
+        )
+        waits, ours, late, theirs = await turn(store, message, thread, number == 0, *kinds)
+        pipe.send(("message", message, "done"))
+        for id in (waits, ours, late, theirs):
+            pipe.send(("call", id, "suggested"))
+        for id in (ours, late, theirs):
+            await store.calls.approve(ApprovalGiven(HOUSE, id, "u", _now()))
+            pipe.send(("call", id, "confirmed"))
+        await store.calls.begin(HOUSE, theirs, _now(), _now() + HOUR)
+        pipe.send(("call", theirs, "claimed"))
+        assert await store.ledger.claim(ours, "refund", _now())
+        pipe.send(("call", ours, "claimed"))
+        await store.ledger.record(ours, "done", {"success": True}, _now())
+        pipe.send(("call", ours, "done"))
+        if number % 2:
+            await store.calls.report(_report(theirs, thread))
+            pipe.send(("call", theirs, "done"))
+        await store.threads.begin_turn(Opening(HOUSE, thread, "u", f"{message} more", "text", _now()))
+        await store.threads.say(Said(HOUSE, thread, f"{message} more", "cancelled", _now()))

@@ -1,0 +1,141 @@
+"""Calls that many processes decide on at once, and what SIGKILL leaves of them. STORE_TIMES=20 takes minutes."""
+
+import os
+import random
+import time
+from collections import Counter, defaultdict
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trio
+
+from agent.host import Threads, WallClock
+from agent.ports.calls import StoredCall
+from agent.ports.ledger import Row
+from agent.ports.pages import Window
+from agent.ports.projects import HOUSE
+from agent.storage.stores import kept_in
+
+from . import store_race
+from .test_ledger_kill import process, told
+
+pytestmark = pytest.mark.proof
+
+TIMES = int(os.environ.get("STORE_TIMES", "1"))
+RACERS = 8
+CALLS = 6 * TIMES
+KILLS = 6 * TIMES
+ORDER = ("suggested", "confirmed", "claimed", "done")
+AFTER_A_KILL = {
+    "record": {"suggested", "cancelled", "unknown", "done"},
+    "caller": {"suggested", "confirmed", "claimed", "done"},
+}
+
+
+def test_eight_processes_decide_on_each_call_once(tmp_path: Path) -> None:
+    """Of all who approve, edit, reject and answer one wins, of all who begin one, of all who report one."""
+
+    async def calls() -> list[str]:
+        async with kept_in(tmp_path, Threads(), WallClock()) as kept:
+            kinds: list[dict[str, Any]] = [{} for _ in range(CALLS)]
+            return await store_race.turn(kept.store, "m1", "t1", True, *kinds)
+
+    ids = trio.run(calls)
+    won: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    with ExitStack() as stack:
+        racers = [
+            (f"p{number}", stack.enter_context(process(store_race.racer, tmp_path, f"p{number}", ids))[1])
+            for number in range(RACERS)
+        ]
+        assert [told(pipe) for _, pipe in racers] == ["open"] * RACERS
+        for _, pipe in racers:
+            pipe.send("go")
+        for name, pipe in racers:
+            for id, deed in told(pipe):
+                won[id].append((deed, name))
+    found, rows = trio.run(everything, tmp_path)
+    assert sorted(won) == sorted(ids)
+    for id, call in found.items():
+        _is_the_winners(call, dict(won[id]), Counter(deed for deed, _ in won[id]))
+    run = {call.id for call in found.values() if call.status == "done"}
+    assert 0 < len(run) < CALLS
+    assert {row.suggestion_id: row.status for row in rows} == dict.fromkeys(run, "done")
+    assert len(rows) == len(run)
+
+
+def _is_the_winners(call: StoredCall, winner: dict[str, str], times: Counter[str]) -> None:
+    """Check that a call is as the one who decided left it, and that nobody else had won."""
+    decided = times["approve"] + times["edit"] + times["reject"] + times["answer"]
+    assert (decided, max(times.values())) == (1, 1), (call.id, times)
+    if "approve" in winner or "edit" in winner:
+        by = winner.get("edit", "the model")
+        assert (call.arguments, call.arguments_hash) == ({"by": by}, by)
+        assert call.approved_by == winner.get("edit", winner.get("approve"))
+        assert times["begin"] == 1
+        assert (call.status, call.result) == ("done", {"success": True, "data": {"by": winner["report"]}})
+    else:
+        assert (times["begin"], times["report"]) == (0, 0)
+        assert call.status == ("rejected" if "reject" in winner else "answered")
+
+
+def test_killed_at_any_moment_every_call_is_in_a_legal_status(tmp_path: Path) -> None:
+    """All that was told is there or further, nothing is half there, nothing runs late, and leases go on."""
+    drawn = random.Random(3)
+    known: dict[str, str] = {}
+    statuses: Counter[tuple[str, str]] = Counter()
+    for number in range(KILLS):
+        with process(store_race.liver, tmp_path, f"p{number}") as (killed, pipe):
+            assert told(pipe) == ("open", "", "")
+            time.sleep(drawn.uniform(0, 0.25))
+            killed.kill()
+            killed.join(20)
+            while True:
+                try:
+                    _, id, status = pipe.recv()
+                except EOFError:
+                    break
+                known[id] = status
+    found, rows = trio.run(everything, tmp_path)
+    messages = trio.run(pending, tmp_path)
+    ledger = {row.suggestion_id: row.status for row in rows}
+    assert len(ledger) == len(rows)
+    for id, status in known.items():
+        if id in messages:
+            assert messages[id] == status
+            continue
+        call = found[id]
+        statuses[call.runs_at, call.status] += 1
+        assert call.status in AFTER_A_KILL[call.runs_at], (id, status, call.status)
+        if call.status in ORDER:
+            assert ORDER.index(call.status) >= ORDER.index(status), (id, status, call.status)
+        else:
+            assert status != "done"
+    assert "pending" not in messages.values()
+    for id, call in found.items():
+        ran = call.status in ("claimed", "done", "unknown")
+        assert ledger.get(id) == (call.status if ran else None), (id, call.status)
+    assert {("record", "cancelled"), ("record", "done"), ("caller", "claimed")} <= set(statuses)
+
+
+async def everything(folder: Path) -> tuple[dict[str, StoredCall], tuple[Row, ...]]:
+    """Every call, and every row of the ledger, after a restart."""
+    async with kept_in(folder, Threads(), WallClock()) as kept:
+        found: dict[str, StoredCall] = {}
+        after: int | None = 0
+        while after is not None:
+            page = await kept.store.calls.calls(HOUSE, Window(200, after))
+            found.update({call.id: call for call in page.entries})
+            after = page.after
+        return found, await kept.store.ledger.rows(1_000_000)
+
+
+async def pending(folder: Path) -> dict[str, str]:
+    """The status of every message."""
+    async with kept_in(folder, Threads(), WallClock()) as kept:
+        found: dict[str, str] = {}
+        for thread in (await kept.store.threads.threads(HOUSE, Window(100_000))).entries:
+            page = await kept.store.threads.messages(HOUSE, thread.id, Window(100_000))
+            found.update({message.id: message.status for message in page.entries})
+        return found
