@@ -22,6 +22,7 @@ from .ports.work import RunSync
 from .retrieval.again import Again
 from .retrieval.cache import Cache
 from .retrieval.live import LiveKnowledge
+from .retrieval.meaning import Meaning
 from .retrieval.search import KnowledgeBase
 from .retrieval.watch import Watch
 from .settings import Settings
@@ -62,6 +63,8 @@ class Knowledge:
         self._openers_of: KnowledgeBase | None = None
         self._openers: dict[Lang, tuple[str, ...]] = {}
         self._live: LiveKnowledge | None = None
+        self._meaning: Meaning | None = None
+        self._opened = trio.Event()  # it is known whether there are vectors
         self._read = trio.Event()
         self._files = (0, 0)  # that were read so far, and that there are
 
@@ -86,13 +89,24 @@ class Knowledge:
         """Read everything. Raises UsageError when nothing can be read; cancelled, the reader is given up."""
         if self._given is None:
             meaning = await open_meaning(self._vectors.vectors, self._vectors.vectors_url, self._run_sync)
+            self._meaning = meaning
+            self._opened.set()
             self._live = await LiveKnowledge.open(
                 self._kb, self._run_sync, meaning, self._cache(), self._note
             )
             await self._run_sync(give_back)
         for skipped in self._snapshot().skipped:
             _log.warning("file left out of the knowledge base", file=skipped.file, why=skipped.reason)
+        self._opened.set()
         self._read.set()
+
+    async def another_meaning(self) -> Meaning | None:
+        """Return what makes the vectors of other documents, once that is known; None where there are none.
+
+        A model of sentences makes none: see `Meaning.another`.
+        """
+        await self._opened.wait()
+        return None if self._meaning is None else self._meaning.another()
 
     async def wait_read(self) -> None:
         """Wait until everything is read."""

@@ -252,3 +252,32 @@ async def test_hits_are_kept_unless_the_operator_says_no(kb: Path, keeps: bool, 
     first, second = [await (await knowledge.present()).search(query) for _ in range(2)]
     assert first == second
     assert (first is second) is same
+
+
+async def test_other_documents_have_vectors_as_these_have(kb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever asks waits until that is known, and not until all is read."""
+
+    class Made:
+        def another(self) -> str:
+            return "another"
+
+    async def opened(*chosen: object) -> Made:
+        return Made()
+
+    async def never(*given: object) -> None:
+        await trio.sleep_forever()
+
+    monkeypatch.setattr("agent.knowledge.open_meaning", opened)
+    monkeypatch.setattr("agent.knowledge.LiveKnowledge.open", never)
+    knowledge = Knowledge(Settings.of(kb=kb, vectors="off"), None, inline, None)
+    async with trio.open_nursery() as nursery:
+        with trio.move_on_after(0) as early:
+            await knowledge.another_meaning()
+        assert early.cancelled_caught
+        nursery.start_soon(knowledge.read)
+        assert await knowledge.another_meaning() == "another"  # type: ignore[comparison-overlap]
+        assert knowledge.unread
+        nursery.cancel_scope.cancel()
+    given = Knowledge(Settings.of(kb=kb), KnowledgeBase.build([]), inline, None)
+    await given.read()
+    assert await given.another_meaning() is None

@@ -37,7 +37,7 @@ from ..ports.brain import (
     VerifiedText,
 )
 from ..ports.conversation import Exchange
-from ..ports.draft import Drafter, Prompt
+from ..ports.draft import NO_CHARTER, Charter, Drafter, Prompt
 from ..ports.search import Hit, Lang, Library, Query, Retriever
 from ..text.courtesy import courtesy, without
 from ..text.language import language
@@ -79,6 +79,7 @@ class GroundedBrain:
 
     It keeps nothing between turns, so one serves every session at once; a turn keeps the snapshot of the documents
     that was present when it began. explain: hears why each answer is what it is, which is for the operator alone.
+    charter: what a project says in every prompt; no number stands because it stands there.
     """
 
     def __init__(
@@ -87,7 +88,9 @@ class GroundedBrain:
         drafter: Drafter,
         settings: AnswerSettings,
         explain: Explain | None = None,
+        charter: Charter = NO_CHARTER,
     ) -> None:
+        self.charter = charter
         self._library = library
         self._settings = settings
         self._heard_by = explain
@@ -157,15 +160,8 @@ class GroundedBrain:
             return
         await read(hits, settings.binding)
         try:
-            prompt = Prompt(
-                instructions(lang, settings.answer, settings.clarify),
-                found.text,
-                lang,
-                form=settings.answer,
-                may_ask=settings.clarify and settings.answer == "text",
-                history=found.history,
-            )
-            result = await self._answer(prompt, hits, emit, first if settings.answer == "text" else "")
+            written = first if settings.answer == "text" else ""
+            result = await self._answer(self.prompt(found), hits, emit, written)
         except ModelFailed as error:
             _log.warning("model failed", exc_info=error)
             self._explain(failed_lines, error)
@@ -174,6 +170,19 @@ class GroundedBrain:
         last = _last(result, lang, hits, asked_for)
         self._explain(ended_lines, last.text)
         emit(last)
+
+    def prompt(self, found: Found) -> Prompt:
+        """Return what is asked for a first draft from what was found."""
+        settings = self._settings
+        return Prompt(
+            instructions(found.lang, settings.answer, settings.clarify),
+            found.text,
+            found.lang,
+            form=settings.answer,
+            may_ask=settings.clarify and settings.answer == "text",
+            history=found.history,
+            charter=self.charter,
+        )
 
     def _explain(self, lines: Callable[P, Sequence[str]], *args: P.args, **kwargs: P.kwargs) -> None:
         """Let the operator hear some lines, which are made only where somebody listens."""

@@ -20,12 +20,13 @@ import trio
 from ..config import ASKED_CHARACTERS, READ_AT_ONCE
 from ..errors import BadDecision, ModelFailed
 from ..grounding import refusals
-from ..grounding.questions import confirming, telling
+from ..grounding.questions import confirming, handing_over, telling
 from ..grounding.verify import verify
 from ..ports.action import Outcome
 from ..ports.brain import Act as ActNow
 from ..ports.brain import Brain, Drafted, Question, Refused, TurnEvent, Verified, VerifiedText
 from ..ports.decide import Act, Ask, Briefing, Decider, Decision, Noop, Result
+from ..ports.draft import Charter
 from ..ports.observe import Observer
 from ..ports.search import Hit, Passage
 from ..ports.tools import Arguments, ReadTools, Risk, ToolDefinition
@@ -81,13 +82,15 @@ class DecidingBrain:
 
         Cancelled, nothing more is emitted or begun, and the streams of its models are closed before it returns.
         """
-        offered = bool(self._tools.operator or question.tools)
+        offered = bool(self._tools.operator or question.tools or question.results)
         if act is None or not offered or courtesy(question.text) is not None:
             await self._plain.answer(question, emit, act)
             return
         found = await self._grounded.find(question)
         catalogue = Catalogue(self._tools.operator, question.tools)
-        turn = _Turn(question, found, catalogue, self._decider, self._tools, self._observer)
+        charter = self._grounded.charter
+        turn = _Turn(question, found, catalogue, charter, self._decider, self._tools, self._observer)
+        turn.go_on(question.results)
         try:
             said = await turn.decide(act)
         except ModelFailed as error:
@@ -108,6 +111,7 @@ class _Turn:
     question: Question
     found: Found
     catalogue: Catalogue
+    charter: Charter
     decider: Decider
     tools: Tools
     observer: Observer
@@ -115,6 +119,12 @@ class _Turn:
     hits: list[Hit] = field(default_factory=list)  # of the results
     made: dict[bytes, Result] = field(default_factory=dict)
     mended: set[str] = field(default_factory=set)  # which kinds of mistake were told once
+
+    def go_on(self, results: Sequence[Result]) -> None:
+        """Take up the results of calls that ended before this turn began."""
+        for result in results:
+            self.results.append(result)
+            self.hits += _hits(result, Shown(result.lines, result.cut), self.found)
 
     def evidence(self) -> Found:
         """Return what was found, and what the calls have returned before it."""
@@ -125,6 +135,8 @@ class _Turn:
         """Decide and call until there is something to say: an answer to draft, or a text with what to approve."""
         gate = Gate(self.catalogue, self.tools.arguments, self.tools.approve_from)
         sources = _sources(self.question, self.found.hits)
+        for result in self.results:
+            sources = sources.with_result("\n".join(result.lines))
         problems: tuple[str, ...] = ()
         while True:
             decision = await self._decided(problems)
@@ -134,7 +146,8 @@ class _Turn:
                 return decision
             if isinstance(decision, Ask):
                 self._count("ask")
-                return Verified(await self._verified(decision.message) or telling((), self.found.lang))
+                asked = await self._verified(decision.message) or telling((), self.found.lang)
+                return Verified(asked, asks=True)
             call = await self._checked(gate, decision, sources) if self._left() else Unsourced(())
             if isinstance(call, Wrong) and "call" not in self.mended:
                 self._mend("call")
@@ -143,10 +156,11 @@ class _Turn:
             if not isinstance(call, Sound):
                 self._count("ask")
                 names = call.names if isinstance(call, Unsourced) else ()
-                return Verified(telling(names, self.found.lang))
-            if call.proposal.needs_approval:
+                return Verified(telling(names, self.found.lang), asks=True)
+            if call.proposal.needs_approval or call.proposal.handed_over:
                 self._count("suggest")
-                beside = await self._verified(decision.message) or confirming(self.found.lang)
+                fixed = handing_over if call.proposal.handed_over else confirming
+                beside = await self._verified(decision.message) or fixed(self.found.lang)
                 return Verified(beside, proposals=(call.proposal,))
             self._count("act")
             lines = await self._call(call, act)
@@ -154,14 +168,8 @@ class _Turn:
 
     async def _decided(self, problems: Sequence[str]) -> Decision:
         """Return a decision; what is none is told once, and then the user is asked."""
-        briefing = Briefing(
-            self.question.text,
-            self.found.lang,
-            self.catalogue.tools if self._left() else (),
-            self.found.hits,
-            tuple(self.results),
-            self.question.history,
-        )
+        tools = self.catalogue.tools if self._left() else ()
+        briefing = briefed(self.question, self.found, tools, self.charter, tuple(self.results))
         while True:
             try:
                 return await self._in_time(self.decider.decide(briefing, problems))
@@ -226,6 +234,17 @@ class _Turn:
 
     def _count(self, what: str) -> None:
         self.observer.count("decisions", what)
+
+
+def briefed(
+    question: Question,
+    found: Found,
+    tools: tuple[ToolDefinition, ...],
+    charter: Charter,
+    results: tuple[Result, ...] = (),
+) -> Briefing:
+    """Return what a decision is made from."""
+    return Briefing(question.text, found.lang, tools, found.hits, results, question.history, charter)
 
 
 def _sources(question: Question, hits: Sequence[Hit]) -> Sources:

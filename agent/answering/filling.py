@@ -23,7 +23,7 @@ from ..grounding import questions
 from ..grounding.evidence import evidence_for, shown
 from ..lang import LANGUAGES, Lang
 from ..ports.brain import Act, Drafted, Proposal, Question, Refused, TurnEvent, Verified, Wish
-from ..ports.draft import Prompt
+from ..ports.draft import Charter, Prompt
 from ..ports.fill import Filler
 from ..ports.observe import Observer
 from ..ports.search import Hit, Snippet
@@ -44,6 +44,7 @@ class FillingBrain:
         self, grounded: GroundedBrain, filler: Filler, settings: AnswerSettings, observer: Observer
     ) -> None:
         self._grounded = grounded
+        self._charter = grounded.charter
         self._filler = filler
         self._settings = settings
         self._observer = observer
@@ -64,7 +65,9 @@ class FillingBrain:
         turn = _Turn(emit)
         await trio.lowlevel.checkpoint()  # the other brain reads the message too, which may be long
         async with trio.open_nursery() as nursery:
-            filling = _Filling(self._filler, self._settings.turn_timeout, question, wanted, lang)
+            filling = _Filling(
+                self._filler, self._settings.turn_timeout, question, wanted, lang, self._charter
+            )
             for wish in wanted:
                 nursery.start_soon(filling.fill, wish)
             if only_tells(question.text, wanted):
@@ -157,7 +160,13 @@ class _Filling:
     """
 
     def __init__(
-        self, filler: Filler, timeout: float, question: Question, wanted: tuple[Wish, ...], lang: Lang
+        self,
+        filler: Filler,
+        timeout: float,
+        question: Question,
+        wanted: tuple[Wish, ...],
+        lang: Lang,
+        charter: Charter,
     ) -> None:
         self.wanted = wanted
         self.fields: dict[str, Mapping[str, Any]] = {}
@@ -167,6 +176,7 @@ class _Filling:
         self._timeout = timeout
         self._question = question
         self._lang = lang
+        self._charter = charter
         self._evidence: Sequence[Hit] = ()
         self._begin = trio.Event()
 
@@ -186,7 +196,8 @@ class _Filling:
         action, outcome = wish.proposal.action, "late"
         told = "\n\n".join(wish.words)
         instructions = LANGUAGES[self._lang].prompting.filling
-        prompt = Prompt(instructions, told, self._lang, history=self._question.history)
+        history = self._question.history
+        prompt = Prompt(instructions, told, self._lang, history=history, charter=self._charter)
         with trio.move_on_after(self._timeout):
             try:
                 self.fields[action] = await self._filler.fill(action, prompt, self._evidence)

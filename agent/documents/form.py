@@ -19,6 +19,10 @@ class Unreadable(AgentError):
     """A file cannot be read; the message says why in a few words, as in "is not UTF-8 (byte 12)"."""
 
 
+class NotInstalled(Unreadable):
+    """The file may be fine: what reads its kind is not installed."""
+
+
 @dataclass(frozen=True, slots=True)
 class Block:
     """A paragraph, list item, table row, piece of code or quoted paragraph.

@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 from agent.errors import AgentError
 
 from .breath import Breath
-from .form import Document, GiveUp, Unreadable
+from .form import Document, GiveUp, NotInstalled, Unreadable
 
 Reader = Callable[[str, bytes, Breath], Document]
 
@@ -58,7 +58,7 @@ def _docx(file: str, data: bytes, breath: Breath) -> Document:
 
 def _want(module: str) -> None:
     if find_spec(module) is None:
-        raise Unreadable("needs more to be read: pip install 'agent-server[documents]'")
+        raise NotInstalled("needs more to be read: pip install 'agent-server[documents]'")
 
 
 _READERS: dict[str, Reader] = {

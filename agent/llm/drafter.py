@@ -1,9 +1,6 @@
 """Makes a drafter of a language model: a prompt and its evidence become messages, and what the model says a draft.
 
-Strategy: what stays the same from turn to turn comes first, so that a service can keep its work on it: the rules, then
-the evidence, what was said before, the question, and last why there is another draft. Evidence is data: each snippet
-stands between fences that are longer than any in it, so nothing that a document holds can close its own. System and
-user messages alternate as every chat template takes them, so what belongs to the user's side is one message.
+Strategy: what stays the same from turn to turn comes first, so that a service can keep its work on it (`assembling`).
 
 A draft that the model could not end, since its tokens were spent, is cut back to its last whole sentence or line: what
 stands after that may be half a number.
@@ -16,9 +13,9 @@ from contextlib import aclosing
 from ..config import ANSWER_TOKENS
 from ..errors import ModelFailed
 from ..ports.draft import Delta, Prompt
-from ..ports.model import Finished, LanguageModel, Message, Request, TextDelta
+from ..ports.model import Finished, LanguageModel, Request, TextDelta
 from ..ports.search import Hit
-from . import fences
+from .assembling import draft
 
 _END = re.compile(r"[.!?…][\"'”’»)\]*_]*[ \t\n]+|\n")  # of a sentence or a line, with the space after it
 _MARKER = re.compile(r"(?:\A|\n)[ \t]*(?:\d{1,3}|[^\W\d_])[.][ \t]+\Z")  # begins a list item
@@ -55,18 +52,8 @@ class ModelDrafter:
 
 
 def request(prompt: Prompt, evidence: Sequence[Hit], max_tokens: int) -> Request:
-    """Return what a language model is asked for a draft."""
-    told = [fences.evidence(evidence)]
-    messages = [Message("system", prompt.instructions)]
-    for exchange in prompt.history:
-        told.append(exchange.question)
-        messages += [Message("user", "\n\n".join(told)), Message("assistant", exchange.answer)]
-        told = []
-    told.append(prompt.question)
-    if prompt.again:
-        told.append(prompt.again)
-    messages.append(Message("user", "\n\n".join(told)))
-    return Request(tuple(messages), max_tokens=max_tokens, stable=1)
+    """Return what a language model is asked for a draft. Raises `ModelFailed` for a prompt over its budget."""
+    return Request(draft(prompt, evidence).messages, max_tokens=max_tokens, stable=1)
 
 
 def _whole(text: str) -> int:

@@ -17,9 +17,9 @@ def fence_for(texts: Iterable[str]) -> str:
 
 def evidence(hits: Sequence[Hit]) -> str:
     """Return snippets, numbered from 1, each between fences with where it stands."""
-    shown = [_shown(hit) for hit in hits]
-    fence = fence_for(shown)
-    return "\n\n".join(f"[{number}]\n{fence}\n{text}\n{fence}" for number, text in enumerate(shown, 1))
+    texts = [shown(hit) for hit in hits]
+    fence = fence_for(texts)
+    return "\n\n".join(f"[{number}]\n{fence}\n{text}\n{fence}" for number, text in enumerate(texts, 1))
 
 
 def fenced(text: str) -> str:
@@ -28,7 +28,8 @@ def fenced(text: str) -> str:
     return f"{fence}\n{text}\n{fence}"
 
 
-def _shown(hit: Hit) -> str:
+def shown(hit: Hit) -> str:
+    """Return a snippet with where it stands and what it hangs under."""
     snippet = hit.snippet
     above = " › ".join((snippet.file, *snippet.headings))
     return "\n".join(part for part in (above, snippet.lead, snippet.text) if part)

@@ -6,47 +6,20 @@ and services refuse names with marks and schemas with words that they do not kno
 or without a grammar; a service that knows no tools is told to write the same as a text. For the same reason there is no
 `form`: services that enforce one take no arguments of any form in it.
 
-What stays the same comes first: the rules, the tools as they were given, what was said before, and then the user's
-message, byte for byte what the user sent. What was found and what came back stands behind it in the role of tools, as
-answers to calls: never the user's words or ours, between fences that nothing in it can close. A turn's next round only
-adds to that, so that a service can keep its work on all before. Last is why there is a second try.
+What stays the same comes first (`assembling`). What was found and what came back stands behind the user's message in
+the role of tools, as answers to calls: never the user's words or ours. A turn's next round only adds to that, so that a
+service can keep its work on all before.
 """
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import aclosing
-from typing import Any, Final
 
 from ..config import ANSWER_TOKENS, DECISION_MAX
 from ..errors import BadDecision, ModelFailed
-from ..lang import LANGUAGES
-from ..ports.decide import Briefing, Decision, Result
-from ..ports.model import (
-    CallDelta,
-    Finished,
-    LanguageModel,
-    Message,
-    Named,
-    Request,
-    TextDelta,
-    Tool,
-    ToolCall,
-)
-from ..ports.tools import ToolDefinition
-from ..text.terminal import printable_json
-from . import fences
+from ..ports.decide import Briefing, Decision
+from ..ports.model import CallDelta, Finished, LanguageModel, Named, Request, TextDelta
+from .assembling import DECIDE, SEARCHED, decide_tool, decision
 from .decision import decode
-
-DECIDE: Final = "decide"
-SEARCH: Final = "search_documents"
-_PROBLEMS = 16  # that are told
-_PROBLEM = 300  # characters of each
-
-_SEARCHED: Final = Tool(
-    SEARCH,
-    "Searches the documents for the user's message. It has been called; do not call it again.",
-    {"type": "object", "properties": {}, "additionalProperties": False},
-)
 
 
 class ModelDecider:
@@ -110,74 +83,7 @@ class _Written:
 
 
 def request(briefing: Briefing, problems: Sequence[str], max_tokens: int) -> Request:
-    """Return what a language model is asked for a decision."""
-    said = LANGUAGES[briefing.lang].deciding
-    decide = _decide(briefing.tools)
-    listed = "\n".join(_listed(tool) for tool in briefing.tools) or said.no_tools
-    messages = [Message("system", f"{said.rules}\n\n{DECIDE}: {_json(decide.schema)}\n\n{listed}")]
-    for exchange in briefing.history:
-        messages += [Message("user", exchange.question), Message("assistant", exchange.answer)]
-    messages.append(Message("user", briefing.question))
-    found = fences.evidence(briefing.evidence) if briefing.evidence else said.nothing
-    messages += _answered("evidence", SEARCH, {}, found)
-    for number, result in enumerate(briefing.results, 1):
-        decided = {"mode": "ACT", "tool": result.tool, "args": result.arguments}
-        messages += _answered(f"result_{number}", DECIDE, decided, _shown(result))
-    if problems:
-        told = "\n".join(f"- {' '.join(each.split())[:_PROBLEM]}" for each in problems[:_PROBLEMS])
-        messages += _answered("refused", DECIDE, {}, f"{said.again}\n{fences.fenced(told)}")
-    tools = (decide, _SEARCHED)
-    return Request(tuple(messages), tools, Named(DECIDE), max_tokens=max_tokens, stable=1)
-
-
-def _answered(id: str, name: str, arguments: Mapping[str, Any], text: str) -> list[Message]:
-    """Return a call that was made, and what came of it."""
-    call = ToolCall(id, name, _json(arguments))
-    return [Message("assistant", "", (call,)), Message("tool", text, call_id=id)]
-
-
-def _shown(result: Result) -> str:
-    """Return a result as data: whether it went well, its lines, and that it was cut."""
-    state = {"ok": result.ok, "cut": True} if result.cut else {"ok": result.ok}
-    return f"{_json(state)}\n{fences.fenced(chr(10).join(result.lines))}"
-
-
-def _listed(tool: ToolDefinition) -> str:
-    """Return a tool on one line: nothing in it can end that line and pose as an instruction of ours."""
-    return _json(
-        {"tool": tool.name, "description": tool.description, "args": tool.parameters, "risk": tool.risk}
-    )
-
-
-def _decide(tools: Sequence[ToolDefinition]) -> Tool:
-    """Return the tool whose arguments are a decision."""
-    modes = ["ACT", "ASK", "NOOP"] if tools else ["ASK", "NOOP"]
-    properties: dict[str, Any] = {
-        "mode": {"type": "string", "enum": modes},
-        "message": {
-            "type": "string",
-            "description": "ASK: the question. NOOP: the answer. ACT: what is said beside the call, without numbers.",
-        },
-    }
-    if tools:
-        properties |= {
-            "tool": {"type": "string", "enum": [tool.name for tool in tools], "description": "ACT only."},
-            "args": {"type": "object", "description": "ACT only: by the schema of the tool, {} for none."},
-            "risk": {
-                "type": "string",
-                "enum": ["low", "medium", "high"],
-                "description": "ACT only, where it is more than the tool's.",
-            },
-            "requires_approval": {
-                "type": "boolean",
-                "description": "ACT only: true where the user should be asked.",
-            },
-        }
-    schema = {"type": "object", "properties": properties, "required": ["mode"], "additionalProperties": False}
-    return Tool(DECIDE, "Says what is to be done next. Leave out the fields of other modes.", schema)
-
-
-def _json(value: Any) -> str:
-    """Return a value as JSON on one line, however lines are told apart; equal values alike."""
-    text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=dict)
-    return printable_json(text.encode("utf-8", "replace")).decode()
+    """Return what a language model is asked for a decision. Raises `ModelFailed` for a prompt over its budget."""
+    messages = decision(briefing, problems).messages
+    tools = (decide_tool(briefing.tools), SEARCHED)
+    return Request(messages, tools, Named(DECIDE), max_tokens=max_tokens, stable=1)

@@ -6,17 +6,19 @@ tests/contracts/test_drafter_contract.py. A draft is never shown as it is, so it
 A decider (`agent.ports.decide`) is added the same way, beside it; its contract is test_decider_contract.py.
 """
 
-from collections.abc import AsyncGenerator, Callable, Iterable
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
 from ..errors import UsageError
-from ..ports.decide import Decider
-from ..ports.draft import Drafter, Form
+from ..ports.decide import Briefing, Decider
+from ..ports.draft import Drafter, Form, Prompt, Section
 from ..ports.fill import Filler
 from ..ports.model import LanguageModel
+from ..ports.search import Hit
 from ..ports.work import RunSync
+from .assembling import decision, draft
 from .drafter import ModelDrafter
 from .mock import MockModel
 from .mock_decider import MockDecider
@@ -53,6 +55,16 @@ def model_filler(model: LanguageModel, run_sync: RunSync) -> Filler:
     from .payloads import PayloadFiller
 
     return PayloadFiller(model, run_sync)
+
+
+def shown_draft(prompt: Prompt, evidence: Sequence[Hit]) -> tuple[Section, ...]:
+    """Return the parts of what a language model would be asked for a draft, in their order."""
+    return draft(prompt, evidence).sections
+
+
+def shown_decision(briefing: Briefing) -> tuple[Section, ...]:
+    """Return the parts of what a language model would be asked for a first decision, in their order."""
+    return decision(briefing).sections
 
 
 def _check_structured(setting: str) -> None:

@@ -10,15 +10,12 @@ A reader that is cancelled is given up: its thread ends at its next look (`effor
 and the next reader begins from what was known before it.
 """
 
-from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
-from typing import TypeVar
 
 import structlog
 import trio
 
-from agent.config import EMBED_BREAK, GIVE_UP_TIMEOUT, READ_AGAIN_FIRST, READ_AGAIN_MOST
+from agent.config import EMBED_BREAK, READ_AGAIN_FIRST, READ_AGAIN_MOST
 from agent.errors import UsageError
 from agent.ports.work import RunSync
 
@@ -29,11 +26,10 @@ from .meaning import Meaning
 from .memory import ReadBefore
 from .search import KnowledgeBase
 from .summary import Summary
+from .thread import in_thread
 from .watch import Touched, Watch
 
 _log = structlog.get_logger("agent.retrieval")
-
-T = TypeVar("T")
 
 
 class LiveKnowledge:
@@ -67,20 +63,20 @@ class LiveKnowledge:
         meaning: makes vectors. cache: holds what was read the last time. progress: is told, in the reader's thread,
         how far the first reading is.
         Raises `agent.errors.UsageError`, one line that names the folder, when there is no document in it.
-        Cancelled, the reader is given up (see `_given`).
+        Cancelled, the reader is given up (see `thread`).
         """
         reader = Folder(folder, meaning, ReadBefore(cache, meaning))
 
         def first(effort: Effort) -> tuple[Update | None, Summary]:
             return reader.update((), effort, progress), reader.summary()
 
-        update, summary = await _given(run_sync, first)
+        update, summary = await in_thread(run_sync, first)
         assert update is not None, "there was nothing before"
         _log.info("knowledge base", what="; ".join(summary.lines()))
         return cls(folder, run_sync, update.knowledge, reader)
 
     async def keep(self, watch: Watch) -> None:
-        """Keep `now` up to date until cancelled; a reader that is at work is then given up (see `_given`)."""
+        """Keep `now` up to date until cancelled; a reader that is at work is then given up (see `thread`)."""
         async with watch(self._folder) as batches, trio.open_nursery() as nursery:
             nursery.start_soon(self._read_again)
             async for touched in batches:
@@ -93,12 +89,12 @@ class LiveKnowledge:
             await self._give()
 
     async def _give(self) -> None:
-        """Give what is not kept yet to the cache. Cancelled, nothing of it is there (see `_given`)."""
+        """Give what is not kept yet to the cache. Cancelled, nothing of it is there (see `thread`)."""
         reader = self._reader
         if not reader.has_cache:
             return
         try:
-            await _given(self._run_sync, reader.keep)
+            await in_thread(self._run_sync, reader.keep)
         except trio.Cancelled:
             self._reader = reader.anew()
             raise
@@ -119,7 +115,7 @@ class LiveKnowledge:
         async with self._one_reader:
             reader = self._reader
             try:
-                update = await _given(self._run_sync, lambda effort: reader.update(touched, effort))
+                update = await in_thread(self._run_sync, lambda effort: reader.update(touched, effort))
             except trio.Cancelled:
                 self._reader = reader.anew()  # its thread may still be at work, and what that does is lost
                 raise
@@ -155,33 +151,3 @@ class LiveKnowledge:
         """Tell whether the folder can be read no more for another reason than the last time."""
         last, self._told = self._told, str(error)
         return last != self._told
-
-
-async def _given(run_sync: RunSync, function: Callable[[Effort], T]) -> T:
-    """Return what `function` makes of an effort in a worker thread.
-
-    Cancelled, the effort is given up, and its thread gets GIVE_UP_TIMEOUT seconds to end.
-    """
-    effort = Effort()
-    ended = trio.Event()
-    token = trio.lowlevel.current_trio_token()
-    begun = False
-
-    def work() -> T:
-        nonlocal begun
-        begun = True
-        try:
-            effort.look()
-            return function(effort)
-        finally:
-            with suppress(trio.RunFinishedError):
-                token.run_sync_soon(ended.set)
-
-    try:
-        return await run_sync(work)
-    except trio.Cancelled:
-        effort.give_up()
-        if begun:
-            with trio.move_on_after(GIVE_UP_TIMEOUT, shield=True):
-                await ended.wait()
-        raise

@@ -63,6 +63,23 @@ class Meaning:
         self._unpacked = unpacked
         self._told: str | None = None  # why there are none, while that is so
 
+    def another(self) -> "Meaning | None":
+        """Return what makes the vectors of another knowledge base; None where that is a model of sentences.
+
+        One such takes longer than who asks for that knowledge base can wait.
+        """
+        if self.of_sentences:
+            return None
+        return Meaning(
+            self._embedder,
+            self._encode,
+            self._words,
+            self._matrix,
+            self._meanings,
+            self._at_once,
+            self._unpacked,
+        )
+
     @property
     def model(self) -> str:
         """Return which vectors these are: other kind or other weights, other name."""

@@ -166,7 +166,8 @@ async def logged(level: log.Level, folder: Path) -> str:
 @pytest.mark.parametrize("level", ["info", "warning"])
 async def test_the_default_level_says_nothing_of_it(level: log.Level, tmp_path: Path) -> None:
     """Neither a question, nor a draft, nor a number, nor a heading."""
-    said = await logged(level, tmp_path)
+    lines = [json.loads(line) for line in (await logged(level, tmp_path)).splitlines()]
+    said = json.dumps([{name: each for name, each in line.items() if name != "timestamp"} for line in lines])
     for word in ("Standard", "289", "299", "Plans", "why"):
         assert word not in said
 
@@ -190,4 +191,5 @@ def test_a_line_that_says_why_is_withheld_wherever_it_turns_up() -> None:
     log.configure("json", "info", stream)
     log_why(["It is 299 kr."])
     structlog.get_logger().info("why", text="It is 299 kr.")
-    assert "299" not in stream.getvalue()
+    said = [json.loads(line) for line in stream.getvalue().splitlines()]
+    assert not [line for line in said if "299" in str(line | {"timestamp": ""})]

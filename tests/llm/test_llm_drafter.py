@@ -37,7 +37,7 @@ async def draft(model: LanguageModel, prompt: Prompt = PROMPT) -> list[str]:
 
 
 def test_what_stays_the_same_comes_first() -> None:
-    """Rules, evidence, what was said before, the question, and last why there is another draft; sides alternate."""
+    """Rules, what was said before, evidence, the question, and last why there is another draft; sides alternate."""
     history = (Exchange("Is there a plan?", "Yes, Standard."), Exchange("A small one?", "Basic."))
     prompt = Prompt("Rules.", "What is it?", "en", 1, history=history, again="It was refused.")
     asked = request(prompt, [hit("It costs 299 kr.", headings=("Plans", "Prices"), lead="Each month:")], 100)
@@ -51,10 +51,11 @@ def test_what_stays_the_same_comes_first() -> None:
     ]
     texts = [message.text for message in asked.messages]
     assert texts[0] == "Rules."
-    assert texts[1] == (
-        "[1]\n```\nkb/a.md › Plans › Prices\nEach month:\nIt costs 299 kr.\n```\n\nIs there a plan?"
+    assert texts[1:5] == ["Is there a plan?", "Yes, Standard.", "A small one?", "Basic."]
+    assert texts[5] == (
+        "[1]\n```\nkb/a.md › Plans › Prices\nEach month:\nIt costs 299 kr.\n```\n\n"
+        "What is it?\n\nIt was refused."
     )
-    assert texts[2:] == ["Yes, Standard.", "A small one?", "Basic.", "What is it?\n\nIt was refused."]
     assert (asked.max_tokens, asked.stable, asked.tools, asked.form) == (100, 1, (), None)
 
 

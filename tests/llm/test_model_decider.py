@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from agent.config import DECISION_MAX
 from agent.errors import BadDecision, ModelFailed
 from agent.lang import LANGUAGES
-from agent.llm.model_decider import DECIDE, ModelDecider, request
+from agent.llm.assembling import DECIDE
+from agent.llm.model_decider import ModelDecider, request
 from agent.models.anthropic import Anthropic
 from agent.models.encoding import encoded
 from agent.models.openai import OpenAI

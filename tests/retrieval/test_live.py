@@ -437,7 +437,7 @@ def test_a_folder_that_cannot_be_listed_at_all_is_said_so(kb: Path, monkeypatch:
 
 async def test_a_reader_that_is_cancelled_is_given_up(kb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who waited for it goes on, also when its thread is stuck; that ends when it can, and the next look reads anew."""
-    monkeypatch.setattr("agent.retrieval.live.GIVE_UP_TIMEOUT", 0.02)
+    monkeypatch.setattr("agent.retrieval.thread.GIVE_UP_TIMEOUT", 0.02)
     reading, ended, waiting = threading.Event(), threading.Event(), trio.Event()
 
     async def abandon(function: Callable[[], T]) -> T:

@@ -1,0 +1,47 @@
+"""Reads in a worker thread, for as long as somebody waits for it.
+
+A thread cannot be stopped from outside: it is given up, and ends at its next look (`effort`).
+"""
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TypeVar
+
+import trio
+
+from agent.config import GIVE_UP_TIMEOUT
+from agent.ports.work import RunSync
+
+from .effort import Effort
+
+T = TypeVar("T")
+
+
+async def in_thread(run_sync: RunSync, function: Callable[[Effort], T]) -> T:
+    """Return what `function` makes of an effort in a worker thread.
+
+    Cancelled, the effort is given up, and its thread gets GIVE_UP_TIMEOUT seconds to end.
+    """
+    effort = Effort()
+    ended = trio.Event()
+    token = trio.lowlevel.current_trio_token()
+    begun = False
+
+    def work() -> T:
+        nonlocal begun
+        begun = True
+        try:
+            effort.look()
+            return function(effort)
+        finally:
+            with suppress(trio.RunFinishedError):
+                token.run_sync_soon(ended.set)
+
+    try:
+        return await run_sync(work)
+    except trio.Cancelled:
+        effort.give_up()
+        if begun:
+            with trio.move_on_after(GIVE_UP_TIMEOUT, shield=True):
+                await ended.wait()
+        raise
