@@ -13,15 +13,26 @@ import structlog
 import trio
 
 from .actions.runner import Runner
+from .calling import desk_of, rooms_of
 from .compose import Adapters, Composed, composed
-from .config import ACTION_TIMEOUT, CLOSE_TIMEOUT, DRAIN_TIMEOUT, FLUSH_TIMEOUT, RECORD_TIMEOUT
+from .config import (
+    ACTION_TIMEOUT,
+    CLOSE_TIMEOUT,
+    DRAIN_TIMEOUT,
+    FLUSH_TIMEOUT,
+    RECORD_TIMEOUT,
+    UPLOADS_AT_ONCE,
+)
 from .fsm import mermaid
+from .host import Threads
 from .knowledge import Knowledge
 from .protocol import asyncapi
 from .server.accept import Listens, listening
 from .server.addresses import Addresses
 from .server.admission import Admission
-from .server.api import Api
+from .server.api.questions import Questions
+from .server.api.rooms import Rooms
+from .server.api.router import HttpApi
 from .server.http import Contents, make_app
 from .server.hypercorn_edge import HttpServer
 from .server.limits import Cap, Shared
@@ -34,6 +45,7 @@ from .session.session import Session
 from .session.states import TABLE
 from .session.turn import Parts, no_tools
 from .settings import Settings
+from .threads.desk import ThreadDesk
 from .wire.pulse import Pulse
 
 _log = structlog.get_logger("agent.app")
@@ -68,11 +80,13 @@ class App:
         self.registry = Registry()
         self.pulse = Pulse()
         self.runner: Runner | None = None
+        self.desk: ThreadDesk | None = None
         self.port = settings.server.port
         self._adapters = adapters or Adapters()
         self._siblings = siblings
         self._gate = Gate()
         self._edge: Edge | None = None
+        self._rooms: Rooms | None = None
         self._knowledge: Knowledge | None = None
         self._drain = trio.Event()
         self._all = trio.CancelScope()
@@ -126,6 +140,11 @@ class App:
                     made.read_tools or no_tools,
                 )
                 async with trio.open_nursery() as timers:
+                    if made.store is not None:
+                        self.desk = desk_of(made, made.store, parts, self.runner)
+                        reading = self._adapters.run_sync or Threads(UPLOADS_AT_ONCE)
+                        self._rooms = rooms_of(made, made.store, self.desk, reading)
+                        await timers.start(self.desk.run)
                     timers.start_soon(self.registry.keep_time)
                     timers.start_soon(self.pulse.run)
                     timers.start_soon(self._keep_knowledge, listen)
@@ -269,13 +288,33 @@ class App:
             cap=cap,
             observer=self.metrics,
             gate=self._gate,
-            api=Api(
-                parts,
+            apis=(
+                *self._http_api(admission, cap),
+                Questions(
+                    parts,
+                    admission,
+                    cap,
+                    self._unanswerable,
+                    self.settings.answers.limit,
+                    self.settings.server.name,
+                ),
+            ),
+        )
+
+    def _http_api(self, admission: Admission, cap: Cap) -> tuple[HttpApi, ...]:
+        """Return the HTTP API, where there is something that it can work on."""
+        if self._rooms is None:
+            return ()
+        pace = self.settings.session.pace_ms / 1000
+        return (
+            HttpApi(
+                self._rooms,
                 admission,
                 cap,
+                self.metrics,
                 self._unanswerable,
-                self.settings.answers.limit,
-                self.settings.server.name,
+                lambda: self._gate.draining,
+                pace,
             ),
         )
 

@@ -7,8 +7,9 @@ an outcome to record.
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 
 import structlog
 
@@ -17,29 +18,43 @@ from .answering.brain import GroundedBrain
 from .answering.deciding import DecidingBrain, Tools
 from .answering.explain import Explain
 from .answering.filling import FillingBrain
+from .answering.projects import ProjectsBrain, Prompts
+from .answering.settings import AnswerSettings
+from .config import INDEXES_AT_ONCE
 from .errors import UsageError
 from .host import Threads, WallClock, new_id
 from .knowledge import Knowledge
-from .llm.open import model_decider, model_drafter, model_filler, opened_decider, opened_drafter
+from .llm.open import (
+    model_decider,
+    model_drafter,
+    model_filler,
+    opened_decider,
+    opened_drafter,
+    shown_decision,
+    shown_draft,
+)
 from .mcp.open import opened_servers
 from .models.open import open_language_model
 from .ports.action import Executor
 from .ports.brain import Brain
 from .ports.clock import Clock
 from .ports.decide import Decider
-from .ports.draft import Drafter
+from .ports.draft import NO_CHARTER, Drafter
 from .ports.fill import Filler
 from .ports.ledger import Ledger
 from .ports.mcp import McpConnect
 from .ports.model import LanguageModel
 from .ports.observe import Observer
-from .ports.tools import ReadTools, RunsAt
+from .ports.projects import Holdings, ProjectLibrary, ProjectStore, PromptDebug
+from .ports.tools import Arguments, ReadTools, RunsAt
 from .ports.work import RunSync
+from .retrieval.library import ProjectIndexes
 from .retrieval.search import KnowledgeBase
 from .retrieval.watch import Watch, watching
 from .settings import Settings
-from .storage.open import opened_ledger
-from .structured.open import open_arguments
+from .storage.open import opened_store
+from .storage.store import Store
+from .structured.open import ArgumentsLater, can_check, open_arguments
 from .tools.catalogue import offered
 from .tools.definitions import Definitions
 from .tools.file import read_tools
@@ -53,7 +68,8 @@ class Adapters:
     """Parts that stand in for the ones the settings name; None takes those. What a test or an embedder swaps.
 
     knowledge: never reloaded. run_sync: the system watches the folder in a thread too, so with another way to do
-    blocking work it is watched only if `watch` says how. mcp: starts the MCP servers of the tools file.
+    blocking work it is watched only if `watch` says how. ledger: with one nothing but actions is kept, so that there is
+    nothing over HTTP that needs more. mcp: starts the MCP servers of the tools file.
     watch_loop: runs beside the server and measures its event loop, on real time; None measures nothing.
     """
 
@@ -74,8 +90,11 @@ class Adapters:
 
 @dataclass(frozen=True)
 class Composed:
-    """What a server is made of, opened. knowledge: None where another brain answers. read_tools: makes tools of what
-    comes with a message; None where none are taken.
+    """What a server is made of, opened.
+
+    knowledge, prompts: None where another brain answers. read_tools: makes tools of what comes with a message; None
+    where none are taken. store: None where only a ledger is kept. threads: answers what comes over HTTP. tools: what
+    may be called. prompts: shows what a model would be asked.
     """
 
     settings: Settings
@@ -86,6 +105,37 @@ class Composed:
     clock: Clock
     new_id: Callable[[], str]
     read_tools: ReadTools | None
+    store: Store | None
+    threads: Brain
+    tools: "Toolbox"
+    prompts: PromptDebug | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answering:
+    """What answers, opened.
+
+    brain: over a socket, from the operator's documents. threads: over HTTP, each question from its project's. prompts:
+    shows what a model would be asked there, and asks none.
+    """
+
+    brain: Brain
+    threads: Brain
+    prompts: PromptDebug
+
+
+@dataclass(frozen=True, slots=True)
+class Toolbox:
+    """What may be called.
+
+    operator: the operator's tools. arguments: checks arguments; None where no tool can be called. sockets: what turns
+    over a socket may call; None is nothing. threads: what turns over HTTP may, whose own tools their callers run.
+    """
+
+    operator: Offering
+    arguments: Arguments | None = None
+    sockets: Tools | None = None
+    threads: Tools | None = None
 
 
 @asynccontextmanager
@@ -99,59 +149,88 @@ async def composed(
     takes LEDGER_CLOSE_TIMEOUT at most.
     """
     clock = chosen.clock or WallClock()
-    opened = opened_tools(settings, clock)
-    tools, operator = opened if opened is not None else (None, Offering())
+    tools = opened_tools(settings, clock)
     async with AsyncExitStack() as stack:
-        ledger = chosen.ledger
+        ledger, store = chosen.ledger, None
         if ledger is None:
             run_sync = chosen.run_sync or Threads(1)
-            ledger = await stack.enter_async_context(
-                opened_ledger(settings.storage, settings.documents.kb, run_sync, clock, observer, ledger_told)
+            store = await stack.enter_async_context(
+                opened_store(settings.storage, settings.documents.kb, run_sync, clock, observer, ledger_told)
             )
+            ledger = store.ledger
         executor = chosen.executor
         if executor is None:
             by_server = None
-            if tools is not None:
+            if tools.arguments is not None:
                 by_server = await stack.enter_async_context(
-                    opened_servers(operator, tools.arguments, chosen.mcp)
+                    opened_servers(tools.operator, tools.arguments, chosen.mcp)
                 )
             executor = await stack.enter_async_context(
-                opened_executor(settings.actions, operator.own, by_server)
+                opened_executor(settings.actions, tools.operator.own, by_server)
             )
-        knowledge, brain = None, chosen.brain
-        if brain is None:
+        knowledge, brain, threads, prompts = None, chosen.brain, chosen.brain, None
+        if brain is None or threads is None:
             explain = log_why if settings.log.log_level == "debug" else None
             knowledge = documents(settings, chosen, observer)
-            brain = await stack.enter_async_context(
-                answering(settings, knowledge, observer, chosen.run_sync or Threads(), explain, chosen, tools)
+            opened = await stack.enter_async_context(
+                answering(
+                    settings,
+                    knowledge,
+                    observer,
+                    chosen.run_sync or Threads(),
+                    explain,
+                    chosen,
+                    tools,
+                    store.projects if store is not None else None,
+                )
             )
-        read = tools.read if tools is not None and settings.tools.client_tools else None
-        yield Composed(settings, ledger, executor, knowledge, brain, clock, chosen.new_id, read)
+            brain, threads, prompts = opened.brain, opened.threads, opened.prompts
+        read = tools.sockets.read if tools.sockets is not None and settings.tools.client_tools else None
+        yield Composed(
+            settings,
+            ledger,
+            executor,
+            knowledge,
+            brain,
+            clock,
+            chosen.new_id,
+            read,
+            store,
+            threads,
+            tools,
+            prompts,
+        )
 
 
-def opened_tools(settings: Settings, clock: Clock) -> tuple[Tools, Offering] | None:
-    """Return what turns may call, and how, and the operator's part of it; None where the settings offer nothing.
+def opened_tools(settings: Settings, clock: Clock) -> Toolbox:
+    """Return what turns may call, and how. Blocks while it reads the operator's file, of which no server is started.
 
-    Blocks while it reads the file, of which no server is started. A tool that does not say where it runs goes where
-    the operator's actions go. Raises UsageError.
+    A tool that does not say where it runs goes where the operator's actions go, one of a message over HTTP to its
+    caller. Raises UsageError; jsonschema-rs is missed only where the settings offer tools.
     """
     file = settings.tools.tools
-    if file is None and not settings.tools.client_tools:
-        return None
+    wanted = file is not None or settings.tools.client_tools
+    if not wanted and not can_check():
+        return Toolbox(Offering())
     runs_at: RunsAt = "record" if settings.actions.action_webhook is None else "webhook"
-    arguments = open_arguments()
+    arguments = open_arguments() if wanted else ArgumentsLater()
     operator = read_tools(file, arguments, runs_at) if file is not None else Offering()
     definitions = Definitions(arguments)
-    tools = Tools(
+    threads = Tools(
         operator,
-        lambda given: offered(operator, definitions.read(given, "request", runs_at)),
+        lambda given: offered(operator, definitions.read(given, "request", "caller")),
         arguments,
         settings.tools.rounds,
         settings.tools.approve_from,
         settings.answers.turn_timeout,
         lambda: datetime.fromtimestamp(clock.now_ms() / 1000, UTC).astimezone().date(),
     )
-    return tools, operator
+    sockets = replace(
+        threads,
+        operator=operator.here,
+        read=lambda given: offered(operator, definitions.read(given, "request", runs_at)),
+    )
+    return Toolbox(operator, arguments, sockets if wanted else None, threads)
 
 
 def documents(settings: Settings, chosen: Adapters, observer: Observer | None = None) -> Knowledge:
@@ -174,13 +253,15 @@ async def answering(
     run_sync: RunSync,
     explain: Explain | None = None,
     chosen: Adapters | None = None,
-    tools: Tools | None = None,
-) -> AsyncGenerator[Brain, None]:
-    """Open the brain over some documents for the time of a block.
+    tools: Toolbox | None = None,
+    projects: ProjectStore | None = None,
+) -> AsyncGenerator[Answering, None]:
+    """Open what answers from some documents, and from those of projects, for the time of a block.
 
     observer: keeps the figures of a language model. run_sync: does its blocking work. explain: is told why each answer
     is what it is. chosen: the drafter and the filler that stand in for the ones the settings name. tools: what turns
-    may call; None is nothing.
+    may call; None is nothing. projects: whose documents questions of other projects are answered from; None where
+    there is none but the operator's own.
     Raises UsageError when that cannot be used.
     """
     drafter, filler = (chosen.model, chosen.filler) if chosen is not None else (None, None)
@@ -202,19 +283,57 @@ async def answering(
             drafter = await stack.enter_async_context(
                 opened_drafter(settings.model.model, settings.mock, knowledge.texts)
             )
-        brain = GroundedBrain(knowledge, drafter, settings.answers, explain)
-        plain: Brain = brain
-        if fills and filler is not None:
-            plain = FillingBrain(brain, filler, settings.answers, observer)
-        if tools is None:
-            yield plain
-            return
+        decides = tools is not None and tools.threads is not None
         decider = chosen.decider if chosen is not None else None
-        if decider is None and model is not None:
+        if decides and decider is None and model is not None:
             decider = model_decider(model, settings.model.answer_tokens)
-        elif decider is None:
+        elif decides and decider is None:
             decider = await stack.enter_async_context(opened_decider(settings.model.model, settings.mock))
-        yield DecidingBrain(plain, brain, decider, tools, observer)
+        ways = _Ways(settings.answers, drafter, filler if fills else None, decider, observer, explain)
+        building = (chosen.run_sync if chosen is not None else None) or Threads(INDEXES_AT_ONCE)
+        indexes = None
+        if projects is not None:
+            indexes = ProjectIndexes(projects, building, meaning=knowledge.another_meaning)
+        yield _answering(ways, tools or Toolbox(Offering()), knowledge, indexes)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ways:
+    """What every brain of a server shares, whatever documents it is over."""
+
+    settings: AnswerSettings
+    drafter: Drafter
+    filler: Filler | None
+    decider: Decider | None
+    observer: Observer
+    explain: Explain | None
+
+    def grounded(self, held: Holdings, explain: Explain | None = None) -> GroundedBrain:
+        """Return what finds evidence and drafts from it."""
+        return GroundedBrain(held.documents, self.drafter, self.settings, explain, held.charter)
+
+    def brain(self, tools: Tools | None, held: Holdings) -> Brain:
+        """Return what answers, with payloads and tools where there are some."""
+        grounded = self.grounded(held, self.explain)
+        plain: Brain = grounded
+        if self.filler is not None:
+            plain = FillingBrain(grounded, self.filler, self.settings, self.observer)
+        if tools is None or self.decider is None:
+            return plain
+        return DecidingBrain(plain, grounded, self.decider, tools, self.observer)
+
+
+def _answering(
+    ways: _Ways, tools: Toolbox, knowledge: Knowledge, indexes: ProjectLibrary | None
+) -> Answering:
+    """Return what answers from the operator's documents, and from those of projects where there are any."""
+    house = Holdings(knowledge, NO_CHARTER)
+    over = partial(ways.brain, tools.threads)
+    return Answering(
+        ways.brain(tools.sockets, house),
+        ProjectsBrain(over(house), indexes, over),
+        Prompts(ways.grounded(house), indexes, ways.grounded, tools.operator, shown_draft, shown_decision),
+    )
 
 
 def log_why(lines: Sequence[str]) -> None:

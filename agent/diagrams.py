@@ -13,7 +13,7 @@ from typing import Any
 
 from .actions.suggestions import TABLE as SUGGESTION
 from .fsm import Table, matrix, mermaid
-from .protocol.asyncapi import document
+from .protocol import asyncapi, openapi
 from .session.states import TABLE as SESSION
 from .wire.life import TABLE as CONNECTION
 
@@ -29,7 +29,8 @@ def render() -> dict[str, str]:
         "suggestion.md": _table(SUGGESTION, "agent/actions/suggestions.py"),
         "connection.md": _table(CONNECTION, "agent/wire/life.py"),
         "layers.md": _layers(PACKAGE),
-        "asyncapi.json": document().decode(),
+        "asyncapi.json": asyncapi.document().decode(),
+        "openapi.json": openapi.document().decode(),
     }
 
 

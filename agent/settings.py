@@ -17,6 +17,7 @@ from .retrieval.settings import DocumentSettings
 from .server.settings import ServerSettings
 from .session.settings import SessionSettings
 from .storage.settings import StorageSettings
+from .threads.settings import ThreadSettings
 from .tools.settings import ToolSettings
 
 
@@ -33,6 +34,7 @@ class Settings:
     session: SessionSettings = field(default_factory=SessionSettings)
     actions: ActionSettings = field(default_factory=ActionSettings)
     tools: ToolSettings = field(default_factory=ToolSettings)
+    threads: ThreadSettings = field(default_factory=ThreadSettings)
     storage: StorageSettings = field(default_factory=StorageSettings)
     log: LogSettings = field(default_factory=LogSettings)
 

@@ -70,6 +70,7 @@ def test_a_name_that_is_no_settings_is_refused() -> None:
         {"rate_limit": -1.0},
         {"max_connections": 0},
         {"max_per_address": -1},
+        {"api_rate": -1},
         {"address_rate": -1.0},
         {"idle_timeout": -1.0},
         {"workers": 0},

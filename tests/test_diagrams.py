@@ -25,8 +25,15 @@ def test_session_diagram_holds_every_row_and_state() -> None:
 
 
 def test_every_promised_file_is_rendered_the_same_twice() -> None:
-    """The five diagrams are pure functions of the code."""
-    assert set(render()) == {"session.md", "suggestion.md", "connection.md", "layers.md", "asyncapi.json"}
+    """The six diagrams are pure functions of the code."""
+    assert set(render()) == {
+        "session.md",
+        "suggestion.md",
+        "connection.md",
+        "layers.md",
+        "asyncapi.json",
+        "openapi.json",
+    }
     assert render() == render()
     assert all(text.endswith("\n") for text in render().values())
 

@@ -48,6 +48,21 @@ def test_only_the_policy_decides_on_approval() -> None:
     assert {name for name, node in nodes(ast.Call) if called(node) == "Approval"} == {"tools/policy.py"}
 
 
+def test_prompts_are_put_together_in_one_place() -> None:
+    """One module makes a model's messages of what a turn knows, and it alone lists the tools that may be called."""
+    makers = {name for name, node in nodes(ast.Call) if called(node) == "Message"}
+    assert {name for name in makers if not name.startswith(("structured/", "testing/"))} == {
+        "llm/assembling.py"  # what is structured goes on from the messages that it is given
+    }
+    told = {
+        name
+        for name, node in nodes(ast.Attribute)
+        if isinstance(node, ast.Attribute)
+        and (node.attr == "no_tools" or ast.unparse(node) in ("charter.role", "charter.rules", "tool.risk"))
+    }
+    assert told == {"llm/assembling.py"}
+
+
 def test_the_session_asks_for_no_state() -> None:
     """The table decides: no condition of core or session looks at the state."""
     for name, node in nodes(ast.Attribute, "session/"):
@@ -83,8 +98,10 @@ def test_everything_is_caught_at_the_edges_only() -> None:
             "actions/runner.py",
             "server/serve.py",
             "mcp/keeper.py",  # one life of a server: somebody's program, through somebody's library
+            "server/api/answers.py",  # one request of the HTTP API
             "wire/pulse.py",  # one voice of many
             "documents/open.py",  # other people's parsers on other people's bytes: what breaks is that file's reason
+            "threads/desk.py",  # one thread, and what is told to who waits
             "testing/inject.py",  # an instrument that raises is switched off by trio without a word
             "testing/steps.py",  # the same
         }

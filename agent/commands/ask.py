@@ -85,9 +85,9 @@ async def _explained(text: str, lang: Lang | None, kb: Path | None) -> int:
         if isinstance(event, Verified | Refused):
             said.append(event)
 
-    async with answering(settings, knowledge, Metrics(), Threads(), _tell) as brain:
+    async with answering(settings, knowledge, Metrics(), Threads(), _tell) as opened:
         await knowledge.read()
-        await brain.answer(Question("1", text, lang, trio.current_time()), hear)
+        await opened.brain.answer(Question("1", text, lang, trio.current_time()), hear)
     texts = [event.text for event in said]
     blocked = texts[-1].blocked
     cited = msgspec.to_builtins(citations(texts))

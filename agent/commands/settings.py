@@ -22,6 +22,7 @@ from ..server.settings import ServerSettings
 from ..session.settings import SessionSettings
 from ..settings import Settings
 from ..storage.settings import StorageSettings
+from ..threads.settings import ThreadSettings
 from ..tools.settings import ToolSettings
 
 CONFIG_FILE = "agent.toml"
@@ -74,6 +75,7 @@ class Flags(Settings):
     session: Annotated[SessionSettings, _FLAT] = field(default_factory=SessionSettings)
     actions: Annotated[_Actions, _FLAT] = field(default_factory=_Actions)
     tools: Annotated[ToolSettings, _FLAT] = field(default_factory=ToolSettings)
+    threads: Annotated[ThreadSettings, _FLAT] = field(default_factory=ThreadSettings)
     storage: Annotated[_Storage, _FLAT] = field(default_factory=_Storage)
     log: Annotated[LogSettings, _FLAT] = field(default_factory=LogSettings)
 

@@ -8,12 +8,16 @@ import hmac
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ..config import WRONG_TOKENS
 from .settings import ServerSettings
 from .sniff import Head, Refusal
 
 SUBPROTOCOL = "agent.v1"
 _BEARER = "bearer."
 NEEDS_TOKEN = Refusal(401, "Send Authorization: Bearer and the token.", {"WWW-Authenticate": "Bearer"})
+GUESSING = Refusal(
+    429, f"More than {WRONG_TOKENS} wrong tokens in a minute came from your address.", {"Retry-After": "60"}
+)
 _LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
 
@@ -45,8 +49,8 @@ class Admission:
             token=settings.token,
         )
 
-    def check(self, head: Head, local: str | None = None) -> Refusal | None:
-        """Return why this request may not go on, or None.
+    def check(self, head: Head, local: str | None = None, own_keys: bool = False) -> Refusal | None:
+        """Return why this request may not go on, or None. own_keys: who may is found out where it goes.
 
         local: the address that the client reached, where that is known; it is a number, so no foreign name can
         have been rebound to it, and a server on a wildcard address can be called by it.
@@ -61,7 +65,7 @@ class Admission:
             return Refusal(421, "This server does not answer to that Host; see --allow-host.")
         if not self._friendly(head.values(b"origin"), host):
             return Refusal(403, "Requests from that Origin are not allowed; see --allow-origin.")
-        if head.method == b"POST" and not self.authorised(head):
+        if head.method == b"POST" and not own_keys and not self.authorised(head):
             return NEEDS_TOKEN
         return None
 
@@ -72,15 +76,17 @@ class Admission:
     def shows_another(self, head: Head) -> bool:
         """Whether the request shows a token, and it is not ours. One that shows none may be a page that will ask."""
         shown = _authorization(head)
-        return any(value[:7].lower() == b"bearer " for value in shown) and not self.shows_token(shown)
+        return bool(bearers(shown)) and not self.shows_token(shown)
 
     def shows_token(self, authorization: Sequence[bytes]) -> bool:
         """Whether one of these values of the header Authorization shows the token; in constant time."""
         if self.token is None:
             return True
-        expected = self.token.encode()
-        shown = [value[7:].strip() for value in authorization if value[:7].lower() == b"bearer "]
-        return any(hmac.compare_digest(value, expected) for value in shown)
+        return any(self.is_token(value) for value in bearers(authorization))
+
+    def is_token(self, shown: bytes) -> bool:
+        """Whether this is the token, in constant time; where there is none, nothing is."""
+        return self.token is not None and hmac.compare_digest(shown, self.token.encode())
 
     def _ours(self, host: str, local: str | None) -> bool:
         bare, port = _split(host)
@@ -104,6 +110,11 @@ def _authorization(head: Head) -> tuple[bytes, ...]:
         return shown
     offered = (name.removeprefix(_BEARER) for name in head.subprotocols if name.startswith(_BEARER))
     return shown + tuple(b"Bearer " + name.encode("latin-1") for name in offered)
+
+
+def bearers(authorization: Sequence[bytes]) -> list[bytes]:
+    """Return what is shown in values of the header Authorization that are of the kind Bearer."""
+    return [value[7:].strip() for value in authorization if value[:7].lower() == b"bearer "]
 
 
 def _split(host: str) -> tuple[str, str]:

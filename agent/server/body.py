@@ -4,6 +4,10 @@ The head was read by h11 and checked; the same bytes go through h11 again, follo
 where the body ends is decided by one parser. What comes after its end is no request: it is read and dropped.
 """
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
 import h11
 import trio
 
@@ -11,63 +15,105 @@ from ..config import BODY_CHUNKS, BODY_MAX, BODY_TIMEOUT, HEAD_MAX
 from .sniff import Head, Refusal
 
 _READ = 4096
+_READ_MUCH = 64 * 1024
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
-_TOO_LARGE = Refusal(413, f"Send a body of at most {BODY_MAX // 1024} KB.", code="too_large")
 _MALFORMED = Refusal(400, "This body is not what the request's head announces.", code="bad_request")
 _TWO_LENGTHS = Refusal(400, "Send Content-Length or Transfer-Encoding, not both.", code="bad_request")
 _OLD_CHUNKS = Refusal(400, "Send Content-Length: HTTP/1.0 knows no chunks.", code="bad_request")
-_TOO_SLOW = Refusal(408, f"Send the whole body within {BODY_TIMEOUT:g} seconds.", code="too_slow")
 
 
-def announced(head: Head) -> Refusal | None:
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """How much a body may be, in bytes with the framing of its chunks, and in how many seconds it comes whole."""
+
+    most: int = BODY_MAX
+    seconds: float = BODY_TIMEOUT
+
+    @property
+    def chunks(self) -> int:
+        """How many chunks it may come in."""
+        return BODY_CHUNKS * max(1, self.most // BODY_MAX)
+
+    @property
+    def too_large(self) -> Refusal:
+        """What is answered to a larger one."""
+        return Refusal(413, f"Send a body of at most {self.most // 1024} KB.", code="too_large")
+
+    @property
+    def too_slow(self) -> Refusal:
+        """What is answered to a slower one."""
+        return Refusal(408, f"Send the whole body within {self.seconds:g} seconds.", code="too_slow")
+
+
+USUAL = Bounds()
+
+
+def announced(head: Head, bounds: Bounds = USUAL) -> Refusal | None:
     """Return what can be said against a body before it comes, or None."""
     lengths = head.values(b"content-length")
     if head.values(b"transfer-encoding"):
         if lengths:
             return _TWO_LENGTHS
         return _OLD_CHUNKS if head.version == b"1.0" else None
-    return _TOO_LARGE if lengths and int(lengths[0]) > BODY_MAX else None
+    return bounds.too_large if lengths and int(lengths[0]) > bounds.most else None
 
 
 async def read_body(stream: trio.abc.Stream, head: Head) -> bytes | Refusal | None:
-    """Return the body of a request that `announced` has nothing against: BODY_MAX bytes within BODY_TIMEOUT seconds.
+    """Return the body of a request that `announced` has nothing against, within the usual bounds.
 
     A client that waits to be asked for it is. Returns the refusal to answer with where it is none, and None when the
     client left before its end. Cancelled, what was read is lost.
     """
+    body = bytearray()
+    ended = await feed_body(stream, head, body.extend)
+    return bytes(body) if ended is True else ended
+
+
+async def feed_body(
+    stream: trio.abc.Stream, head: Head, take: Callable[[bytes], None], bounds: Bounds = USUAL
+) -> Refusal | Literal[True] | None:
+    """Hand a body to `take`, piece by piece; return True at its end, else as `read_body` does.
+
+    What `take` raises ends the reading.
+    """
     parser = h11.Connection(h11.SERVER, max_incomplete_event_size=HEAD_MAX + _READ)
-    with trio.move_on_after(BODY_TIMEOUT):
+    with trio.move_on_after(bounds.seconds):
         try:
             parser.receive_data(head.raw + head.rest)
             parser.next_event()
             if parser.they_are_waiting_for_100_continue:
                 await stream.send_all(_CONTINUE)
-            return await _read(stream, parser, len(head.rest))
+            return await _read(stream, parser, len(head.rest), take, bounds)
         except h11.RemoteProtocolError:
             return _MALFORMED
         except (trio.BrokenResourceError, trio.ClosedResourceError):
             return None
-    return _TOO_SLOW
+    return bounds.too_slow
 
 
 async def _read(
-    stream: trio.abc.ReceiveStream, parser: h11.Connection, received: int
-) -> bytes | Refusal | None:
-    body = bytearray()
-    chunks = 0
+    stream: trio.abc.ReceiveStream,
+    parser: h11.Connection,
+    received: int,
+    take: Callable[[bytes], None],
+    bounds: Bounds,
+) -> Refusal | Literal[True] | None:
+    taken = chunks = 0
+    at_once = _READ if bounds.most <= BODY_MAX else _READ_MUCH
     while True:
         event = parser.next_event()
         if isinstance(event, h11.Data):
-            body += event.data
+            taken += len(event.data)
             chunks += event.chunk_end  # the start of one whose data come later is not told
-            if len(body) > BODY_MAX or chunks > BODY_CHUNKS:
-                return _TOO_LARGE
+            if taken > bounds.most or chunks > bounds.chunks:
+                return bounds.too_large
+            take(bytes(event.data))
         elif isinstance(event, h11.EndOfMessage):
-            return bytes(body)
+            return True
         else:
-            if received > BODY_MAX:
-                return _TOO_LARGE
-            data = await stream.receive_some(_READ)
+            if received > bounds.most:
+                return bounds.too_large
+            data = await stream.receive_some(at_once)
             if not data:
                 return None
             received += len(data)

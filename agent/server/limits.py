@@ -30,7 +30,16 @@ from ..config import (
 )
 from .addresses import THIS_MACHINE
 from .places import Places, Room, places
-from .rates import BURST, WRONG_TOKEN_BURST, PerAddress, Rates, message_rate, wrong_token_rate
+from .rates import (
+    BURST,
+    REQUEST_BURST,
+    WRONG_TOKEN_BURST,
+    PerAddress,
+    Rates,
+    message_rate,
+    request_rate,
+    wrong_token_rate,
+)
 from .settings import ServerSettings
 
 
@@ -67,6 +76,7 @@ class Shared:
     places: Places
     messages: Rates
     wrong_tokens: Rates
+    requests: Rates
     left: Callable[[], None]
 
 
@@ -79,6 +89,7 @@ class Cap:
     message_rate: messages per second of one address (a function of it), 0 for no limit.
     idle_timeout: seconds that a WebSocket may stay without a first message, 0 for no limit.
     shared: what stands in for limits of its own where there are other servers.
+    request_rate: requests to the HTTP API per second of one key or address (a function of it), 0 for no limit.
     """
 
     def __init__(
@@ -88,6 +99,7 @@ class Cap:
         message_rate: Callable[[str], float] = lambda _: 0.0,
         idle_timeout: float = 0.0,
         shared: Shared | None = None,
+        request_rate: Callable[[str], float] = lambda _: 0.0,
     ) -> None:
         servers = shared.servers if shared is not None else 1
 
@@ -102,6 +114,9 @@ class Cap:
         self.wrong_tokens: Rates = (
             shared.wrong_tokens if shared is not None else PerAddress(wrong_token_rate, WRONG_TOKEN_BURST)
         )
+        self.requests: Rates = (
+            shared.requests if shared is not None else PerAddress(request_rate, REQUEST_BURST)
+        )
         self._left = shared.left if shared is not None else None
         self._turns = cycle(range(1, COME_BACK + 1))
         self._connected = 0
@@ -111,7 +126,14 @@ class Cap:
     def of(cls, settings: ServerSettings, rate_limit: float, shared: Shared | None = None) -> "Cap":
         """Return the limits that `settings` ask for. rate_limit: messages per second of one session."""
         rate = message_rate(settings, rate_limit)
-        return cls(settings.max_connections, settings.max_per_address, rate, settings.idle_timeout, shared)
+        return cls(
+            settings.max_connections,
+            settings.max_per_address,
+            rate,
+            settings.idle_timeout,
+            shared,
+            request_rate(settings),
+        )
 
     @property
     def used(self) -> int:

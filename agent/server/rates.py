@@ -7,12 +7,13 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Protocol
 
-from ..config import ADDRESS_SESSIONS, ADDRESSES_REMEMBERED, WRONG_TOKENS
+from ..config import ADDRESS_SESSIONS, ADDRESSES_REMEMBERED, API_REQUESTS, WRONG_TOKENS
 from ..wire.bucket import Bucket
 from .addresses import THIS_MACHINE
 from .settings import ServerSettings
 
-BURST, WRONG_TOKEN_BURST = 2.0, 60.0  # seconds' worth that an address may save: of messages, of wrong tokens
+# seconds' worth that an address may save: of messages, of wrong tokens, of requests to the HTTP API
+BURST, WRONG_TOKEN_BURST, REQUEST_BURST = 2.0, 60.0, 60.0
 
 
 class Rates(Protocol):
@@ -53,6 +54,18 @@ def message_rate(settings: ServerSettings, rate_limit: float) -> Callable[[str],
         if chosen is None:
             return 0.0 if address == THIS_MACHINE else usual
         return chosen
+
+    return rate
+
+
+def request_rate(settings: ServerSettings) -> Callable[[str], float]:
+    """Return what tells the requests per second of a key, or of an address without one."""
+    chosen = settings.api_rate
+
+    def rate(address: str) -> float:
+        if chosen is None:
+            return 0.0 if address == THIS_MACHINE else API_REQUESTS / 60
+        return chosen / 60
 
     return rate
 

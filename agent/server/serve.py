@@ -1,7 +1,7 @@
 """The listening server: one guarded task per connection, and what each connection turns out to be.
 
     at the door: read the head -> Host, Origin, token -> plain HTTP: the ASGI server
-    in a place:  WebSocket: the handler; a question in a plain request: the API
+    in a place:  WebSocket: the handler; a question in a plain request, and what the HTTP API does: their APIs
 
 Who finds no room at the door pushes the oldest out, and a place is given only to who has shown the token (limits.py).
 
@@ -19,13 +19,13 @@ from typing import TypeAlias
 import structlog
 import trio
 
-from ..config import FIRST_WORDS, FLUSH_TIMEOUT, TURNED_AWAY_BRIEFLY, WRONG_TOKENS
+from ..config import FIRST_WORDS, FLUSH_TIMEOUT, TURNED_AWAY_BRIEFLY
 from ..errors import WireClosed
 from ..ports.observe import Observer
 from .accept import Listens, many_at_once
 from .addresses import Addresses
-from .admission import NEEDS_TOKEN, Admission
-from .api import MODELS, Api
+from .admission import GUESSING, NEEDS_TOKEN, Admission
+from .api.plain import Plain, Seated
 from .guest import Guest
 from .hypercorn_edge import HttpServer
 from .limits import Cap
@@ -43,9 +43,6 @@ _GREEDY = Refusal(
     429,
     "Your address has all the connections that one may have; see --max-per-address.",
     {"Retry-After": "10"},
-)
-_GUESSING = Refusal(
-    429, f"More than {WRONG_TOKENS} wrong tokens in a minute came from your address.", {"Retry-After": "60"}
 )
 _UNAUTHORISED = 4401
 
@@ -88,7 +85,7 @@ class Edge:
 
     handler: runs the session of an accepted WebSocket; it reads and alone writes, until the session is over.
     cap: the limits, and who is connected.
-    addresses: whom a connection counts for. api: answers questions that come as plain requests; None: nobody does.
+    addresses: whom a connection counts for. apis: what is answered on the connection itself, each for its own paths.
     """
 
     admission: Admission
@@ -98,26 +95,28 @@ class Edge:
     observer: Observer
     gate: Gate = field(default_factory=Gate)
     addresses: Addresses = field(default_factory=Addresses)
-    api: Api | None = None
+    apis: tuple[Plain, ...] = ()
 
-    def api_for(self, head: Head) -> Api | None:
+    def api_for(self, head: Head) -> Plain | None:
         """Return what answers a request in place of the HTTP server, where it is for that."""
-        return self.api if self.api is not None and self.api.serves(head) else None
+        return next((each for each in self.apis if each.serves(head)), None)
 
     def render(self, refusal: Refusal, head: Head | None) -> bytes:
         """Return a refusal as who sent this head can read it; None where no head came."""
         if head is None:
             return refusal.render()
-        return refusal.render(body=head.method != b"HEAD", as_error=self.api_for(head) is not None)
+        api = self.api_for(head)
+        return refusal.render(body=head.method != b"HEAD") if api is None else api.render(refusal, head)
 
 
 @dataclass(frozen=True, slots=True)
 class _LetIn:
-    """A client with a place, and its upgrade or the head of its question."""
+    """A client with a place, and its upgrade, or what answers its request."""
 
     head: Head
     place: Place
     address: str | None
+    seated: Seated | None
 
 
 Seat: TypeAlias = Callable[[], Awaitable[None]]
@@ -218,9 +217,10 @@ async def _at_the_door(edge: Edge, stream: trio.abc.Stream, peer: str | None, vi
     if refusal is None:
         assert isinstance(head, Head)
         assert not isinstance(address, Refusal)
-        refusal = _refusal(edge, stream, head, address)
-        if refusal is None:
-            return await _admit(edge, stream, head, address)
+        admitted = _refusal(edge, stream, head, address) or await _admitted(edge, head, address)
+        if not isinstance(admitted, Refusal):
+            return await _admit(edge, stream, head, address, admitted)
+        refusal = admitted
     edge.observer.count("connections", "rejected")
     edge.observer.count("rejections", str(refusal.status))
     await hang_up(stream, edge.render(refusal, head if isinstance(head, Head) else None))
@@ -233,22 +233,31 @@ def _refusal(edge: Edge, stream: trio.abc.Stream, head: Head, address: str | Non
     A lock on an address would also lock out whoever else is behind it, and the token is too long to be guessed; what
     the limit saves is the work on those who try.
     """
+    api = edge.api_for(head)
+    if api is not None and api.own_keys:
+        return edge.admission.check(head, _reached(stream), own_keys=True)
     refusal = edge.admission.check(head, _reached(stream))
     wrong = refusal in (None, NEEDS_TOKEN) and edge.admission.shows_another(head)
     if wrong and not edge.cap.wrong_tokens.take(address, trio.current_time()):
         edge.observer.count("limited", "tokens")
-        return _GUESSING
-    api = edge.api_for(head)
-    return refusal if refusal is not None or api is None else api.refusal(head, address)
+        return GUESSING
+    return refusal
 
 
-async def _admit(edge: Edge, stream: trio.abc.Stream, head: Head, address: str | None) -> _LetIn | None:
+async def _admitted(edge: Edge, head: Head, address: str | None) -> Refusal | bytes | Seated | None:
+    """Return what an API says to a request for it; None where it is for none."""
     api = edge.api_for(head)
+    return None if api is None else await api.admit(head, address)
+
+
+async def _admit(
+    edge: Edge, stream: trio.abc.Stream, head: Head, address: str | None, admitted: bytes | Seated | None
+) -> _LetIn | None:
     edge.observer.count("connections", "websocket" if head.upgrade else "http")
-    if api is not None and head.path == MODELS:
-        await hang_up(stream, api.models(head))
+    if isinstance(admitted, bytes):
+        await hang_up(stream, admitted)
         return None
-    if api is None and not head.upgrade:
+    if admitted is None and not head.upgrade:
         await edge.http.serve(stream, head)
         return None
     if head.upgrade and not edge.admission.authorised(head):
@@ -256,27 +265,26 @@ async def _admit(edge: Edge, stream: trio.abc.Stream, head: Head, address: str |
         return None
     place = await edge.cap.places.take(address, trio.current_time())
     if isinstance(place, Place):
-        return _LetIn(head, place, address)
+        return _LetIn(head, place, address, admitted)
     edge.observer.count("limited", place)
     await _turn_away(edge, stream, _GREEDY if place == "address" else _FULL, head)
     return None
 
 
 def _seat(edge: Edge, stream: trio.abc.Stream, let_in: _LetIn) -> Seat:
-    api = edge.api_for(let_in.head)
-    if api is not None:
-        return partial(_answer, edge, api, stream, let_in)
+    if let_in.seated is not None:
+        return partial(_answer, edge, let_in.seated, stream, let_in.place)
     guest = Guest(edge.cap, let_in.place, let_in.address, edge.observer)
     return partial(_host, edge, guest, Connection(stream, let_in.head, guest))
 
 
-async def _answer(edge: Edge, api: Api, stream: trio.abc.Stream, let_in: _LetIn) -> None:
+async def _answer(edge: Edge, seated: Seated, stream: trio.abc.Stream, place: Place) -> None:
     reading, places = trio.CancelScope(), edge.cap.places
-    places.may_give_way(let_in.place, reading.cancel, trio.current_time() + FIRST_WORDS)
+    places.may_give_way(place, reading.cancel, trio.current_time() + FIRST_WORDS)
     try:
-        await api.answer(stream, let_in.head, reading, partial(places.keep, let_in.place))
+        await seated(stream, reading, partial(places.keep, place))
     finally:
-        places.leave(let_in.place)
+        places.leave(place)
 
 
 async def _host(edge: Edge, guest: Guest, connection: Connection) -> None:

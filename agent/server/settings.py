@@ -55,6 +55,8 @@ class ServerSettings:
             max_connections, and no limit for this machine.
         address_rate: Messages per second of one address, all its sessions and requests together; 0 is no limit. By
             default ten times rate_limit, and no limit for this machine.
+        api_rate: Requests per minute to the HTTP API with one key, or of one address without one; 0 is no limit. By
+            default 100, and no limit for this machine where no key is needed.
         idle_timeout: Seconds that a WebSocket may stay without a first message; 0 is no limit.
         trust_proxy: Address or network of a proxy in front, whose X-Forwarded-For says who a client is; several
             with commas between.
@@ -73,6 +75,7 @@ class ServerSettings:
     max_connections: int = 1000
     max_per_address: int | None = None
     address_rate: float | None = None
+    api_rate: float | None = None
     idle_timeout: float = 3600.0
     trust_proxy: tuple[str, ...] = ()
     workers: int = 1
@@ -82,7 +85,7 @@ class ServerSettings:
         token = self.token
         proxies(self.trust_proxy)
         check(
-            finite(self.address_rate or 0.0, self.idle_timeout),
+            finite(self.address_rate or 0.0, self.api_rate or 0.0, self.idle_timeout),
             (
                 token is not None
                 and not (token.isascii() and token.isprintable() and token.strip() == token != ""),
@@ -106,6 +109,7 @@ class ServerSettings:
             (self.max_connections < 1, "max-connections must be at least 1"),
             ((self.max_per_address or 0) < 0, "max-per-address must not be negative"),
             ((self.address_rate or 0) < 0, "address-rate must not be negative"),
+            ((self.api_rate or 0) < 0, "api-rate must not be negative"),
             (self.idle_timeout < 0, "idle-timeout must not be negative"),
             (not 1 <= self.workers <= WORKERS_MAX, f"workers must be 1 to {WORKERS_MAX}"),
             (

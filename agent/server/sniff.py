@@ -5,8 +5,9 @@ consumers use, so that what is checked here and what is obeyed later cannot diff
 not HTTP/1.x is answered here with a few bytes and never reaches them.
 
 For the HTTP server the head is written anew: no `Upgrade`, no `HTTP2-Settings`, `Connection: close`, and nothing
-about a body, because nothing there takes one; what does is served without that server (api.py). A connection therefore
-carries exactly one request, the checked one.
+about a body, because nothing there takes one; what does is served without that server (api/). A connection therefore
+carries exactly one request, the checked one. Methods that change things pass for the paths of the HTTP API alone, which
+says itself what each of them takes.
 """
 
 from base64 import b64decode
@@ -18,6 +19,7 @@ import h11
 import trio
 
 from ..config import CLOSE_TIMEOUT, FLUSH_TIMEOUT, HEAD_MAX, HEAD_TIMEOUT
+from ..protocol import routes
 from ..protocol.completions import error
 
 METHODS = (b"GET", b"HEAD", b"POST")
@@ -167,7 +169,7 @@ def _admissible(request: h11.Request, received: bytes, rest: bytes) -> Head | Re
         return _malformed(431)
     if head.version not in VERSIONS:
         return Refusal(505, "This port speaks HTTP/1.1.")
-    if head.method not in METHODS:
+    if head.method not in (routes.METHODS if routes.serves(head.path) else METHODS):
         return Refusal(405, "This port answers GET, HEAD and POST.", {"Allow": "GET, HEAD, POST"})
     if not head.target.startswith(b"/"):
         return Refusal(400, "Send a path that begins with a slash.")

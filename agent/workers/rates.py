@@ -24,7 +24,7 @@ from ..config import ADDRESSES_REMEMBERED
 
 WAYS = 8
 SETS = ADDRESSES_REMEMBERED // WAYS
-TABLES = 2  # messages, wrong tokens
+TABLES = 3  # messages, wrong tokens, requests to the HTTP API
 PATIENCE = 0.001
 _KEY = 32
 _ENTRY = struct.Struct("<16sdd")  # a hash, the tokens that were left, and when

@@ -17,7 +17,15 @@ from ..config import WORKER_ANSWER
 from ..errors import UsageError
 from ..server.accept import Listens
 from ..server.limits import Shared
-from ..server.rates import BURST, WRONG_TOKEN_BURST, Rates, message_rate, wrong_token_rate
+from ..server.rates import (
+    BURST,
+    REQUEST_BURST,
+    WRONG_TOKEN_BURST,
+    Rates,
+    message_rate,
+    request_rate,
+    wrong_token_rate,
+)
 from ..settings import Settings
 from .channel import Channel
 from .figures import families
@@ -48,16 +56,20 @@ _NO_ANSWER = "The supervisor does not answer."
 _SOON = "The documents have just been read."
 
 
-def shared_rates(file: int, settings: Settings) -> tuple[Rates, Rates]:
-    """Return the rates of messages and of wrong tokens. file: a descriptor of `make_rates`."""
+def shared_rates(file: int, settings: Settings) -> tuple[Rates, Rates, Rates]:
+    """Return the rates of messages, wrong tokens and requests to the HTTP API. file: a descriptor of `make_rates`."""
     messages = message_rate(settings.server, settings.session.rate_limit)
-    return SharedRates(file, 0, messages, BURST), SharedRates(file, 1, wrong_token_rate, WRONG_TOKEN_BURST)
+    return (
+        SharedRates(file, 0, messages, BURST),
+        SharedRates(file, 1, wrong_token_rate, WRONG_TOKEN_BURST),
+        SharedRates(file, 2, request_rate(settings.server), REQUEST_BURST),
+    )
 
 
 class Worker:
     """One worker, from its first message on.
 
-    listens: gives its connections. rates: of messages and of wrong tokens, those of all workers.
+    listens: gives its connections. rates: of messages, wrong tokens and requests to the HTTP API, of all workers.
     """
 
     def __init__(
@@ -66,7 +78,7 @@ class Worker:
         begin: Begin,
         settings: Settings,
         listens: Listens,
-        rates: tuple[Rates, Rates],
+        rates: tuple[Rates, Rates, Rates],
         adapters: Adapters | None = None,
     ) -> None:
         self._channel = channel

@@ -18,11 +18,11 @@ from functools import partial
 
 import trio
 
-from ..config import OUTBOX_DELTAS, WRITE_TIMEOUT
-from ..errors import BadRequest, WireClosed
-from ..ports.brain import Question
-from ..ports.conversation import Scope
-from ..protocol.completions import (
+from ...config import OUTBOX_DELTAS
+from ...errors import BadRequest
+from ...ports.brain import Question
+from ...ports.conversation import Scope
+from ...protocol.completions import (
     STILL_HERE,
     Asked,
     Chunks,
@@ -32,20 +32,19 @@ from ..protocol.completions import (
     decode_chat,
     models,
 )
-from ..protocol.outbound import Response
-from ..session.asking import Asking, Failure
-from ..session.turn import Parts
-from .admission import NEEDS_TOKEN, Admission
-from .body import announced, read_body
-from .http import SECURITY
-from .limits import Cap
-from .sniff import Head, Refusal, hang_up
+from ...protocol.outbound import Response
+from ...session.asking import Asking, Failure
+from ...session.turn import Parts
+from ..admission import NEEDS_TOKEN, Admission
+from ..body import announced, read_body
+from ..limits import Cap
+from ..sniff import Head, Refusal, hang_up
+from .plain import EVENTS, Seated, chunk, is_json, opening, until_it_leaves, whole, write
 
 CHAT, ASK, MODELS = b"/v1/chat/completions", b"/ask", b"/v1/models"
 ROUTES: Mapping[bytes, tuple[bytes, ...]] = {CHAT: (b"POST",), ASK: (b"POST",), MODELS: (b"GET", b"HEAD")}
 _DECODERS: Mapping[bytes, Callable[[bytes], Asked]] = {CHAT: decode_chat, ASK: decode_ask}
 NAMELESS = "agent"  # what the model is called where the operator gave no name
-_READ = 4096
 _NOT_JSON = Refusal(
     415, "Send Content-Type: application/json, and no Content-Encoding.", code="unsupported_media_type"
 )
@@ -57,11 +56,9 @@ _TOO_OFTEN = Refusal(
 )
 _GIVEN_WAY = Refusal(503, "Others are waiting and your question did not come.", {"Retry-After": "2"})
 _FAILED: Mapping[str, int] = {"internal": 500, "timeout": 504, "shutting_down": 503}
-_JSON = {"Content-Type": "application/json", **SECURITY}
-_EVENTS = {"Content-Type": "text/event-stream; charset=utf-8", **SECURITY, "X-Accel-Buffering": "no"}
 
 
-class Api:
+class Questions:
     """Answers questions that come as plain requests, each on a connection of its own.
 
     unready: says why no question can be answered now, "" when one can. limit: seconds that a turn may think. name: what
@@ -85,9 +82,22 @@ class Api:
         self._model = name or NAMELESS
         self._since = parts.clock.now_ms() // 1000
 
+    own_keys = False
+
     def serves(self, head: Head) -> bool:
         """Whether a request is for one of the paths here, by whatever method."""
         return head.path in ROUTES
+
+    def render(self, refusal: Refusal, head: Head) -> bytes:
+        """Return a refusal in the shape of OpenAI's errors."""
+        return refusal.render(body=head.method != b"HEAD", as_error=True)
+
+    async def admit(self, head: Head, address: str | None) -> Refusal | bytes | Seated:
+        """Return why a request is not served, or the models, or what answers its question."""
+        refusal = self.refusal(head, address)
+        if refusal is not None:
+            return refusal
+        return self.models(head) if head.path == MODELS else partial(self.answer, head)
 
     def refusal(self, head: Head, address: str | None) -> Refusal | None:
         """Return why a request for one of them is not served, or None; a question counts for its address then."""
@@ -99,7 +109,7 @@ class Api:
             return Refusal(405, f"Use {allowed} here.", {"Allow": allowed})
         if head.path == MODELS:
             return None
-        refusal = None if _is_json(head) else _NOT_JSON
+        refusal = None if is_json(head) else _NOT_JSON
         refusal = refusal or announced(head) or self._closed()
         if refusal is None and not self._cap.messages.take(address, trio.current_time()):
             self._parts.observer.count("limited", "messages")
@@ -109,10 +119,10 @@ class Api:
     def models(self, head: Head) -> bytes:
         """Return the answer to a request for the models: the one there is."""
         content = models(self._model, self._since)
-        return _whole(content) if head.method == b"GET" else _whole(content).removesuffix(content)
+        return whole(content) if head.method == b"GET" else whole(content).removesuffix(content)
 
     async def answer(
-        self, stream: trio.abc.Stream, head: Head, reading: trio.CancelScope, keep: Callable[[], None]
+        self, head: Head, stream: trio.abc.Stream, reading: trio.CancelScope, keep: Callable[[], None]
     ) -> None:
         """Read the question, answer it and hang up.
 
@@ -134,7 +144,7 @@ class Api:
             await hang_up(stream, asked.render(as_error=True))
             return
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(_until_it_leaves, stream, nursery.cancel_scope)
+            nursery.start_soon(until_it_leaves, stream, nursery.cancel_scope)
             await self._tell(stream, head, asked)
             nursery.cancel_scope.cancel()
         await hang_up(stream)
@@ -161,17 +171,17 @@ class Api:
         if isinstance(ended, Failure):
             answer = self._failed(ended).render(as_error=True)
         elif head.path == CHAT:
-            answer = _whole(completion(chunks.id, chunks.model, chunks.created, ended))
+            answer = whole(completion(chunks.id, chunks.model, chunks.created, ended))
         else:
-            answer = _whole(answered(ended))
-        await self._write(stream, answer)
+            answer = whole(answered(ended))
+        await write(stream, answer, self._parts.observer)
 
     async def _tell_as_it_stands(
         self, stream: trio.abc.Stream, head: Head, question: Question, chunks: Chunks
     ) -> None:
         """Stream an answer. The turn hands its pieces to a task that writes: no turn's scope holds a write."""
         chunked = head.version == b"1.1"
-        framed = _chunk if chunked else bytes
+        framed = chunk if chunked else bytes
         waiting, taken = trio.open_memory_channel[bytes](OUTBOX_DELTAS)
 
         async def say(delta: str) -> None:
@@ -185,10 +195,10 @@ class Api:
             nursery.start_soon(partial(self._write_all, stream, taken))
             async with waiting:
                 coding = {"Transfer-Encoding": "chunked"} if chunked else {}
-                waiting.send_nowait(_head({**_EVENTS, **coding}) + framed(chunks.begin()))
+                waiting.send_nowait(opening({**EVENTS, **coding}) + framed(chunks.begin()))
                 ended = await Asking(self._parts, question, self._limit, say, still_here).run()
                 last = self._last(chunks, ended)
-                await waiting.send(framed(last) + (_chunk(b"") if chunked else b""))
+                await waiting.send(framed(last) + (chunk(b"") if chunked else b""))
 
     def _last(self, chunks: Chunks, ended: Response | Failure) -> bytes:
         if isinstance(ended, Failure):
@@ -204,43 +214,4 @@ class Api:
     async def _write_all(self, stream: trio.abc.Stream, pieces: "trio.MemoryReceiveChannel[bytes]") -> None:
         async with pieces:
             async for piece in pieces:
-                await self._write(stream, piece)
-
-    async def _write(self, stream: trio.abc.Stream, data: bytes) -> None:
-        try:
-            with trio.move_on_after(WRITE_TIMEOUT):
-                await stream.send_all(data)
-                return
-            self._parts.observer.count("aborts")
-        except (trio.BrokenResourceError, trio.ClosedResourceError):
-            pass
-        raise WireClosed
-
-
-async def _until_it_leaves(stream: trio.abc.ReceiveStream, turn: trio.CancelScope) -> None:
-    """Drop what a client still sends, and cancel its turn when it is gone."""
-    with suppress(trio.BrokenResourceError, trio.ClosedResourceError):
-        while await stream.receive_some(_READ):
-            pass
-    turn.cancel()
-
-
-def _is_json(head: Head) -> bool:
-    """Whether a body says that it is JSON. No page of a foreign site can send this type without asking first."""
-    kinds = [value.partition(b";")[0].strip().lower() for value in head.values(b"content-type")]
-    codings = [value.strip().lower() for value in head.values(b"content-encoding")]
-    return kinds == [b"application/json"] and all(each == b"identity" for each in codings)
-
-
-def _head(headers: Mapping[str, str]) -> bytes:
-    lines = ["HTTP/1.1 200 OK", *(f"{name}: {value}" for name, value in headers.items())]
-    return "\r\n".join((*lines, "Connection: close", "", "")).encode("ascii")
-
-
-def _whole(content: bytes) -> bytes:
-    return _head({**_JSON, "Content-Length": str(len(content))}) + content
-
-
-def _chunk(data: bytes) -> bytes:
-    """Return data as one chunk (RFC 9112, 7.1); no data is the last one."""
-    return b"%x\r\n%s\r\n" % (len(data), data)
+                await write(stream, piece, self._parts.observer)

@@ -1,0 +1,38 @@
+"""What the HTTP API works on, made of a server's parts: its threads, what is kept, and what reads an upload."""
+
+from dataclasses import replace
+
+from .actions.runner import Runner
+from .compose import Composed
+from .ports.work import RunSync
+from .server.api.keys import make_key
+from .server.api.reading import Reading
+from .server.api.rooms import Rooms
+from .session.turn import Parts, no_tools
+from .storage.store import Store
+from .threads.desk import Stores, ThreadDesk
+
+
+def desk_of(made: Composed, store: Store, parts: Parts, runner: Runner) -> ThreadDesk:
+    """Return the threads of a server: their sessions are those of sockets, with a brain for projects and no pace."""
+    tools = made.tools
+    read = tools.threads.read if tools.threads is not None else no_tools
+    own = replace(parts, brain=made.threads, settings=replace(parts.settings, pace_ms=0.0), read_tools=read)
+    stores = Stores(store.projects, store.threads, store.calls, store.used)
+    return ThreadDesk(stores, own, runner, made.settings.threads, tools.operator, read, tools.arguments)
+
+
+def rooms_of(made: Composed, store: Store, desk: ThreadDesk, run_sync: RunSync) -> Rooms:
+    """Return what the HTTP API works on. run_sync: reads uploads."""
+    return Rooms(
+        desk,
+        store.projects,
+        store.threads,
+        store.calls,
+        store.requests,
+        made.prompts,
+        Reading(run_sync),
+        made.clock,
+        made.new_id,
+        make_key,
+    )

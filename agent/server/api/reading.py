@@ -1,0 +1,70 @@
+"""Makes text of an uploaded file, in a worker thread: reading takes CPU, of a hostile file too.
+
+What a file is, the type says that it was sent as, or else its suffix. The thread stops soon after nobody waits for it
+any more, and a file has only so much CPU.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import PurePosixPath
+from typing import TypeAlias
+
+import trio
+
+from ...config import UPLOAD_TIMEOUT
+from ...errors import BadRequest, GivenUp
+from ...ports.work import RunSync
+from ...protocol.problems import Unanswerable
+from ...retrieval.effort import Effort
+from ...retrieval.texts import text_of
+from .rooms import ReadText
+
+TextOf: TypeAlias = Callable[[str, str, bytes, Effort], tuple[str, int]]
+"""Returns the text of a file, and into how many pieces it is cut; blocks.
+
+Given its name, the type that it was sent as, its bytes, and what says when to give up. Raises `agent.errors.BadRequest`
+with one of the codes `unsupported`, `not_utf8`, `too_long`, `empty` and `unreadable`, and `agent.errors.GivenUp`.
+"""
+
+_WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+_TYPES = {".md": "text/markdown", ".markdown": "text/markdown", ".pdf": "application/pdf", ".docx": _WORD}
+_CODES = {
+    "unsupported": "unsupported_media_type",
+    "not_utf8": "bad_upload",
+    "too_long": "text_too_long",
+    "empty": "bad_upload",
+    "unreadable": "unreadable",
+}
+
+
+def type_of(filename: str, mime: str) -> str:
+    """Return what a file that was read is: as it was told, or else by its suffix."""
+    told = mime.partition(";")[0].strip().lower()
+    if told not in ("", "application/octet-stream"):
+        return told
+    return _TYPES.get(PurePosixPath(filename).suffix.lower(), "text/plain")
+
+
+class Reading:
+    """Reads uploads (implements `rooms.ReadDocument`). text_of: how."""
+
+    def __init__(self, run_sync: RunSync, text_of: TextOf = text_of) -> None:
+        self._run = run_sync
+        self._text_of = text_of
+
+    async def __call__(self, filename: str, mime: str, data: bytes) -> ReadText:
+        """Return a file's text. Raises Unanswerable. Cancelled, or after UPLOAD_TIMEOUT seconds, reading ends soon."""
+        effort = Effort()
+        try:
+            with trio.move_on_after(UPLOAD_TIMEOUT):
+                text, pieces = await self._run(partial(self._text_of, filename, mime, data, effort))
+                return ReadText(text, type_of(filename, mime), pieces)
+        except BadRequest as bad:
+            code, why = _CODES.get(bad.code, "bad_upload"), bad.message
+        except GivenUp:
+            code, why = "unreadable", ""
+        else:
+            code, why = "unreadable", "The file took too long to be read."
+        finally:
+            effort.give_up()
+        raise Unanswerable(code, why)

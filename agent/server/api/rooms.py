@@ -1,0 +1,95 @@
+"""What the handlers of the HTTP API are given: what they call, and one request each."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeAlias
+
+from ...errors import StorageFailed
+from ...ports.calls import CallStore
+from ...ports.clock import Clock
+from ...ports.desk import Desk, Listener
+from ...ports.projects import ProjectStore
+from ...ports.prompts import ShowPrompt
+from ...ports.requests import RequestStore
+from ...ports.threads import ThreadStore
+from .answers import Answer
+
+
+@dataclass(frozen=True, slots=True)
+class ReadText:
+    """What a document says. mime: what it was read as. pieces: into how many it is cut."""
+
+    text: str
+    mime: str
+    pieces: int
+
+
+class ReadDocument(Protocol):
+    """Makes text of an uploaded file."""
+
+    async def __call__(self, filename: str, mime: str, data: bytes) -> ReadText:
+        """Return its text. Raises `agent.protocol.problems.Unanswerable` for what cannot be read."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Rooms:
+    """What the API works on.
+
+    read: makes text of an upload. show_prompt: what a message would be answered with; None where no model is prompted.
+    new_id: of a project, a key's entry, a document. new_key: a key that opens a project, at least 16 random bytes, in
+    the form that `keys.KEY` has.
+    """
+
+    desk: Desk
+    projects: ProjectStore
+    threads: ThreadStore
+    calls: CallStore
+    requests: RequestStore
+    show_prompt: ShowPrompt | None
+    read: ReadDocument
+    clock: Clock
+    new_id: Callable[[], str]
+    new_key: Callable[[], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Uploaded:
+    """A file that came. mime: what its part says, "" where that says nothing."""
+
+    category: str
+    filename: str
+    mime: str
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request that was read and that its caller may make. project: whose things it is about.
+    by: whose key it shows, in the audit.
+
+    names: the parts of its path that are names. query, body: the Structs of its route; an upload as Uploaded.
+    async_preferred: the caller does not wait for what the server runs. listener: hears the frames of a turn.
+    """
+
+    project: str
+    by: str
+    names: Mapping[str, str] = field(default_factory=dict)
+    query: Any = None
+    body: Any = None
+    async_preferred: bool = False
+    listener: Listener | None = None
+
+
+Handler: TypeAlias = Callable[[Rooms, Request], Awaitable[Answer]]
+"""Does what one route is for.
+
+Raises `agent.protocol.problems.Unanswerable` and the errors of the ports, which the router makes problems of.
+"""
+
+
+async def note(rooms: Rooms, project: str, user: str, event: str, subject: str) -> None:
+    """Write a line of the audit of what was done. It is done, so a store that cannot write it now changes nothing."""
+    with suppress(StorageFailed):
+        await rooms.requests.note(rooms.clock.now_ms(), project, user, event, subject)

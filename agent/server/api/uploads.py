@@ -1,0 +1,158 @@
+"""Uploads: multipart/form-data with one file, read as it comes, into memory and nowhere else.
+
+The parser is python-multipart's, fed by our own reader, which bounds the body in bytes and seconds. It says nothing of
+a body that ends too early: the end is looked for here.
+"""
+
+from collections.abc import Callable
+
+from ...config import FILENAME_CHARACTERS, UPLOAD_FIELD, UPLOAD_FIELDS, UPLOAD_MAX
+from ...protocol.problems import Unanswerable, Wrong, missing
+from ..sniff import Head
+from . import open as opened
+from .plain import is_plain
+from .rooms import Uploaded
+
+ENVELOPE = 64 * 1024  # bytes of a body beside those of its file
+CATEGORIES = ("FACTS", "RULES", "STATE")
+_KIND = b"multipart/form-data"
+
+
+class Multipart:
+    """One multipart body. Feed it, then take what came."""
+
+    def __init__(self, head: Head) -> None:
+        """Raises Unanswerable where a request's head announces no such body."""
+        kinds = head.values(b"content-type")
+        kind, about = opened.options(kinds[0]) if len(kinds) == 1 else (b"", {})
+        boundary = about.get(b"boundary", b"")
+        if kind != _KIND or not is_plain(head) or not boundary:
+            raise Unanswerable(
+                "unsupported_media_type", "Send multipart/form-data with a boundary, and no Content-Encoding."
+            )
+        calls: dict[str, Callable[..., None]] = {
+            "on_part_begin": self._begin,
+            "on_header_field": self._name,
+            "on_header_value": self._value,
+            "on_header_end": self._header,
+            "on_headers_finished": self._headers,
+            "on_part_data": self._data,
+            "on_part_end": self._end,
+            "on_end": self._all,
+        }
+        self._fields: dict[str, bytes] = {}
+        self._file: bytearray | None = None
+        self._filename = ""
+        self._mime = ""
+        self._about: dict[bytes, bytes] = {}  # of the part that is read: its headers
+        self._header_name = self._header_value = b""
+        self._part = bytearray()
+        self._part_name = ""
+        self._is_file = False
+        self._parts = 0
+        self._ended = False
+        try:
+            self._parser = opened.parser(boundary, calls, UPLOAD_FIELD)
+        except ValueError:
+            raise Unanswerable("bad_upload", "Send a boundary of at most 70 characters.") from None
+
+    def feed(self, data: bytes) -> None:
+        """Read a piece of the body. Raises Unanswerable for what is none, and for more than may come."""
+        wrong = False
+        try:
+            self._parser.write(data)
+        except ValueError:
+            wrong = True
+        if wrong:
+            raise Unanswerable(
+                "bad_upload", "Send multipart/form-data as its boundary says; this could not be read."
+            )
+
+    def taken(self) -> Uploaded:
+        """Return what came. Raises Unanswerable where that is not all, or not what it should be."""
+        if not self._ended:
+            raise Unanswerable("bad_upload", "Send the body whole: its last boundary did not come.")
+        category = self._fields.get("category", b"").decode("utf-8", "replace")
+        if self._file is None:
+            raise missing("file")
+        if not category:
+            raise missing("category")
+        if category not in CATEGORIES:
+            raise Unanswerable(
+                "bad_upload", errors=[Wrong("/category", f"Send one of {', '.join(CATEGORIES)}.")]
+            )
+        return Uploaded(category, self._filename, self._mime, bytes(self._file))
+
+    def _begin(self) -> None:
+        self._parts += 1
+        if self._parts > UPLOAD_FIELDS + 1:
+            raise Unanswerable("bad_upload", f"Send at most {UPLOAD_FIELDS} fields beside the file.")
+        self._about = {}
+        self._part = bytearray()
+
+    def _name(self, data: bytes, start: int, end: int) -> None:
+        self._header_name += data[start:end]
+
+    def _value(self, data: bytes, start: int, end: int) -> None:
+        self._header_value += data[start:end]
+
+    def _header(self) -> None:
+        self._about[self._header_name.lower()] = self._header_value
+        self._header_name = self._header_value = b""
+
+    def _headers(self) -> None:
+        disposition, about = opened.options(self._about.get(b"content-disposition", b""))
+        if disposition != b"form-data" or b"name" not in about:
+            raise Unanswerable("bad_upload", "Give each part a Content-Disposition: form-data with a name.")
+        self._part_name = about[b"name"].decode("latin-1")
+        self._is_file = b"filename" in about
+        if not self._is_file:
+            return
+        if self._file is not None or self._part_name != "file":
+            raise Unanswerable("bad_upload", "Send one file, as the field file.")
+        self._file = bytearray()
+        self._filename = filename(about[b"filename"])
+        self._mime = opened.options(self._about.get(b"content-type", b""))[0].decode("latin-1")
+
+    def _data(self, data: bytes, start: int, end: int) -> None:
+        if not self._is_file:
+            self._part += data[start:end]
+            if len(self._part) > UPLOAD_FIELD:
+                raise Unanswerable(
+                    "bad_upload", f"Send fields of at most {UPLOAD_FIELD} bytes beside the file."
+                )
+            return
+        assert self._file is not None
+        self._file += data[start:end]
+        if len(self._file) > UPLOAD_MAX:
+            raise Unanswerable("upload_too_large")
+
+    def _end(self) -> None:
+        if self._is_file:
+            return
+        if self._part_name in self._fields:
+            raise Unanswerable("bad_upload", "Send each field once.")
+        self._fields[self._part_name] = bytes(self._part)
+
+    def _all(self) -> None:
+        self._ended = True
+
+
+def filename(given: bytes) -> str:
+    """Return the name of a file as it was sent, where it names a file and no place.
+
+    given: UTF-8, as browsers and clients send it. Raises Unanswerable for a name with a slash, "..", or what cannot be
+    shown, and for one that is empty or too long.
+    """
+    try:
+        name = given.decode("utf-8")
+    except UnicodeDecodeError:
+        name = ""
+    if not 1 <= len(name) <= FILENAME_CHARACTERS or not name.isprintable() or name.strip() != name:
+        raise Unanswerable(
+            "bad_upload",
+            f"Give the file a name of 1 to {FILENAME_CHARACTERS} characters in UTF-8, without control characters.",
+        )
+    if "/" in name or "\\" in name or ".." in name or name == ".":
+        raise Unanswerable("bad_upload", 'Give the file a name without folders: no "/", "\\" or "..".')
+    return name

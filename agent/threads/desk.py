@@ -1,0 +1,473 @@
+"""The threads of one server, as their callers use them (implements `agent.ports.desk.Desk`).
+
+What is decided about a call is decided in its row, by one compare-and-set, and only then told to the thread's session,
+which runs it or lets go of it: so of all who race, in this process or another one, exactly one decides. What was
+decided is seen through in a task of the desk's own, whoever asked for it leaves or not.
+
+A thread wakes when something is asked of it and sleeps when it was calm for a while. It may be awake in several
+processes: each turn is begun in the rows, where only one can be in progress, and who finds that others have begun turns
+meanwhile wakes anew.
+"""
+
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, TypeVar
+
+import structlog
+import trio
+
+from ..actions.fields import lacking
+from ..actions.runner import Runner
+from ..config import SWEEP_EVERY, THREAD_CALM, THREAD_WAKES_WITH, THREADS_AWAKE
+from ..errors import AgentError, BadEdit, Conflict, NotFound, StorageFailed
+from ..ports.action import Payload
+from ..ports.calls import ApprovalGiven, CallReport, CallStore, Due, Move, StoredCall
+from ..ports.decide import Result
+from ..ports.desk import Asked, Listener, Reply
+from ..ports.projects import ProjectStore
+from ..ports.threads import Begun, Opening, Said, ThreadStore, Woken
+from ..ports.threads import Thread as StoredThread
+from ..ports.tools import Arguments, ReadTools, ToolDefinition
+from ..protocol import inbound
+from ..protocol.payload import fits
+from ..session.events import Expired, Received
+from ..session.turn import Parts, where
+from ..tools.results import BadResult, shown
+from .awake import Awake, proposal_of
+from .hashes import digest
+from .journal import Waiter
+from .settings import ThreadSettings
+
+_log = structlog.get_logger("agent.threads")
+T = TypeVar("T")
+_RAN = frozenset(("done", "failed", "unknown"))
+
+
+@dataclass(frozen=True, slots=True)
+class Stores:
+    """Where threads and what belongs to them are kept. used: whether anything was."""
+
+    projects: ProjectStore
+    threads: ThreadStore
+    calls: CallStore
+    used: Callable[[], bool] = lambda: True
+
+
+class ThreadDesk:
+    """The threads of one server. Run it in a nursery; it takes requests once that has started.
+
+    parts: what its sessions share; they have no pace, whoever listens sets it. runner: runs calls; its ledger is in the
+    stores' database. operator: the tools that every thread may call. read: reads those of a message. arguments: checks
+    what is approved in place of what was suggested; None where no tool can be called.
+    """
+
+    def __init__(
+        self,
+        stores: Stores,
+        parts: Parts,
+        runner: Runner,
+        settings: ThreadSettings,
+        operator: Collection[ToolDefinition],
+        read: ReadTools,
+        arguments: Arguments | None,
+    ) -> None:
+        self._stores = stores
+        self._parts = parts
+        self._runner = runner
+        self._settings = settings
+        self._operator = operator
+        self._read = read
+        self._arguments = arguments
+        self._awake: dict[tuple[str, str], Awake] = {}
+        self._beginning: dict[tuple[str, str], trio.Event] = {}  # threads in which a turn is being begun
+        self._waking = trio.Lock()
+        self._nursery: trio.Nursery | None = None
+
+    def __len__(self) -> int:
+        return len(self._awake)
+
+    async def run(self, task_status: "trio.TaskStatus[ThreadDesk]" = trio.TASK_STATUS_IGNORED) -> None:
+        """Keep threads awake, and look after what is due, until cancelled; then every thread ends."""
+        async with trio.open_nursery() as self._nursery:
+            task_status.started(self)
+            while True:
+                await trio.sleep(SWEEP_EVERY)
+                await self._sweep()
+
+    # --- asking
+
+    async def chat(self, asked: Asked, listener: Listener | None = None) -> Reply:
+        """Take a message, and return the reply once it is kept (see `agent.ports.desk.Desk.chat`)."""
+        tools = self._read(asked.tools) if asked.tools else ()
+        self._check_open()
+        await self._stores.projects.project(asked.project)
+        id, new = self._parts.new_id(), asked.thread is None
+        thread = asked.thread or self._parts.new_id()
+        if asked.interrupt and not new:
+            await self.cancel_turn(asked.project, thread)
+        opening = Opening(
+            asked.project,
+            thread,
+            asked.user,
+            id,
+            asked.text,
+            self._now(),
+            new,
+        )
+
+        def begin(awake: Awake, results: tuple[Result, ...]) -> Waiter:
+            return awake.ask(id, asked.text, asked.lang, tools, self._known(tools), listener, results)
+
+        reply = await self._turn(opening, begin, listener)
+        return await self._handed_over(reply) if asked.begin else reply
+
+    async def respond(
+        self, project: str, call: str, user: str, text: str, listener: Listener | None = None
+    ) -> Reply:
+        """Answer a suggested call with words, which become the thread's next message; return the reply."""
+        self._check_open()
+        kept = await self._stores.calls.call(project, call)
+        await self._wake(
+            project, kept.thread
+        )  # so that its session knows the call, which will not be live any more
+        opening = Opening(
+            project,
+            kept.thread,
+            user,
+            call,
+            text,
+            self._now(),
+            closes=call,
+        )
+
+        def begin(awake: Awake, results: tuple[Result, ...]) -> Waiter:
+            return awake.answer(call, text, self._known(()), listener)
+
+        return await self._turn(opening, begin, listener)
+
+    async def report(
+        self, report: CallReport, go_on: bool = False, listener: Listener | None = None
+    ) -> tuple[StoredCall, bool, Reply | None]:
+        """Take how a call ended; return it, whether that was known, and with `go_on` the reply of a turn about it."""
+        kept, known = await self._stores.calls.report(report)
+        if kept.status == "rejected":
+            self._tell(kept, inbound.RejectAction(kept.id))
+        if not go_on or known or kept.status not in _RAN:
+            return kept, known, None
+        self._check_open()
+        asked = await self._stores.threads.message(report.project, kept.message)
+        opening = Opening(
+            report.project,
+            kept.thread,
+            "",
+            kept.id,
+            asked.content,
+            self._now(),
+            role="tool",
+            call=kept.id,
+        )
+
+        def begin(awake: Awake, results: tuple[Result, ...]) -> Waiter:
+            every = results if kept.id in [each.call_id for each in results] else (*results, result_of(kept))
+            return awake.ask(kept.id, asked.content, None, (), self._known(()), listener, every)
+
+        return kept, known, await self._turn(opening, begin, listener)
+
+    # --- calls
+
+    async def approve(
+        self,
+        project: str,
+        call: str,
+        by: str,
+        arguments: Payload | None = None,
+        seen: str | None = None,
+        wait: float = 0.0,
+    ) -> StoredCall:
+        """Approve a call; return it as it is after `wait` seconds at most (see `agent.ports.desk.Desk.approve`)."""
+        kept = await self._stores.calls.call(project, call)
+        if kept.runs_at != "caller":
+            self._check_open()
+        filled = self._edited(kept, arguments)
+        approval = ApprovalGiven(
+            project, call, by, self._now(), filled, None if filled is None else digest(filled), seen
+        )
+        ended, kept = await self._see_through(partial(self._approve, approval, arguments))
+        if ended is not None:
+            with trio.move_on_after(wait):
+                await ended.wait()
+            kept = await self._stores.calls.call(project, call)
+        return kept
+
+    async def reject(self, project: str, call: str) -> StoredCall:
+        """Decline a suggested call."""
+        kept = await self._stores.calls.close(project, call, "rejected", self._now())
+        self._tell(kept, inbound.RejectAction(call))
+        return kept
+
+    async def begin(self, project: str, call: str) -> StoredCall:
+        """Take an approved call that the caller runs: exactly one gets it, with its arguments and a lease."""
+        now = self._now()
+        lease = now + round(self._settings.lease_time * 1000)
+        return await self._stores.calls.begin(project, call, now, lease)
+
+    # --- cancelling
+
+    async def cancel_turn(self, project: str, thread: str) -> None:
+        """Cancel the turn in progress, if there is one, and wait until that is kept."""
+        await self._stores.threads.thread(project, thread)
+        key = project, thread
+        while key in self._beginning:
+            await self._beginning[key].wait()
+        awake = self._awake.get(key)
+        if awake is not None and awake.message is not None:
+            awake.cancel(awake.message)
+            await awake.at_rest()
+
+    async def cancel(self, project: str, thread: str) -> None:
+        """Cancel the turn in progress and every call that can still be approved."""
+        await self._stores.threads.thread(project, thread)
+        awake = await self._wake(project, thread)
+        awake.cancel()
+        await awake.at_rest()
+
+    async def delete_thread(self, project: str, thread: str) -> None:
+        """Cancel what a thread does, then delete it."""
+        await self._stores.threads.thread(project, thread)
+        await self._end(project, thread)
+        await self._stores.threads.delete_thread(project, thread)
+
+    async def delete_project(self, project: str) -> None:
+        """Cancel what its threads do, then delete a project with all that is its own."""
+        await self._stores.projects.project(project)
+        for each, thread in [key for key in self._awake if key[0] == project]:
+            await self._end(each, thread)
+        await self._stores.projects.delete_project(project)
+
+    # --- a turn
+
+    async def _turn(
+        self,
+        opening: Opening,
+        begin: Callable[[Awake, tuple[Result, ...]], Waiter],
+        listener: Listener | None,
+    ) -> Reply:
+        """Begin a turn and see it to its end. Cancelled, so is the turn, and that is kept."""
+        key = opening.project, opening.thread
+        if key in self._beginning:
+            raise Conflict("turn_in_progress")
+        awake = self._awake.get(key)
+        opening = replace(opening, alone=awake is None or not awake.asking)
+        begun: Begun | None = None
+        self._beginning[key] = trio.Event()
+        try:
+            begun = await self._stores.threads.begin_turn(opening)
+            awake = await self._wake(opening.project, opening.thread, begun.thread, begun.thread.turn - 1)
+            waiter = begin(awake, tuple(result_of(each) for each in begun.ended))
+        except BaseException as error:
+            if begun is not None or not isinstance(error, AgentError):  # it is kept, or may be
+                self._give_up(opening)
+            raise
+        finally:
+            self._beginning.pop(key).set()
+        try:
+            return await waiter.wait()
+        finally:
+            if not waiter.over.is_set():
+                awake.cancel(opening.id)
+            if waiter.error is not None and awake.over.is_set():
+                self._give_up(opening)  # a session that broke has said nothing of its end
+            awake.leave(listener)
+
+    def _give_up(self, opening: Opening) -> None:
+        """Let a message that may be kept, and whose turn will not begin, be kept as cancelled."""
+        if self._nursery is not None:
+            self._nursery.start_soon(self._keep_cancelled, opening)
+
+    async def _keep_cancelled(self, opening: Opening) -> None:
+        said = Said(opening.project, opening.thread, opening.id, "cancelled", self._now())
+        try:
+            await self._stores.threads.say(said)
+        except (NotFound, Conflict, StorageFailed) as error:
+            _log.warning("message left pending", **where(error))
+
+    async def _handed_over(self, reply: Reply) -> Reply:
+        """Begin what the caller is to run without anybody's approval, as it is given with the reply."""
+        calls = []
+        for call in reply.calls:
+            if call.runs_at == "caller" and call.status == "confirmed":
+                calls.append(await self.begin(call.project, call.id))
+            else:
+                calls.append(call)
+        return replace(reply, calls=tuple(calls))
+
+    def _known(self, tools: Sequence[ToolDefinition]) -> Mapping[str, ToolDefinition]:
+        return {tool.name: tool for tool in (*self._operator, *tools)}
+
+    # --- an approval
+
+    def _edited(self, kept: StoredCall, arguments: Payload | None) -> Payload | None:
+        """Return the arguments that run in place of the suggested ones, None for those. Raises `BadEdit`."""
+        if arguments is None and not kept.missing:
+            return None
+        if not fits(arguments or {}):
+            raise BadEdit("The arguments are too large or too deep.")
+        if kept.parameters is None:
+            return self._filled(kept, arguments or {})
+        wrong = proposal_of(kept, self._arguments).accepts
+        if wrong is None:
+            raise BadEdit("This server cannot check other arguments; approve the call as it is.")
+        why = wrong(arguments or {})
+        if why is not None:
+            raise BadEdit(why)
+        return arguments
+
+    def _filled(self, kept: StoredCall, filled: Mapping[str, Any]) -> Payload:
+        why = lacking(kept.missing, filled)
+        if why is not None:
+            raise BadEdit(why)
+        return {**kept.arguments, **{name: value.strip() for name, value in filled.items()}}
+
+    async def _approve(
+        self, approval: ApprovalGiven, arguments: Payload | None
+    ) -> tuple[trio.Event | None, StoredCall]:
+        """Approve, and let the thread's session run it; return what is set when that has ended."""
+        kept = await self._stores.calls.approve(approval)
+        told = inbound.ConfirmAction(kept.id, dict(arguments) if arguments is not None else None)
+        if kept.runs_at == "caller":
+            self._tell(kept, told)
+            return None, kept
+        awake = await self._wake(kept.project, kept.thread)
+        ended = awake.end_of(kept.id)
+        awake.post(Received(told, trio.current_time()))
+        if awake.closed:  # the server is going down: it was approved, and will never run
+            move = Move(kept.id, "cancelled")
+            await self._stores.threads.say(
+                Said(kept.project, kept.thread, None, None, self._now(), moves=(move,))
+            )
+            ended.set()
+        return ended, kept
+
+    def _tell(self, call: StoredCall, frame: inbound.Inbound) -> None:
+        """Tell the session of a call's thread what was decided, if it is awake."""
+        awake = self._awake.get((call.project, call.thread))
+        if awake is not None:
+            awake.post(Received(frame, trio.current_time()))
+
+    async def _see_through(self, work: Callable[[], Awaitable[T]]) -> T:
+        """Return what some work returns; whoever waits may leave, and it is done all the same."""
+        assert self._nursery is not None, "the desk is not running"
+        done = trio.Event()
+        came: list[T] = []
+        went: list[Exception] = []
+
+        async def see() -> None:
+            try:
+                came.append(await work())
+            except Exception as error:  # noqa: BLE001 - told to who waits, if anybody still does
+                went.append(error)
+            finally:
+                done.set()
+
+        self._nursery.start_soon(see)
+        await done.wait()
+        if went:
+            raise went[0]
+        return came[0]
+
+    # --- waking and sleeping
+
+    async def _wake(
+        self, project: str, thread: str, known: StoredThread | None = None, turn: int | None = None
+    ) -> Awake:
+        """Return a thread, awake, as far as it has come in the rows. turn: how many turns it has behind it."""
+        async with self._waking:
+            awake = self._awake.get((project, thread))
+            if known is None:
+                known = await self._stores.threads.thread(project, thread)
+            expected = known.turn if turn is None else turn
+            if awake is not None and not awake.over.is_set():
+                if awake.turn == expected or not awake.calm:
+                    awake.turn = expected
+                    return awake
+                awake.sleep()  # others have begun turns meanwhile
+                await awake.over.wait()
+            if len(self._awake) >= THREADS_AWAKE and not self._make_room():
+                raise Conflict("too_many_threads")
+            woken = Woken(known)
+            if expected:
+                woken = await self._stores.threads.wake(project, thread, THREAD_WAKES_WITH)
+            awake = Awake(project, thread, known.user, expected)
+            self._awake[project, thread] = awake
+            assert self._nursery is not None, "the desk is not running"
+            await self._nursery.start(self._keep_awake, awake, woken)
+            return awake
+
+    async def _keep_awake(
+        self, awake: Awake, woken: Woken, task_status: "trio.TaskStatus[Awake]" = trio.TASK_STATUS_IGNORED
+    ) -> None:
+        key = awake.scope.project, awake.scope.thread
+        try:
+            await awake.run(
+                self._parts,
+                self._runner,
+                self._stores.threads,
+                self._stores.calls,
+                self._settings.approval_time,
+                woken,
+                self._arguments,
+                task_status,
+            )
+        except Exception as error:  # noqa: BLE001 - the edge of one thread
+            _log.error("thread broke", **where(error))
+        finally:
+            if self._awake.get(key) is awake:
+                del self._awake[key]
+
+    def _make_room(self) -> bool:
+        """Let the thread sleep that has been calm the longest; False where none is."""
+        calm = [each for each in self._awake.values() if each.calm]
+        if calm:
+            min(calm, key=lambda each: each.since).sleep()
+        return bool(calm)
+
+    async def _end(self, project: str, thread: str) -> None:
+        awake = self._awake.get((project, thread))
+        if awake is not None:
+            awake.end(NotFound("the thread was deleted"))
+            await awake.over.wait()
+
+    async def _sweep(self) -> None:
+        """Tell sessions whose calls' time is over, and let those sleep that were calm for a while."""
+        due: tuple[Due, ...] = ()
+        if self._stores.used():
+            with suppress(StorageFailed):  # the next look is soon enough
+                due = await self._stores.calls.due(self._now())
+        for each in due:
+            awake = self._awake.get((each.project, each.thread))
+            if awake is not None and each.status == "expired":
+                awake.post(Expired(each.call, trio.current_time()))
+        long_ago = trio.current_time() - THREAD_CALM
+        for awake in [each for each in self._awake.values() if each.since <= long_ago]:
+            awake.sleep()
+
+    # --- helpers
+
+    def _check_open(self) -> None:
+        if self._parts.registry.draining:
+            raise Conflict("shutting_down")
+
+    def _now(self) -> int:
+        return self._parts.clock.now_ms()
+
+
+def result_of(call: StoredCall) -> Result:
+    """Return how a call ended, as a turn is shown it: of one that was done its data, of any other why it was not."""
+    told = call.result or {}
+    try:
+        seen = shown(told["data"] if call.status == "done" and "data" in told else dict(told))
+    except BadResult:
+        seen = shown({"error": "what came back is too large or too deep to be shown"})
+    return Result(call.id, call.tool, call.arguments, call.status == "done", seen.lines, seen.cut)

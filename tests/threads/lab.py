@@ -1,0 +1,169 @@
+"""Threads on virtual time: a desk over a database in memory, a model that decides by a script, calls that take time."""
+
+import itertools
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import trio
+
+from agent.actions.runner import Runner
+from agent.answering.brain import GroundedBrain
+from agent.answering.deciding import DecidingBrain, Tools
+from agent.ports.calls import StoredCall
+from agent.ports.decide import Act, Decision, Noop
+from agent.ports.desk import Asked, Reply
+from agent.ports.pages import Window
+from agent.ports.projects import HOUSE
+from agent.ports.threads import StoredMessage
+from agent.ports.tools import ToolDefinition
+from agent.session.registry import Registry
+from agent.session.settings import SessionSettings
+from agent.session.turn import Parts, no_tools
+from agent.settings import Settings
+from agent.storage.open import opened_store
+from agent.storage.settings import StorageSettings
+from agent.testing.fakes import (
+    Began,
+    BreakableExecutor,
+    BreakableModel,
+    Figures,
+    OneFile,
+    Say,
+    ScriptedDecider,
+)
+from agent.testing.network import inline
+from agent.testing.tooling import TOOLS, Orders
+from agent.threads.desk import Stores, ThreadDesk
+from agent.threads.settings import ThreadSettings
+from agent.wire.pulse import Pulse
+
+ORDERS = "what about orders A-1 and A-2?"
+LOOK_UP = Act("look_up", {"order": "A-1"})
+REFUND = Act("refund", {"order": "A-1"})
+SHIP = Act("ship", {"order": "A-1"})  # the caller's, with approval
+NOTE = Act("note", {"order": "A-1"})  # the caller's, without
+ANSWER = Noop()
+_THEIRS = (
+    ToolDefinition(
+        "ship", "Sends an order.", TOOLS[0].parameters, True, "medium", "caller", origin="operator"
+    ),
+    ToolDefinition("note", "Notes an order.", TOOLS[0].parameters, False, "low", "caller", origin="operator"),
+)
+
+
+class Wall:
+    """The world's clock, which goes with the loop's."""
+
+    def now_ms(self) -> int:
+        return 1_700_000_000_000 + round(trio.current_time() * 1000)
+
+
+class Ear:
+    """Hears what a socket's client would."""
+
+    def __init__(self) -> None:
+        self.frames: list[dict[str, Any]] = []
+        self.room = 64
+
+    def hear(self, frame: bytes) -> None:
+        self.frames.append(msgspec.json.decode(frame))
+
+    def when_room(self, told: Any) -> None:
+        raise AssertionError("there is room")
+
+    def kinds(self) -> list[str]:
+        return [frame["type"] for frame in self.frames]
+
+
+@dataclass
+class Lab:
+    """A desk, and what it is made of."""
+
+    desk: ThreadDesk
+    stores: Any
+    executor: BreakableExecutor
+    decider: ScriptedDecider
+    model: BreakableModel
+    registry: Registry
+    runner: Runner
+    effects: list[Began] = field(default_factory=list)
+    times: list[float] = field(default_factory=list)  # when each began
+
+    async def chat(self, text: str = ORDERS, thread: str | None = None, **more: Any) -> Reply:
+        listener = more.pop("listener", None)
+        return await self.desk.chat(Asked(HOUSE, "anna", text, thread, **more), listener)
+
+    async def call(self, id: str) -> StoredCall:
+        return await self.stores.calls.call(HOUSE, id)  # type: ignore[no-any-return]
+
+    async def messages(self, thread: str) -> tuple[StoredMessage, ...]:
+        page = await self.stores.threads.messages(HOUSE, thread, Window(200))
+        return page.entries  # type: ignore[no-any-return]
+
+    def began(self) -> list[tuple[str, dict[str, Any]]]:
+        """The effects that began: of which call, with which arguments."""
+        return [(each.suggestion_id, dict(each.payload)) for each in self.effects]
+
+
+@asynccontextmanager
+async def lab(
+    *decisions: Decision | Exception | float,
+    before: float = 0.0,
+    after: float = 0.0,
+    think: float = 0.1,
+    settings: ThreadSettings | None = None,
+    stores: Any = None,
+    drafts: Sequence[Say] = (),
+) -> AsyncGenerator[Lab, None]:
+    """Run a desk for the time of a block."""
+    ids = itertools.count(1)
+    figures, registry, pulse, clock = Figures(), Registry(), Pulse(), Wall()
+    effects: list[Began] = []
+    times: list[float] = []
+
+    def note(what: Any) -> None:
+        if isinstance(what, Began):
+            effects.append(what)
+            times.append(trio.current_time())
+
+    executor = BreakableExecutor(before, after, note=note)
+    model = BreakableModel(drafts or (Say("It costs 299 kr.", think),))
+    decider = ScriptedDecider(*(decisions or (ANSWER,)))
+    tools = Tools((*TOOLS, *_THEIRS), no_tools, Orders(), 4, "high", 30.0, lambda: date(2023, 11, 14))
+    grounded = GroundedBrain(OneFile(), model, Settings.of().answers)
+    brain = DecidingBrain(grounded, grounded, decider, tools, figures)
+    async with opened_memory(stores, clock) as opened, trio.open_nursery() as nursery:
+        runner = Runner(nursery, opened.ledger, executor, clock, figures)
+        parts = Parts(
+            SessionSettings(pace_ms=0, rate_limit=0),
+            brain,
+            runner,
+            registry,
+            pulse,
+            clock,
+            figures,
+            lambda: f"id{next(ids)}",
+        )
+        kept = Stores(opened.projects, opened.threads, opened.calls)
+        desk = ThreadDesk(
+            kept, parts, runner, settings or ThreadSettings(), tools.operator, no_tools, Orders()
+        )
+        nursery.start_soon(registry.keep_time)
+        nursery.start_soon(pulse.run)
+        await nursery.start(desk.run)
+        yield Lab(desk, opened, executor, decider, model, registry, runner, effects, times)
+        nursery.cancel_scope.cancel()
+
+
+@asynccontextmanager
+async def opened_memory(stores: Any, clock: Wall) -> AsyncGenerator[Any, None]:
+    if stores is not None:
+        yield stores
+        return
+    async with opened_store(StorageSettings(), Path("kb"), inline, clock) as made:
+        yield made

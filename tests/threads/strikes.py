@@ -1,0 +1,374 @@
+"""Strikes a thread's scenarios at every one of their steps: cancellation over HTTP, proved by exhaustion.
+
+A step is a time that the event loop resumes any task. A first run of a scenario counts them; then it is run once per
+step k, on virtual time with seeded scheduling, and struck just before its k-th step. After each run what was kept is
+held against what was told and what has happened.
+
+    python -m tests.threads.strikes                          every scenario and strike, with the number of points
+    python -m tests.threads.strikes SCENARIO STRIKE K        one point again
+"""
+
+import sys
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+import structlog
+import trio
+import trio._core._run as trio_run
+from trio.testing import MockClock
+
+from agent.config import THREAD_CALM
+from agent.errors import AgentError, BadEdit, Conflict, NotFound
+from agent.ports.calls import CallReport, StoredCall
+from agent.ports.decide import Decision
+from agent.ports.desk import Reply
+from agent.ports.pages import Window
+from agent.ports.projects import HOUSE
+from agent.session.events import Drain
+
+from .lab import ANSWER, LOOK_UP, NOTE, REFUND, SHIP, Lab, lab
+
+SEED = 1
+ALL = Window(200)
+RAN = ("done", "failed", "unknown")
+SHUT = ("cancelled", "rejected", "expired", "answered")
+
+
+@dataclass
+class Caller:
+    """Who uses the desk; what it was told is noted."""
+
+    lab: Lab
+    scope: trio.CancelScope = field(default_factory=trio.CancelScope)
+    replies: list[Reply] = field(default_factory=list)
+    ended: list[StoredCall] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
+
+    @property
+    def thread(self) -> str | None:
+        """The one that it uses, once it is there."""
+        if self.replies:
+            return self.replies[0].thread
+        return next((thread for _, thread in self.lab.desk._awake), None)
+
+    async def try_to(self, act: Awaitable[Any]) -> Any:
+        """Do something; note what came of it, or why nothing did."""
+        try:
+            came = await act
+        except (Conflict, NotFound, BadEdit) as why:
+            self.refused.append(getattr(why, "code", type(why).__name__))
+            return None
+        if isinstance(came, Reply):
+            self.replies.append(came)
+        elif isinstance(came, StoredCall):
+            self.ended.append(came)
+        return came
+
+    async def offered(self, text: str = "what about orders A-1 and A-2?") -> str:
+        """Ask; return the call that was suggested, "" where none was."""
+        reply = await self.try_to(self.lab.chat(text, self.thread))
+        return reply.calls[-1].id if reply is not None and reply.calls else ""
+
+
+Script = Callable[[Caller], Awaitable[None]]
+PLOTS: dict[str, tuple[tuple[Decision | float, ...], Script]] = {}
+STRIKES: dict[str, Callable[[Caller, trio.Nursery], None]] = {}
+
+
+def plot(*decisions: Decision | float) -> Callable[[Script], Script]:
+    def named(script: Script) -> Script:
+        PLOTS[script.__name__] = (decisions, script)
+        return script
+
+    return named
+
+
+def strike(function: Callable[[Caller, trio.Nursery], None]) -> Callable[[Caller, trio.Nursery], None]:
+    STRIKES[function.__name__] = function
+    return function
+
+
+@plot(0.1, ANSWER)
+async def question(c: Caller) -> None:
+    await c.try_to(c.lab.chat("price?"))
+
+
+@plot(0.1, LOOK_UP, 0.1, ANSWER)
+async def call_in_its_turn(c: Caller) -> None:
+    await c.offered()
+
+
+@plot(LOOK_UP, 0.1, REFUND)
+async def call_then_one_to_approve(c: Caller) -> None:
+    call = await c.offered()
+    await c.try_to(c.lab.desk.approve(HOUSE, call, "bo", wait=5.0))
+
+
+@plot(REFUND)
+async def edit(c: Caller) -> None:
+    call = await c.offered()
+    await c.try_to(c.lab.desk.approve(HOUSE, call, "bo", {"order": "A-2"}, wait=5.0))
+
+
+@plot(REFUND, 0.1, ANSWER)
+async def words(c: Caller) -> None:
+    call = await c.offered()
+    await c.try_to(c.lab.desk.respond(HOUSE, call, "anna", "no, what is the price?"))
+
+
+@plot(REFUND)
+async def sleep_and_wake(c: Caller) -> None:
+    call = await c.offered()
+    await trio.sleep(2 * THREAD_CALM)
+    await c.try_to(c.lab.desk.approve(HOUSE, call, "bo", wait=5.0))
+    await trio.sleep(2 * THREAD_CALM)
+    await c.offered("and again?")
+
+
+@plot(SHIP, 0.1, ANSWER)
+async def caller_runs_it(c: Caller) -> None:
+    call = await c.offered()
+    await c.try_to(c.lab.desk.approve(HOUSE, call, "bo"))
+    if await c.try_to(c.lab.desk.begin(HOUSE, call)) is not None:
+        report = CallReport(HOUSE, call, True, {"success": True, "data": 7}, "d", 0)
+        with suppress(Conflict, NotFound):
+            await c.lab.desk.report(report, go_on=True)
+
+
+@plot(NOTE)
+async def handed_over(c: Caller) -> None:
+    await c.offered()
+
+
+@strike
+def leave(c: Caller, nursery: trio.Nursery) -> None:
+    """The caller closes its connection."""
+    c.scope.cancel()
+
+
+@strike
+def cancel_turn(c: Caller, nursery: trio.Nursery) -> None:
+    """Somebody cancels the turn."""
+    if c.thread is not None:
+        nursery.start_soon(_quietly, c.lab.desk.cancel_turn, HOUSE, c.thread)
+
+
+@strike
+def cancel(c: Caller, nursery: trio.Nursery) -> None:
+    """Somebody cancels whatever the thread does."""
+    if c.thread is not None:
+        nursery.start_soon(_quietly, c.lab.desk.cancel, HOUSE, c.thread)
+
+
+@strike
+def interrupt(c: Caller, nursery: trio.Nursery) -> None:
+    """Another message takes the turn's place."""
+
+    async def ask() -> None:
+        with suppress(Conflict, NotFound):
+            await c.lab.chat("price?", c.thread, interrupt=True)
+
+    nursery.start_soon(ask)
+
+
+@strike
+def reject(c: Caller, nursery: trio.Nursery) -> None:
+    """Somebody declines what is suggested."""
+    if c.replies and c.replies[-1].calls:
+        nursery.start_soon(_quietly, c.lab.desk.reject, HOUSE, c.replies[-1].calls[-1].id)
+
+
+@strike
+def approve(c: Caller, nursery: trio.Nursery) -> None:
+    """Somebody else approves what is suggested."""
+    if c.replies and c.replies[-1].calls:
+        nursery.start_soon(_quietly, c.lab.desk.approve, HOUSE, c.replies[-1].calls[-1].id, "cy")
+
+
+@strike
+def drain(c: Caller, nursery: trio.Nursery) -> None:
+    """The server goes down."""
+    c.lab.registry.draining = True
+    c.lab.registry.post_all(Drain(trio.current_time()))
+
+
+@strike
+def delete(c: Caller, nursery: trio.Nursery) -> None:
+    """Somebody deletes the thread."""
+    if c.thread is not None:
+        nursery.start_soon(_quietly, c.lab.desk.delete_thread, HOUSE, c.thread)
+
+
+async def _quietly(act: Callable[..., Awaitable[Any]], *args: Any) -> None:
+    with suppress(Conflict, NotFound, BadEdit):
+        await act(*args)
+
+
+class Striker(trio.abc.Instrument):
+    """Counts steps and strikes before the k-th. What it raises is kept: inside an instrument it would be lost."""
+
+    def __init__(self, k: int, hit: Callable[[], None]) -> None:
+        self.steps = 0
+        self.counting = True
+        self.error: Exception | None = None
+        self._k = k
+        self._hit = hit
+
+    def before_task_step(self, task: trio.lowlevel.Task) -> None:
+        if not self.counting:
+            return
+        self.steps += 1
+        if self.steps == self._k:
+            try:
+                self._hit()
+            except Exception as error:  # noqa: BLE001 - see above
+                self.error = error
+
+
+@dataclass
+class Point:
+    steps: int
+    broken: list[str]
+
+
+def run_point(name: str, struck_by: str, k: int, seed: int = SEED) -> Point:
+    """Run a scenario and strike before its k-th step (0: never); return what was found."""
+    setattr(trio_run, "_ALLOW_DETERMINISTIC_SCHEDULING", True)  # noqa: B010 - a Final, for tests of trio's own
+    trio_run._r.seed(seed)
+    return trio.run(_run, name, struck_by, k, clock=MockClock(autojump_threshold=0))
+
+
+async def _run(name: str, struck_by: str, k: int) -> Point:
+    decisions, script = PLOTS[name]
+    broken: list[str] = []
+    struck: list[float] = []
+    async with lab(*decisions, before=0.1, after=0.1) as r, trio.open_nursery() as nursery:
+        caller = Caller(r)
+
+        def hit() -> None:
+            struck.append(trio.current_time())
+            STRIKES[struck_by](caller, nursery)
+
+        striker = Striker(k, hit)
+        trio.lowlevel.add_instrument(striker)
+        with trio.move_on_after(1000) as late, caller.scope:
+            await script(caller)
+        if late.cancelled_caught:
+            broken.append("the scenario hangs")
+        striker.counting = False
+        trio.lowlevel.remove_instrument(striker)
+        if striker.error is not None:
+            raise striker.error
+        await trio.sleep(3 * THREAD_CALM)
+        broken += await _census(caller, struck[0] if struck and struck_by == "leave" else None)
+        nursery.cancel_scope.cancel()
+    return Point(striker.steps, broken)
+
+
+async def _census(c: Caller, left_at: float | None) -> list[str]:
+    """Return what is not as it must be, once all is calm."""
+    r = c.lab
+    found = []
+    if len(r.desk) or len(r.registry) or r.runner.running:
+        found.append(f"left: {len(r.desk)} threads, {len(r.registry)} sessions, {r.runner.running} actions")
+    calls = {call.id: call for call in (await r.stores.calls.calls(HOUSE, ALL)).entries}
+    effects: dict[str, int] = {}
+    for id, payload in r.began():
+        effects[id] = effects.get(id, 0) + 1
+        call = calls.get(id)
+        if call is None:
+            continue  # its thread was deleted
+        if effects[id] > 1:
+            found.append(f"I4: {id} took effect twice")
+        if payload != call.arguments:
+            found.append(f"I8: {id} ran other arguments than were approved")
+        if call.approved_by is None:
+            found.append(f"{id} ran unapproved")
+        if call.status not in RAN:
+            found.append(f"{id} took effect and is {call.status}")
+    for call in calls.values():
+        if call.status == "done" and call.runs_at != "caller" and call.id not in effects:
+            found.append(f"{call.id} is done and had no effect")
+        if call.status in ("confirmed", "claimed") and call.runs_at != "caller":
+            found.append(f"{call.id} is still {call.status}")
+    threads = (await r.stores.threads.threads(HOUSE, ALL)).entries
+    kept = {}
+    for thread in threads:
+        for message in await r.messages(thread.id):
+            kept[message.id] = message
+            if message.status == "pending":
+                found.append(f"{message.id} is still pending")
+    known = {thread.id for thread in threads}
+    for reply in c.replies:
+        if reply.thread not in known:
+            continue
+        if kept[reply.message].status not in ("done", "refused"):
+            found.append(f"{reply.message} was answered and is {kept[reply.message].status}")
+        if reply.text not in [each.content for each in kept.values() if each.role == "assistant"]:
+            found.append(f"the answer to {reply.message} is not kept")
+    for ended in c.ended:
+        if ended.id in calls and ended.status in (*RAN, *SHUT) and calls[ended.id].status != ended.status:
+            found.append(f"{ended.id} was told as {ended.status} and is {calls[ended.id].status}")
+    if left_at is not None:
+        found += [
+            f"I12: {each.suggestion_id} began after its caller had left" for each in _late(r, calls, left_at)
+        ]
+    if known and not r.registry.draining:
+        try:
+            with trio.fail_after(60):
+                await r.chat("price?", next(iter(known)))
+        except (AgentError, trio.TooSlowError) as why:
+            found.append(f"the thread answers no more: {why!r}")
+    return found
+
+
+def _late(r: Lab, calls: dict[str, StoredCall], left_at: float) -> list[Any]:
+    """Return the effects of calls within a turn that began after its caller had left."""
+    turns = {call.id for call in calls.values() if not call.needs_approval}
+    return [
+        each
+        for each, at in zip(r.effects, r.times, strict=True)
+        if each.suggestion_id in turns and at > left_at
+    ]
+
+
+def strike_all(name: str, struck_by: str, seed: int = SEED) -> tuple[int, list[tuple[int, list[str]]]]:
+    """Strike a scenario at each of its steps; return how many points that were, and the ones that broke something."""
+    steps = run_point(name, struck_by, 0, seed).steps
+    bad = []
+    for k in range(1, steps + 1):
+        point = run_point(name, struck_by, k, seed)
+        if point.broken:
+            bad.append((k, point.broken))
+    return steps, bad
+
+
+def quiet() -> None:
+    """Log nothing."""
+    structlog.configure(processors=[lambda *_: (_ for _ in ()).throw(structlog.DropEvent)])
+
+
+def main(arguments: list[str], say: Callable[[str], object] = sys.stdout.write) -> int:
+    """Strike everything, or one point again; exit status 1 when something broke."""
+    if len(arguments) == 3:
+        point = run_point(arguments[0], arguments[1], int(arguments[2]))
+        say("\n".join([f"{point.steps} steps", *point.broken, ""]))
+        return bool(point.broken)
+    quiet()
+    total, broken = 0, 0
+    for name in arguments[:1] or PLOTS:
+        for struck_by in arguments[1:2] or STRIKES:
+            points, bad = strike_all(name, struck_by)
+            total += points
+            broken += len(bad)
+            say(f"{name:30}{struck_by:14}{points:6} points {len(bad):6} broken\n")
+            for k, why in bad[:2]:
+                say(f"    {k}: {'; '.join(why)}\n")
+    say(f"{total} distinct points struck, {broken} broke something\n")
+    return bool(broken)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,296 @@
+"""What a caller over HTTP gets of a thread, and what is kept of it."""
+
+import pytest
+import trio
+import trio.testing
+
+from agent.config import THREAD_CALM
+from agent.errors import BadEdit, Conflict, NotFound
+from agent.ports.calls import CallReport
+from agent.ports.pages import Window
+from agent.ports.projects import HOUSE
+from agent.threads.settings import ThreadSettings
+
+from .lab import ANSWER, LOOK_UP, NOTE, ORDERS, REFUND, SHIP, Ear, lab
+
+RAN = {"success": True, "data": {"ran": "refund"}}
+
+
+async def test_a_message_is_answered_and_kept(autojump_clock: trio.testing.MockClock) -> None:
+    """The reply is what is kept: the user's words byte for byte, then the answer with its citations."""
+    async with lab() as r:
+        reply = await r.chat("Vad kostar det\r\n egentligen?\x00 ")
+        assert (reply.mode, reply.text) == ("NOOP", "It costs 299 kr.")
+        assert reply.citations[0]["file"] == "kb/terms.md"
+        asked, said = await r.messages(reply.thread)
+        assert (asked.id, asked.role, asked.content, asked.status) == (
+            reply.message,
+            "user",
+            "Vad kostar det\r\n egentligen?\x00 ",
+            "done",
+        )
+        assert (said.role, said.content, said.status) == ("assistant", reply.text, "done")
+        assert [each["file"] for each in said.citations] == ["kb/terms.md"]
+
+
+async def test_a_thread_goes_on(autojump_clock: trio.testing.MockClock) -> None:
+    """The next message knows what was said, also when the thread has slept meanwhile."""
+    async with lab() as r:
+        first = await r.chat("price?")
+        await r.chat("and then?", first.thread)
+        await trio.sleep(2 * THREAD_CALM)
+        assert (len(r.desk), len(r.registry)) == (0, 0)
+        await r.chat("and now?", first.thread)
+        history = r.decider.briefings[-1].history
+        assert [each.question for each in history] == ["price?", "and then?"]
+        assert (await r.stores.threads.thread(HOUSE, first.thread)).turn == 3
+
+
+async def test_frames_come_as_a_socket_has_them(autojump_clock: trio.testing.MockClock) -> None:
+    """Who listens is told every frame, and a response when it is kept."""
+    async with lab(REFUND) as r:
+        ear = Ear()
+        reply = await r.chat(listener=ear)
+        assert ear.kinds()[-3:] == ["stream_end", "response", "action_suggestion"]
+        assert "".join(frame["delta"] for frame in ear.frames if frame["type"] == "stream") == reply.text
+        assert ear.frames[-1]["why"] == ["definition", "risk"]
+
+
+async def test_a_call_runs_in_its_turn_when_nobody_need_approve_it(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """It is kept before it is claimed, runs once, and its result is a message of the tool."""
+    async with lab(LOOK_UP, ANSWER, before=0.1, after=0.1) as r:
+        reply = await r.chat()
+        (call,) = reply.calls
+        assert (call.tool, call.status, call.needs_approval, call.result) == (
+            "look_up",
+            "done",
+            False,
+            {"success": True, "data": {"ran": "look_up"}},
+        )
+        assert r.began() == [(call.id, {"order": "A-1"})]
+        assert [each.role for each in await r.messages(reply.thread)] == ["user", "tool", "assistant"]
+        assert (await r.stores.ledger.get(call.id)).status == "done"
+
+
+async def test_what_needs_approval_waits_for_it_and_runs_once(autojump_clock: trio.testing.MockClock) -> None:
+    """Nothing begins before it; then the server runs what was approved, whatever slept meanwhile."""
+    async with lab(REFUND, after=0.5) as r:
+        reply = await r.chat()
+        (call,) = reply.calls
+        assert (reply.mode, call.status, call.risk, call.why) == (
+            "ACT",
+            "suggested",
+            "high",
+            ("definition", "risk"),
+        )
+        await trio.sleep(600)
+        assert r.began() == []
+        ended = await r.desk.approve(HOUSE, call.id, "bo", seen=call.arguments_hash, wait=5.0)
+        assert (ended.status, ended.result, ended.approved_by) == ("done", RAN, "bo")
+        assert r.began() == [(call.id, {"order": "A-1"})]
+        with pytest.raises(Conflict):
+            await r.desk.approve(HOUSE, call.id, "bo")
+        assert len(r.effects) == 1
+
+
+async def test_an_edit_is_checked_then_frozen_and_run(autojump_clock: trio.testing.MockClock) -> None:
+    """Other arguments run when the tool takes them; what was proposed is kept beside."""
+    async with lab(REFUND) as r:
+        (call,) = (await r.chat()).calls
+        with pytest.raises(BadEdit):
+            await r.desk.approve(HOUSE, call.id, "bo", {"order": "B-1"})
+        with pytest.raises(Conflict, match="arguments_changed"):
+            await r.desk.approve(HOUSE, call.id, "bo", seen="0" * 64)
+        ended = await r.desk.approve(HOUSE, call.id, "bo", {"order": "A-2"}, wait=5.0)
+        assert r.began() == [(call.id, {"order": "A-2"})]
+        assert (ended.status, ended.proposed_hash) == ("done", call.proposed_hash)
+        assert ended.arguments_hash != call.proposed_hash
+
+
+async def test_words_in_place_of_a_yes_are_the_next_message(autojump_clock: trio.testing.MockClock) -> None:
+    """The call is answered and never runs; the words are kept as the user's."""
+    async with lab(REFUND, ANSWER) as r:
+        first = await r.chat()
+        (call,) = first.calls
+        reply = await r.desk.respond(HOUSE, call.id, "anna", "no, tell me the price")
+        assert (reply.thread, reply.text) == (first.thread, "It costs 299 kr.")
+        assert (await r.call(call.id)).status == "answered"
+        said = [(each.role, each.content) for each in await r.messages(first.thread)]
+        assert said[2] == ("user", "no, tell me the price")
+        with pytest.raises(Conflict):
+            await r.desk.approve(HOUSE, call.id, "bo")
+        assert r.began() == []
+
+
+async def test_what_is_rejected_or_expires_never_runs(autojump_clock: trio.testing.MockClock) -> None:
+    """Asleep or awake."""
+    async with lab(REFUND, settings=ThreadSettings(approval_time=100)) as r:
+        (one,) = (await r.chat()).calls
+        assert (await r.desk.reject(HOUSE, one.id)).status == "rejected"
+        (two,) = (await r.chat()).calls
+        await trio.sleep(102)
+        assert (await r.call(two.id)).status == "expired"
+        for call in (one, two):
+            with pytest.raises(Conflict):
+                await r.desk.approve(HOUSE, call.id, "bo")
+        assert r.began() == []
+
+
+async def test_the_caller_takes_an_approved_call_and_reports_it(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """Approved, begun by one, reported once; the same again is known, another report is refused."""
+    async with lab(SHIP, ANSWER) as r:
+        reply = await r.chat()
+        (call,) = reply.calls
+        with pytest.raises(Conflict, match="not_approved"):
+            await r.desk.begin(HOUSE, call.id)
+        assert (await r.desk.approve(HOUSE, call.id, "bo", wait=5.0)).status == "confirmed"
+        begun = await r.desk.begin(HOUSE, call.id)
+        assert (begun.status, begun.arguments) == ("claimed", {"order": "A-1"})
+        with pytest.raises(Conflict, match="begun"):
+            await r.desk.begin(HOUSE, call.id)
+        report = CallReport(HOUSE, call.id, True, {"success": True, "data": {"parcel": "P-7"}}, "d1", 0)
+        ended, known, said = await r.desk.report(report, go_on=True)
+        assert (ended.status, known) == ("done", False)
+        assert said is not None
+        (result,) = r.decider.briefings[-1].results
+        assert (result.call_id, result.ok, result.lines) == (call.id, True, ("parcel: P-7",))
+        assert (await r.desk.report(report))[1] is True
+        other = CallReport(HOUSE, call.id, True, {"success": True}, "d2", 0)
+        with pytest.raises(Conflict, match="already_reported"):
+            await r.desk.report(other)
+        assert r.began() == []
+        roles = [each.role for each in await r.messages(reply.thread)]
+        assert roles == ["user", "assistant", "tool", "assistant"]
+
+
+async def test_the_next_message_knows_what_was_reported(autojump_clock: trio.testing.MockClock) -> None:
+    """Also without being told to go on, and after a sleep."""
+    async with lab(SHIP, ANSWER) as r:
+        reply = await r.chat()
+        (call,) = reply.calls
+        await r.desk.approve(HOUSE, call.id, "bo")
+        await r.desk.begin(HOUSE, call.id)
+        await r.desk.report(CallReport(HOUSE, call.id, True, {"success": True, "data": 7}, "d", 0))
+        await trio.sleep(2 * THREAD_CALM)
+        await r.chat("and?", reply.thread)
+        assert [each.call_id for each in r.decider.briefings[-1].results] == [call.id]
+
+
+async def test_a_call_that_needs_nobody_is_handed_to_its_caller(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """With the reply, as begun, with a lease; who reports nothing leaves it unknown."""
+    async with lab(NOTE) as r:
+        reply = await r.chat()
+        (call,) = reply.calls
+        assert (reply.mode, call.status, call.needs_approval) == ("ACT", "claimed", False)
+        assert call.lease_until is not None
+        reply = await r.chat(begin=False)
+        assert reply.calls[0].status == "confirmed"
+        await trio.sleep(700)
+        assert (await r.call(call.id)).status == "unknown"
+        with pytest.raises(Conflict, match="lease_over"):
+            await r.desk.report(CallReport(HOUSE, call.id, True, {"success": True}, "d", 0))
+
+
+async def test_who_leaves_cancels_the_turn(autojump_clock: trio.testing.MockClock) -> None:
+    """While it decides, before its call begins, and while that runs: nothing begins afterwards, and it is kept."""
+    for wait, ran in ((0.05, 0), (0.25, 0), (0.45, 1)):
+        async with lab(0.1, LOOK_UP, 0.1, LOOK_UP, ANSWER, before=0.2, after=0.2) as r:
+            with trio.move_on_after(wait):
+                await r.chat()
+            await trio.sleep(5)
+            assert len(r.effects) == ran
+            page = await r.stores.threads.threads(HOUSE, window())
+            (asked, *_) = await r.messages(page.entries[0].id)
+            assert asked.status == "cancelled"
+            calls = (await r.stores.calls.calls(HOUSE, window())).entries
+            assert [each.status for each in calls] in ([], ["cancelled"], ["done"])
+            again = await r.chat("price?", page.entries[0].id)
+            assert again.thread == page.entries[0].id
+
+
+async def test_one_turn_at_a_time_unless_it_is_interrupted(autojump_clock: trio.testing.MockClock) -> None:
+    """A busy thread refuses; `interrupt` cancels what is in progress."""
+    async with lab(think=1.0) as r, trio.open_nursery() as nursery:
+        thread = (await r.chat()).thread
+        ends: list[str] = []
+
+        async def ask() -> None:
+            try:
+                await r.chat("one?", thread)
+            except Conflict as why:
+                ends.append(why.code)
+
+        nursery.start_soon(ask)
+        await trio.sleep(0.3)
+        with pytest.raises(Conflict, match="turn_in_progress"):
+            await r.chat("two?", thread)
+        assert (await r.chat("three?", thread, interrupt=True)).mode == "NOOP"
+        assert ends == ["cancelled"]
+
+
+async def test_a_turn_is_cancelled_by_whoever_asks_for_that(autojump_clock: trio.testing.MockClock) -> None:
+    """`cancel_turn` ends the turn, `cancel` what waits for approval too."""
+    async with lab(REFUND, think=1.0) as r, trio.open_nursery() as nursery:
+        reply = await r.chat()
+        (call,) = reply.calls
+        await r.desk.cancel_turn(HOUSE, reply.thread)
+        assert (await r.call(call.id)).status == "suggested"
+        await trio.sleep(2 * THREAD_CALM)
+        await r.desk.cancel(HOUSE, reply.thread)
+        assert (await r.call(call.id)).status == "cancelled"
+        nursery.cancel_scope.cancel()
+
+
+async def test_nothing_is_there_for_another_project(autojump_clock: trio.testing.MockClock) -> None:
+    """Threads and calls of one project do not exist for another one."""
+    async with lab(SHIP) as r:
+        await r.stores.projects.create_project("other", "Other", "You help.", 0)
+        reply = await r.chat()
+        (call,) = reply.calls
+        report = CallReport("other", call.id, True, {"success": True}, "d", 0)
+        for attempt in (
+            lambda: r.desk.approve("other", call.id, "eve"),
+            lambda: r.desk.reject("other", call.id),
+            lambda: r.desk.begin("other", call.id),
+            lambda: r.desk.respond("other", call.id, "eve", "hello"),
+            lambda: r.desk.report(report),
+            lambda: r.desk.cancel("other", reply.thread),
+            lambda: r.desk.cancel_turn("other", reply.thread),
+            lambda: r.desk.delete_thread("other", reply.thread),
+        ):
+            with pytest.raises(NotFound):
+                await attempt()
+        assert (await r.call(call.id)).status == "suggested"
+        await r.chat(ORDERS, reply.thread)
+
+
+async def test_a_deleted_thread_is_gone(autojump_clock: trio.testing.MockClock) -> None:
+    """With what was in progress."""
+    async with lab(think=5.0) as r, trio.open_nursery() as nursery:
+        ends: list[str] = []
+
+        async def ask() -> None:
+            try:
+                await r.chat()
+            except (Conflict, NotFound) as why:
+                ends.append(type(why).__name__)
+
+        nursery.start_soon(ask)
+        await trio.sleep(1)
+        (thread,) = (await r.stores.threads.threads(HOUSE, window())).entries
+        await r.desk.delete_thread(HOUSE, thread.id)
+        with pytest.raises(NotFound):
+            await r.messages(thread.id)
+        await trio.sleep(1)
+        assert ends == ["NotFound"]
+        assert len(r.registry) == 0
+
+
+def window() -> Window:
+    return Window(100)

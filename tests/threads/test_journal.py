@@ -1,0 +1,40 @@
+"""What a thread's journal keeps of a call before it runs."""
+
+import pytest
+import trio
+import trio.testing
+
+from agent.errors import Conflict
+from agent.ports.action import Call
+from agent.ports.projects import HOUSE
+from agent.threads.journal import Journal
+
+from .lab import REFUND, SHIP, Wall, lab
+
+
+async def test_what_was_approved_runs_and_nothing_else(autojump_clock: trio.testing.MockClock) -> None:
+    """A call whose arguments are not those of its row is not kept, and so is never claimed."""
+    async with lab(REFUND) as r:
+        reply = await r.chat()
+        (call,) = reply.calls
+        journal = Journal(HOUSE, reply.thread, r.stores.threads, r.stores.calls, Wall(), lambda: "x", 100.0)
+        await journal.keep_call(Call(call.id, "refund", {"order": "A-1"}, reply.message))
+        with pytest.raises(Conflict, match="arguments_changed"):
+            await journal.keep_call(Call(call.id, "refund", {"order": "A-2"}, reply.message))
+
+
+async def test_a_message_that_was_never_begun_is_not_left_pending(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """A caller that leaves while its message is being kept leaves a thread that can be used at once."""
+    async with lab(SHIP) as r:
+        thread = (await r.chat()).thread
+        for steps in range(1, 12):
+            with trio.CancelScope() as scope:
+                async with trio.open_nursery() as nursery:
+                    nursery.start_soon(r.chat, "price?", thread)
+                    for _ in range(steps):
+                        await trio.lowlevel.checkpoint()
+                    scope.cancel()
+            await trio.sleep(1)
+            assert [each.status for each in await r.messages(thread) if each.status == "pending"] == []
