@@ -9,26 +9,20 @@ from math import inf
 from typing import Any, TypeAlias
 
 from ..actions.suggestions import TABLE, Deed, Guard, Status, Step, Suggestion, SuggestionTable
-from ..config import CONFIRM_SECONDS, LIVE_SUGGESTIONS, MAX_ID, SUGGESTIONS_REMEMBERED
+from ..config import CONFIRM_SECONDS, LIVE_SUGGESTIONS, SUGGESTIONS_REMEMBERED
 from ..fsm import Engine
-from ..ports.action import Call, Outcome
+from ..ports.action import CANCELLED, Call, Outcome
 from ..ports.brain import Proposal, Question
 from ..ports.conversation import Scope
 from ..protocol.inbound import ConfirmAction, RejectAction
-from ..protocol.outbound import ActionClosed, ActionExecuted, ActionSuggestion, Error
 from .effects import ArmExpiry, DisarmExpiry, LetGoAction, RunAction, StopAction
 from .events import Acting, Expired, Live
 from .out import Out, React
 from .states import Trigger
+from .telling import EXPIRED, Telling
 
 SuggestionEngine: TypeAlias = Engine[Status, Step, Guard, Deed]
 
-_CLOSED_AS: dict[Status, Any] = {
-    Status.EXPIRED: "expired",
-    Status.REJECTED: "rejected",
-    Status.CANCELLED: "cancelled",
-    Status.ANSWERED: "answered",
-}
 NOT_APPROVED: Mapping[str, Any] = {"success": False, "error": "This needs its user's approval."}
 _FINAL = frozenset(Status) - {Status.SUGGESTED, Status.CONFIRMED, Status.CLAIMED}
 
@@ -53,6 +47,7 @@ class Actions:
         "_suggestions",
         "_waiting",
         "live",
+        "telling",
     )
 
     def __init__(
@@ -70,6 +65,7 @@ class Actions:
         self._held = held
         self._scope = scope
         self._kept = kept
+        self.telling: Telling = Telling(out, CONFIRM_SECONDS if kept is None else kept)
         self.live: dict[str, Suggestion] = {}
         self._suggestions: dict[str, Suggestion] = {}  # every one still answered for, oldest first
         self._waiting: list[Suggestion] = []  # confirmed, not begun; few
@@ -106,14 +102,7 @@ class Actions:
     ) -> None:
         suggestion = self._suggestions.get(suggestion_id)
         if suggestion is None:
-            self._out.send(
-                Error(
-                    code="unknown_suggestion",
-                    message="No such suggestion was made here; use a suggestionId from an action_suggestion.",
-                    suggestion_id=suggestion_id if len(suggestion_id) <= MAX_ID else None,
-                )
-            )
-            self._out.note("errors", "unknown_suggestion")
+            self.telling.unknown(suggestion_id)
             return
         suggestion.see(self._out.now, self._out.draining)
         suggestion.hear(payload, self._held)
@@ -136,13 +125,13 @@ class Actions:
         """Suggest what a message asked for, or hand it over where the caller runs it and nobody need approve it."""
         suggestion = Suggestion(suggestion_id, proposal, asked, self._deadline())
         if proposal.handed_over:
-            self._tell_of(suggestion, proposal)
+            self.telling.made(suggestion, proposal)
             self._step(suggestion, Step.GRANT)
             return
         if len(self.live) >= LIVE_SUGGESTIONS:
             self._give_up(next(iter(self.live.values())))
         self._make_live(suggestion)
-        self._tell_of(suggestion, proposal)
+        self.telling.made(suggestion, proposal)
         self._out.note("suggestions", "made", asked.id, suggestion_id)
 
     def restore(self, live: Sequence[Live]) -> None:
@@ -158,23 +147,6 @@ class Actions:
         self.live[suggestion.id] = suggestion
         if self._kept is None:
             self._out.add(ArmExpiry(suggestion.id))
-
-    def _tell_of(self, suggestion: Suggestion, proposal: Proposal) -> None:
-        seconds = CONFIRM_SECONDS if self._kept is None else self._kept
-        self._out.send(
-            ActionSuggestion(
-                suggestion_id=suggestion.id,
-                action=proposal.action,
-                payload=proposal.payload,
-                id=suggestion.message,
-                expires_at=self._out.wall_ms + round(seconds * 1000),
-                missing=proposal.missing,
-                risk=proposal.risk,
-                sources=proposal.sources,
-                why=proposal.why,
-                approved=proposal.handed_over,
-            )
-        )
 
     def grant(self, asked: Acting, question: Question) -> None:
         """Run the call that a turn waits for, before what was confirmed; one that needs approval is refused."""
@@ -208,7 +180,7 @@ class Actions:
         if suggestion is None:
             return
         self._step(suggestion, Step(outcome.status or "unknown"))
-        self._executed(suggestion, outcome.result)
+        self.telling.executed(suggestion, outcome.result)
         suggestion.let_go()
         self._out.note("confirms_ended", outcome.status or "ignored", suggestion_id=suggestion.id)
 
@@ -295,10 +267,6 @@ class Actions:
         )
         suggestion.let_go()
 
-    def refuse_edit(self, suggestion: Suggestion) -> None:
-        """Refuse a confirm with arguments that the tool does not take; another one may come."""
-        self._ask_again("bad_edit", suggestion.spoiled, suggestion)
-
     def lapsed(self, suggestion: Suggestion) -> None:
         """A suggestion that can no longer be confirmed."""
         self._unlive(suggestion)
@@ -309,60 +277,23 @@ class Actions:
     def expired_unseen(self, suggestion: Suggestion) -> None:
         """A confirm that came too late, and before the timer said so."""
         self.lapsed(suggestion)
-        self.answer_expired(suggestion)
+        self.telling.executed(suggestion, EXPIRED)
         suggestion.let_go()
 
     def withdraw(self, suggestion: Suggestion) -> None:
         """A confirmed action that has not begun, and now never will."""
         self._waiting.remove(suggestion)
-        self._executed(suggestion, {"cancelled": True})
+        self.telling.executed(suggestion, CANCELLED)
         suggestion.let_go()
         self._out.note("confirms_ended", "cancelled", suggestion_id=suggestion.id)
 
-    def tell_closed(self, suggestion: Suggestion) -> None:
-        """Say why a suggestion can no longer be confirmed."""
-        self._out.send(ActionClosed(suggestion.id, _CLOSED_AS[suggestion.state]))
-        self._out.note("suggestions", _CLOSED_AS[suggestion.state], suggestion_id=suggestion.id)
-
-    def answer_ignored(self, suggestion: Suggestion) -> None:
-        """It was confirmed before."""
-        self._out.send(ActionExecuted(suggestion.id, {"ignored": True}))
-
-    def answer_cancelled(self, suggestion: Suggestion) -> None:
-        """It was closed, unconfirmed."""
-        self._executed(suggestion, {"cancelled": True})
-
-    def answer_expired(self, suggestion: Suggestion) -> None:
-        """Its time was over."""
-        self._executed(suggestion, {"expired": True})
-
-    def turn_away_confirm(self, suggestion: Suggestion) -> None:
-        """Refuse a confirm: the server is going down."""
-        self._out.send(
-            Error(
-                code="shutting_down",
-                message="The server is going down; nothing was run. Connect again in a moment.",
-                suggestion_id=suggestion.id,
-            )
-        )
-        self._out.note("errors", "shutting_down")
-
-    def ask_to_fill_in(self, suggestion: Suggestion) -> None:
-        """Refuse a confirm that does not fill in what is missing; another one may."""
-        self._ask_again("bad_message", suggestion.lacks, suggestion)
-
     # --- helpers
-
-    def _ask_again(self, code: Any, why: str | None, suggestion: Suggestion) -> None:
-        message = f"{why} Nothing was run; confirm again."
-        self._out.send(Error(code=code, message=message, suggestion_id=suggestion.id))
-        self._out.note("errors", code, suggestion_id=suggestion.id)
 
     def _give_up(self, suggestion: Suggestion) -> None:
         # Part of a transition that is under way, so the session's table is not asked again.
         self._engine.fire(suggestion, Step.CANCEL)
         self._unlive(suggestion)
-        self.tell_closed(suggestion)
+        self.telling.closed(suggestion)
         suggestion.let_go()
 
     def _step(self, suggestion: Suggestion, step: Step) -> None:
@@ -371,16 +302,6 @@ class Actions:
     def _unlive(self, suggestion: Suggestion) -> None:
         del self.live[suggestion.id]
         self._out.add(DisarmExpiry(suggestion.id))
-
-    def _executed(self, suggestion: Suggestion, result: Any) -> None:
-        if suggestion.needs_approval:
-            self._out.send(ActionExecuted(suggestion.id, result))
-        else:  # its client has not heard of it yet
-            self._out.send(
-                ActionExecuted(
-                    suggestion.id, result, suggestion.action, suggestion.payload, suggestion.message
-                )
-            )
 
 
 GUARDS: dict[Guard, Callable[[Suggestion], bool]] = {
@@ -394,19 +315,19 @@ GUARDS: dict[Guard, Callable[[Suggestion], bool]] = {
 }
 DEEDS: dict[Deed, Callable[[Actions, Suggestion], None]] = {
     Deed.EXPIRED_UNSEEN: Actions.expired_unseen,
-    Deed.TURN_AWAY_CONFIRM: Actions.turn_away_confirm,
-    Deed.ASK_TO_FILL_IN: Actions.ask_to_fill_in,
+    Deed.TURN_AWAY_CONFIRM: lambda actions, each: actions.telling.turned_away(each),
+    Deed.ASK_TO_FILL_IN: lambda actions, each: actions.telling.incomplete(each),
     Deed.CONFIRMED: Actions.confirmed,
-    Deed.ANSWER_IGNORED: Actions.answer_ignored,
-    Deed.ANSWER_CANCELLED: Actions.answer_cancelled,
-    Deed.ANSWER_EXPIRED: Actions.answer_expired,
+    Deed.ANSWER_IGNORED: lambda actions, each: actions.telling.executed_before(each),
+    Deed.ANSWER_CANCELLED: lambda actions, each: actions.telling.executed(each, CANCELLED),
+    Deed.ANSWER_EXPIRED: lambda actions, each: actions.telling.executed(each, EXPIRED),
     Deed.LAPSED: Actions.lapsed,
     Deed.WITHDRAW: Actions.withdraw,
     Deed.STOP_ACTION: lambda actions, _: actions.stop(),
-    Deed.TELL_CLOSED: Actions.tell_closed,
+    Deed.TELL_CLOSED: lambda actions, each: actions.telling.closed(each),
     Deed.GRANTED: Actions.granted,
     Deed.REFUSE_GRANT: Actions.refuse_grant,
-    Deed.REFUSE_EDIT: Actions.refuse_edit,
+    Deed.REFUSE_EDIT: lambda actions, each: actions.telling.bad_edit(each),
     Deed.TAKE_ANSWER: Actions.take_answer,
     Deed.RELEASE: Actions.release,
     Deed.HAND_OVER: Actions.hand_over,

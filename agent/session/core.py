@@ -331,7 +331,7 @@ DEEDS: dict[Deed, Callable[[Core, Any], None]] = {
     Deed.STOP_ACTION: lambda core, _: core.actions.stop(),
     Deed.CANCEL_WAITING: lambda core, _: core.actions.cancel_waiting(),
     Deed.CANCEL_LIVE: lambda core, _: core.actions.cancel_live(),
-    Deed.TELL_CLOSED: lambda core, suggestion: core.actions.tell_closed(suggestion),
+    Deed.TELL_CLOSED: lambda core, suggestion: core.actions.telling.closed(suggestion),
     Deed.ENQUEUE: lambda core, question: core.enqueue(question),
     Deed.TAKE_QUEUED: lambda core, _: core.take_queued(),
     Deed.CANCEL_QUEUE: lambda core, _: core.cancel_queue(),
