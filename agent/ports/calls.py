@@ -132,7 +132,10 @@ class CallStore(Protocol):
         ...
 
     async def keep_call(self, call: StoredCall) -> None:
-        """Keep a call that runs within its turn, confirmed, before anybody claims it. Idempotent."""
+        """Keep a call that runs within its turn, confirmed, before anybody claims it. Idempotent.
+
+        Raises `Conflict("cancelled")` where that turn has ended: nothing of it begins any more.
+        """
         ...
 
     async def approve(self, approval: ApprovalGiven) -> StoredCall:

@@ -1,6 +1,6 @@
 """Threads: conversations that outlive a connection, and what was said in them."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias
 
@@ -118,11 +118,23 @@ class ThreadStore(Protocol):
         """
         ...
 
-    async def say(self, said: Said) -> None:
+    async def say(self, said: Said) -> bool:
         """Keep what a turn says. A message or call that has ended stays as it ended. Idempotent.
 
-        Of a turn that ended otherwise before, only `tools` and `moves` are kept.
+        False for a turn that ended otherwise before: of that only `tools` and `moves` are kept.
         """
+        ...
+
+    async def cancel_turn(self, project: str, thread: str, at: int) -> None:
+        """End the message that is pending as cancelled, whichever process has its turn; nothing where none is.
+
+        What that turn was to run and nobody has claimed is cancelled with it, and no call of it is kept afterwards, so
+        that nothing of it begins. at: Unix milliseconds.
+        """
+        ...
+
+    async def cancelled(self, messages: Collection[tuple[str, str]]) -> frozenset[tuple[str, str]]:
+        """Return which of these messages, each by its project and its id, have ended as cancelled."""
         ...
 
     async def wake(self, project: str, thread: str, exchanges: int) -> Woken:

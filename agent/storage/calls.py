@@ -6,7 +6,7 @@ import sqlalchemy as sa
 
 from ..ports.calls import ApprovalGiven, CallReport, CallStatus, Closed, Due, StoredCall
 from ..ports.pages import Page, Window
-from . import moves
+from . import moves, turns
 from .database import Database
 from .listing import known_project, known_thread, page
 from .schema import calls
@@ -42,6 +42,7 @@ class SqliteCalls:
 
         def keep(transaction: Transaction) -> None:
             known_thread(transaction.connection, call.project, call.thread)
+            turns.check_pending(transaction.connection, call.project, call.thread, call.message)
             moves.keep(transaction, call, self._kb)
 
         await self._database.write(keep)

@@ -1,5 +1,6 @@
 """Threads and their messages, in a database. A turn is two writes, its message and all that it says: turns.py."""
 
+from collections.abc import Collection
 from functools import partial
 
 import sqlalchemy as sa
@@ -30,9 +31,17 @@ class SqliteThreads:
         """Keep a message as pending, in a thread that is there or, if `new`, is made."""
         return await self._database.write(partial(turns.begin, opening))
 
-    async def say(self, said: Said) -> None:
-        """Keep what a turn says. A message or call that has ended stays as it ended. Idempotent."""
-        await self._database.write(partial(turns.say, said, self._kb))
+    async def say(self, said: Said) -> bool:
+        """Keep what a turn says; False for one that ended otherwise before. Idempotent."""
+        return await self._database.write(partial(turns.say, said, self._kb))
+
+    async def cancel_turn(self, project: str, thread: str, at: int) -> None:
+        """End the message that is pending as cancelled, whichever process has its turn."""
+        await self._database.write(partial(turns.cancel, project, thread, at))
+
+    async def cancelled(self, messages: Collection[tuple[str, str]]) -> frozenset[tuple[str, str]]:
+        """Return which of these messages have ended as cancelled."""
+        return await self._database.read(partial(turns.cancelled, messages))
 
     async def wake(self, project: str, thread: str, exchanges: int) -> Woken:
         """Return what a thread needs to go on, with at most so many of its last exchanges that were answered."""

@@ -4,6 +4,7 @@ Every message of every user comes through here, so its statements are made once 
 one costs ten times what running it does.
 """
 
+from collections.abc import Collection
 from typing import Any
 
 import sqlalchemy as sa
@@ -47,6 +48,18 @@ _END = (
     .values(status=sa.bindparam("to"), owner=None)
 )
 _END_ALL = end_turns().where(*_OF)
+_END_PENDING = _END_ALL.returning(messages.c.id)
+_LET_GO = (  # what runs within the turn of a message, and has not begun
+    sa.update(calls)
+    .where(
+        *_CALLS_OF,
+        calls.c.message_id == sa.bindparam("message"),
+        calls.c.status == "confirmed",
+        calls.c.needs_approval == 0,
+        calls.c.runs_at != CALLER,
+    )
+    .values(status="cancelled", owner=None, ended_at=sa.bindparam("at", type_=sa.Integer))
+)
 _ENDED = (
     sa.select(calls)
     .where(
@@ -137,11 +150,12 @@ def begin(opening: Opening, transaction: Transaction) -> Begun:
     return Begun(changed, _read_calls(connection, _ENDED, {**of, "of": changed.turn - 1}))
 
 
-def say(said: Said, kb: str | None, transaction: Transaction) -> None:
+def say(said: Said, kb: str | None, transaction: Transaction) -> bool:
     """Keep what a turn says; what the port says of `say`."""
     connection = transaction.connection
     known_thread(connection, said.project, said.thread)
-    if _goes_on(said, transaction):
+    goes_on = _goes_on(said, transaction)
+    if goes_on:
         if said.answer is not None:
             connection.execute(_INSERT_ONCE, _row(said.project, said.answer))
         for call in said.calls:
@@ -151,6 +165,33 @@ def say(said: Said, kb: str | None, transaction: Transaction) -> None:
     for move in said.moves:
         moves.go_on(transaction, said.project, said.thread, move, said.at)
     connection.execute(_TOUCH, {"project": said.project, "thread": said.thread, "at": said.at})
+    return goes_on
+
+
+def cancel(project: str, thread: str, at: int, transaction: Transaction) -> None:
+    """End the pending message, and what its turn has not begun; what the port says of `cancel_turn`.
+
+    A claim asks for a confirmed call in its own transaction, so of a claim and a cancel one comes first.
+    """
+    connection = transaction.connection
+    known_thread(connection, project, thread)
+    of = {"project": project, "thread": thread}
+    for ended in connection.execute(_END_PENDING, of).scalars().all():
+        connection.execute(_LET_GO, {**of, "message": ended, "at": at})
+
+
+def check_pending(connection: sa.Connection, project: str, thread: str, message: str) -> None:
+    """Raise `Conflict` for a message whose turn has ended."""
+    of = {"project": project, "thread": thread, "message": message}
+    if found(connection.execute(_MESSAGE, of).one_or_none()).status != "pending":
+        raise Conflict("cancelled")
+
+
+def cancelled(wanted: Collection[tuple[str, str]], connection: sa.Connection) -> frozenset[tuple[str, str]]:
+    """Return which messages have ended as cancelled."""
+    named = sa.tuple_(messages.c.project_id, messages.c.id).in_(wanted)
+    query = sa.select(messages.c.project_id, messages.c.id).where(named, messages.c.status == "cancelled")
+    return frozenset((project, id) for project, id in connection.execute(query))
 
 
 def wake(project: str, id: str, exchanges: int, connection: sa.Connection) -> Woken:

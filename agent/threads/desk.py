@@ -6,7 +6,8 @@ decided is seen through in a task of the desk's own, whoever asked for it leaves
 
 A thread wakes when something is asked of it and sleeps when it was calm for a while. It may be awake in several
 processes: each turn is begun in the rows, where only one can be in progress, and who finds that others have begun turns
-meanwhile wakes anew.
+meanwhile wakes anew. A turn is cancelled in its row too, whichever process has it: from then on it can neither run
+a call nor answer, and that process ends it when it next looks, every SWEEP_EVERY seconds.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
@@ -216,15 +217,13 @@ class ThreadDesk:
     # --- cancelling
 
     async def cancel_turn(self, project: str, thread: str) -> None:
-        """Cancel the turn in progress, if there is one, and wait until that is kept."""
+        """Cancel the turn in progress, if there is one, in whichever process, and wait until that is kept."""
         await self._stores.threads.thread(project, thread)
         key = project, thread
         while key in self._beginning:
             await self._beginning[key].wait()
-        awake = self._awake.get(key)
-        if awake is not None and awake.message is not None:
-            awake.cancel(awake.message)
-            await awake.at_rest()
+        await self._stop(self._awake.get(key))
+        await self._stores.threads.cancel_turn(project, thread, self._now())
 
     async def cancel(self, project: str, thread: str) -> None:
         """Cancel the turn in progress and every call that can still be approved."""
@@ -232,6 +231,7 @@ class ThreadDesk:
         awake = await self._wake(project, thread)
         awake.cancel()
         await awake.at_rest()
+        await self._stores.threads.cancel_turn(project, thread, self._now())
 
     async def delete_thread(self, project: str, thread: str) -> None:
         """Cancel what a thread does, then delete it."""
@@ -264,6 +264,7 @@ class ThreadDesk:
         self._beginning[key] = trio.Event()
         try:
             begun = await self._stores.threads.begin_turn(opening)
+            await self._stop(awake)  # what it was about was cancelled elsewhere, or no other could begin
             awake = await self._wake(opening.project, opening.thread, begun.thread, begun.thread.turn - 1)
             waiter = begin(awake, tuple(result_of(each) for each in begun.ended))
         except BaseException as error:
@@ -280,6 +281,12 @@ class ThreadDesk:
             if waiter.error is not None and awake.over.is_set():
                 self._give_up(opening)  # a session that broke has said nothing of its end
             awake.leave(listener)
+
+    async def _stop(self, awake: Awake | None) -> None:
+        """Let a thread's session end its turn, if it has one, and wait until that is kept."""
+        if awake is not None and awake.message is not None:
+            awake.cancel(awake.message)
+            await awake.at_rest()
 
     def _give_up(self, opening: Opening) -> None:
         """Let a message that may be kept, and whose turn will not begin, be kept as cancelled."""
@@ -440,7 +447,7 @@ class ThreadDesk:
             await awake.over.wait()
 
     async def _sweep(self) -> None:
-        """Tell sessions whose calls' time is over, and let those sleep that were calm for a while."""
+        """Tell sessions what was decided elsewhere or by time, and let those sleep that were calm for a while."""
         due: tuple[Due, ...] = ()
         if self._stores.used():
             with suppress(StorageFailed):  # the next look is soon enough
@@ -449,9 +456,21 @@ class ThreadDesk:
             awake = self._awake.get((each.project, each.thread))
             if awake is not None and each.status == "expired":
                 awake.post(Expired(each.call, trio.current_time()))
+        await self._end_cancelled()
         long_ago = trio.current_time() - THREAD_CALM
         for awake in [each for each in self._awake.values() if each.since <= long_ago]:
             awake.sleep()
+
+    async def _end_cancelled(self) -> None:
+        """End the turns that another process has cancelled in their rows."""
+        going = {(awake.scope.project, awake.message): awake for awake in self._awake.values()}
+        named = [(project, message) for project, message in going if message is not None]
+        if not named:
+            return
+        with suppress(StorageFailed):  # the next look is soon enough
+            for key in await self._stores.threads.cancelled(named):
+                if going[key].message == key[1]:
+                    going[key].cancel(key[1])
 
     # --- helpers
 

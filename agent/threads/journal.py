@@ -70,6 +70,7 @@ class _Turn:
     calls: list[str] = field(default_factory=list)
     suggested: bool = False
     position: int = 0
+    ended: bool = False  # and that is kept
 
 
 class Journal:
@@ -106,12 +107,12 @@ class Journal:
 
     @property
     def message(self) -> str | None:
-        """The id of its message."""
-        return self._turn.message if self._turn else None
+        """The id of its message, until its end is kept."""
+        return self._turn.message if self._turn and not self._turn.ended else None
 
     def open(self, message: str, number: int, tools: Mapping[str, ToolDefinition]) -> Waiter:
         """Take that a turn begins, whose message is kept; return who waits for its end."""
-        if self._turn is not None:
+        if self._turn is not None and not self._turn.ended:
             self._turn.waiter.fail(Conflict("cancelled"))
         waiter = Waiter()
         self._number = number
@@ -136,24 +137,30 @@ class Journal:
         self._ends.clear()
 
     async def keep(self, frames: Sequence[Outbound]) -> None:
-        """Keep what some frames say, all or nothing, then tell who waits. Raises StorageFailed."""
+        """Keep what some frames say, all or nothing, then tell who waits. Raises StorageFailed.
+
+        Raises `Conflict("cancelled")` for the end of a turn that was cancelled in the rows: it has said nothing.
+        """
         step = _Step(self._clock.now_ms())
         turn = self._turn
         for frame in frames:
             self._note(step, frame)
-        if step.anything:
-            await self._threads.say(step.said(self._project, self._thread))
+        goes_on = not step.anything or await self._threads.say(step.said(self._project, self._thread))
         for call in step.ended:
             event = self._ends.pop(call, None)
             if event is not None:
                 event.set()
+        if not goes_on:
+            raise Conflict("cancelled")
         if turn is not None and step.ends == turn.message:
+            turn.ended = True
             await self._end(turn, step)
 
     async def keep_call(self, call: Call, risk: Any = None, sources: Mapping[str, str] | None = None) -> None:
         """Keep a call that its turn makes, before it is claimed; one that somebody approved must be the approved one.
 
-        Raises `Conflict("arguments_changed")` where it is another; nothing is run then.
+        Raises `Conflict`, "arguments_changed" where it is another, "cancelled" where its turn was cancelled, also by
+        another process; nothing is run then.
         """
         turn = self._turn
         hashed = digest(call.payload)
@@ -279,7 +286,8 @@ class Journal:
     async def _end(self, turn: _Turn, step: "_Step") -> None:
         said = step.response
         calls = tuple([await self._calls.call(self._project, call) for call in turn.calls])
-        self._turn = None  # not before: whatever ends this wait, who waits is told by `fail`
+        if self._turn is turn:  # and no other has begun meanwhile
+            self._turn = None  # not before: whatever ends this wait, who waits is told by `fail`
         if said is None:
             turn.waiter.fail(Conflict(step.error or "cancelled"))
             return

@@ -241,7 +241,7 @@ async def test_what_the_server_runs_is_not_the_callers(store: Store) -> None:
 
 async def test_the_ledgers_claim_and_outcome_are_the_calls(store: Store) -> None:
     """A confirmed call becomes claimed with the ledger's row, and ends with it; the result comes back as it was."""
-    await with_calls(store)
+    await store.threads.begin_turn(an_opening())
     call = a_call(runs_at="webhook", **RUN)
     await store.calls.keep_call(call)
     await store.calls.keep_call(replace(call, tool="other"))  # again changes nothing
@@ -261,7 +261,7 @@ async def test_the_ledgers_claim_and_outcome_are_the_calls(store: Store) -> None
 
 async def test_only_a_confirmed_call_of_ours_is_claimed(store: Store) -> None:
     """In every other status, and where its caller runs it, the claim is lost alone, and leaves no row."""
-    await with_calls(store)
+    await store.threads.begin_turn(an_opening())
     won: dict[str, bool] = {}
     failed: list[str] = []
 
@@ -316,12 +316,13 @@ async def test_a_page_is_the_same_while_calls_are_added(store: Store) -> None:
     """In the order they were made, narrowed by status and thread, each once."""
     await with_calls(store, *(a_call(f"c{number}") for number in range(1, 6)))
     await store.calls.approve(replace(YES, call="c2"))
+    await store.threads.begin_turn(an_opening("m2", new=False))
     seen, window = [], Window(2)
     for round in range(9):
         listed = await store.calls.calls(HOUSE, window)
         seen += [call.id for call in listed.entries]
         if round < 2:
-            await store.calls.keep_call(a_call(f"c1{round}", **RUN))
+            await store.calls.keep_call(a_call(f"c1{round}", message="m2", **RUN))
         if listed.after is None:
             break
         window = Window(2, listed.after)
@@ -374,7 +375,7 @@ async def test_an_id_of_another_projects_call_is_not_taken(store: Store) -> None
 
 async def test_what_cannot_be_kept_fails_alone(store: Store) -> None:
     """Arguments that are no JSON are that call's fault; another one is kept in the same breath."""
-    await with_calls(store)
+    await store.threads.begin_turn(an_opening())
     failed: dict[str, str] = {}
 
     async def keep(id: str, argument: object) -> None:

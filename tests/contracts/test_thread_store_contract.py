@@ -112,6 +112,42 @@ async def test_a_turn_that_ended_stays_as_it_ended(store: Store) -> None:
     assert (row.status, row.result) == ("done", {"success": True})
 
 
+async def test_a_turn_is_cancelled_by_whoever_asks(store: Store) -> None:
+    """Its message ends, with what it has not begun; nothing of it is kept or claimed any more, and the next begins."""
+    await with_calls(store, a_call("c1"), a_call("c2", runs_at="webhook"), a_call("c3"))
+    for id in ("c2", "c3"):
+        await store.calls.approve(ApprovalGiven(HOUSE, id, "u1", NOW))
+    await store.threads.begin_turn(an_opening("m2", new=False))
+    ours: dict[str, Any] = {"message": "m2", "turn": 2, "runs_at": "webhook", **RUN}
+    for id in ("c4", "c5"):
+        await store.calls.keep_call(a_call(id, **ours))
+    assert await store.ledger.claim("c4", "refund", NOW)
+    assert await store.threads.cancelled([(HOUSE, "m2")]) == frozenset()
+    for _ in range(2):
+        await store.threads.cancel_turn(HOUSE, "t1", NOW + 5)
+    assert not await store.ledger.claim("c5", "refund", NOW)
+    with pytest.raises(Conflict, match="cancelled"):
+        await store.calls.keep_call(a_call("c6", **ours))
+    assert not await store.threads.say(said("m2", answer=an_answer("a2", turn=2)))
+    assert await store.threads.say(said("m2", status="cancelled"))
+    assert await messages(store) == [
+        ("m1", "user", "done"),
+        ("a1", "assistant", "done"),
+        ("m2", "user", "cancelled"),
+    ]
+    kept = (await store.calls.calls(HOUSE, ALL)).entries
+    assert [(each.id, each.status, each.ended_at) for each in kept] == [
+        ("c1", "suggested", None),
+        ("c2", "confirmed", None),
+        ("c3", "confirmed", None),
+        ("c4", "claimed", None),
+        ("c5", "cancelled", NOW + 5),
+    ]
+    asked = [(HOUSE, "m1"), (HOUSE, "m2"), ("p2", "m2"), (HOUSE, "m9")]
+    assert await store.threads.cancelled(asked) == {(HOUSE, "m2")}
+    await store.threads.begin_turn(an_opening("m3", new=False))
+
+
 async def test_calls_go_on_as_the_table_says(store: Store) -> None:
     """To a status that one move leads to from where the call is; anything else changes nothing."""
     await with_calls(store, a_call(), a_call("c2"), a_call("c3"), a_call("c4", runs_at="record", **RUN))
@@ -283,6 +319,7 @@ async def test_another_projects_thread_is_not_there(store: Store) -> None:
             partial(store.threads.thread, project, id),
             partial(store.threads.messages, project, id, ALL),
             partial(store.threads.delete_thread, project, id),
+            partial(store.threads.cancel_turn, project, id, NOW),
         )
         for one in asked:
             with pytest.raises(NotFound, match=r"^there is no such thing$"):

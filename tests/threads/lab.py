@@ -119,8 +119,9 @@ async def lab(
     settings: ThreadSettings | None = None,
     stores: Any = None,
     drafts: Sequence[Say] = (),
+    name: str = "id",
 ) -> AsyncGenerator[Lab, None]:
-    """Run a desk for the time of a block."""
+    """Run a desk for the time of a block. stores: another one's. name: what its ids begin with."""
     ids = itertools.count(1)
     figures, registry, pulse, clock = Figures(), Registry(), Pulse(), Wall()
     effects: list[Began] = []
@@ -147,7 +148,7 @@ async def lab(
             pulse,
             clock,
             figures,
-            lambda: f"id{next(ids)}",
+            lambda: f"{name}{next(ids)}",
         )
         kept = Stores(opened.projects, opened.threads, opened.calls)
         desk = ThreadDesk(

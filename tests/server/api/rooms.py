@@ -261,7 +261,7 @@ class Threads:
     async def _not_called(self, *_: Any) -> Any:
         raise AssertionError
 
-    begin_turn = say = message = delete_thread = _not_called
+    begin_turn = say = cancel_turn = cancelled = message = delete_thread = _not_called
 
 
 class Calls:

@@ -1,0 +1,193 @@
+"""Two desks over one database, as two processes have them: what one cancels, the other neither runs nor says."""
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+import trio
+import trio.testing
+
+from agent.config import SWEEP_EVERY
+from agent.errors import Conflict, NotFound
+from agent.ports.decide import Act
+from agent.ports.pages import Window
+from agent.ports.projects import HOUSE
+
+from .lab import ANSWER, LOOK_UP, REFUND, Ear, Lab, lab
+
+NEXT = Act("look_up", {"order": "A-2"})
+
+
+class Asking:
+    """Somebody who asks, and what became of it."""
+
+    def __init__(self, at: Lab) -> None:
+        self.at = at
+        self.ear = Ear()
+        self.end: str | None = None
+
+    async def run(self, text: str, thread: str | None = None) -> None:
+        try:
+            self.end = (await self.at.chat(text, thread, listener=self.ear)).text
+        except Conflict as why:
+            self.end = why.code
+        except NotFound:
+            self.end = "not found"
+
+
+@asynccontextmanager
+async def two(*decisions: Any, **how: Any) -> AsyncGenerator[tuple[Lab, Lab], None]:
+    """The desk whose turn it is, and the other one."""
+    async with (
+        lab(*decisions, **how) as ours,
+        lab(stores=ours.stores, name="other", think=0.1) as other,
+    ):
+        yield ours, other
+
+
+async def the_thread(at: Lab) -> str:
+    """The only one."""
+    (thread,) = (await at.stores.threads.threads(HOUSE, Window(9))).entries
+    return str(thread.id)
+
+
+async def statuses(at: Lab) -> list[tuple[str, str]]:
+    """Who said what, and how it stands."""
+    return [(each.role, each.status) for each in await at.messages(await the_thread(at))]
+
+
+async def test_a_turn_is_cancelled_from_elsewhere(autojump_clock: trio.testing.MockClock) -> None:
+    """It is cancelled when that is answered; who runs it ends it at the next look, and the thread can be used."""
+    async with two(think=60.0) as (ours, other), trio.open_nursery() as nursery:
+        asked = Asking(ours)
+        nursery.start_soon(asked.run, "price?")
+        await trio.sleep(0.5)
+        await other.desk.cancel_turn(HOUSE, await the_thread(ours))
+        assert await statuses(ours) == [("user", "cancelled")]
+        await trio.sleep(SWEEP_EVERY)
+        assert asked.end == "cancelled"
+        assert (await other.chat("price?", await the_thread(ours))).mode == "NOOP"
+        nursery.cancel_scope.cancel()
+
+
+async def test_a_cancel_of_everything_reaches_a_turn_elsewhere(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """The bare cancel too."""
+    async with two(think=60.0) as (ours, other), trio.open_nursery() as nursery:
+        asked = Asking(ours)
+        nursery.start_soon(asked.run, "price?")
+        await trio.sleep(0.5)
+        await other.desk.cancel(HOUSE, await the_thread(ours))
+        await trio.sleep(SWEEP_EVERY)
+        assert (asked.end, await statuses(ours)) == ("cancelled", [("user", "cancelled")])
+        nursery.cancel_scope.cancel()
+
+
+async def test_what_was_cancelled_elsewhere_says_nothing(autojump_clock: trio.testing.MockClock) -> None:
+    """An answer that is ready before the next look is neither kept nor told, and its suggestion is none."""
+    async with two(REFUND, ANSWER, think=0.1) as (ours, other), trio.open_nursery() as nursery:
+        asked = Asking(ours)
+        ours.stores.threads.say = slow(ours.stores.threads.say, 0.3)
+        nursery.start_soon(asked.run, "price of A-1?")
+        await trio.sleep(0.2)
+        await other.desk.cancel_turn(HOUSE, await the_thread(ours))
+        await trio.sleep(0.5)
+        assert (asked.end, await statuses(ours)) == ("cancelled", [("user", "cancelled")])
+        assert "response" not in asked.ear.kinds()
+        assert (await ours.stores.calls.calls(HOUSE, Window(9))).entries == ()
+        assert (await ours.chat("price?", await the_thread(ours))).mode == "NOOP"
+        assert ours.decider.briefings[-1].history == ()
+        nursery.cancel_scope.cancel()
+
+
+@pytest.mark.parametrize("wait", [0.05, 0.15, 0.25, 0.35, 0.45, 0.55])
+async def test_no_tool_of_it_begins_afterwards(autojump_clock: trio.testing.MockClock, wait: float) -> None:
+    """Whatever step its turn is at: what had begun is recorded, the next call is never claimed."""
+    decisions = (0.1, LOOK_UP, 0.1, NEXT, ANSWER)
+    async with two(*decisions, after=0.1) as (ours, other), trio.open_nursery() as nursery:
+        asked = Asking(ours)
+        nursery.start_soon(asked.run, "what about orders A-1 and A-2?")
+        await trio.sleep(wait)
+        cancelled_at = trio.current_time()
+        await other.desk.cancel_turn(HOUSE, await the_thread(ours))
+        await trio.sleep(5)
+        assert [at for at in ours.times if at > cancelled_at] == []
+        assert asked.end == "cancelled" or wait > 0.5
+        rows = {row.suggestion_id: row.status for row in await ours.stores.ledger.rows()}
+        assert rows == {each.suggestion_id: "done" for each in ours.effects}
+        calls = {each.id: each.status for each in (await ours.stores.calls.calls(HOUSE, Window(9))).entries}
+        assert calls == rows
+        nursery.cancel_scope.cancel()
+
+
+async def test_a_call_that_was_kept_and_not_claimed_is_let_go(autojump_clock: trio.testing.MockClock) -> None:
+    """A cancel between the two is before the claim, and that is lost."""
+    async with two(LOOK_UP, ANSWER) as (ours, other), trio.open_nursery() as nursery:
+        asked = Asking(ours)
+        ours.stores.ledger.claim = slow(ours.stores.ledger.claim, 0.3)
+        nursery.start_soon(asked.run, "what about order A-1?")
+        await trio.sleep(0.2)
+        (call,) = (await ours.stores.calls.calls(HOUSE, Window(9))).entries
+        assert call.status == "confirmed"
+        await other.desk.cancel_turn(HOUSE, await the_thread(ours))
+        await trio.sleep(5)
+        assert (ours.effects, (await ours.call(call.id)).status) == ([], "cancelled")
+        nursery.cancel_scope.cancel()
+
+
+async def test_a_message_interrupts_a_turn_elsewhere(autojump_clock: trio.testing.MockClock) -> None:
+    """The new message is answered where it came, and the old one ends where it ran."""
+    async with two(think=20.0) as (ours, other), trio.open_nursery() as nursery:
+        first = Asking(ours)
+        nursery.start_soon(first.run, "price?")
+        await trio.sleep(0.2)
+        assert (await other.chat("and now?", await the_thread(ours), interrupt=True)).mode == "NOOP"
+        await trio.sleep(SWEEP_EVERY)
+        assert first.end == "cancelled"
+        assert await statuses(ours) == [("user", "cancelled"), ("user", "done"), ("assistant", "done")]
+        nursery.cancel_scope.cancel()
+
+
+async def test_who_ran_it_takes_the_next_message_at_once(autojump_clock: trio.testing.MockClock) -> None:
+    """Also before it has looked; who listens to the new turn hears nothing of the old one."""
+    async with two(think=20.0) as (ours, other), trio.open_nursery() as nursery:
+        first, then = Asking(ours), Asking(ours)
+        nursery.start_soon(first.run, "price?")
+        await trio.sleep(0.2)
+        thread = await the_thread(ours)
+        await other.desk.cancel_turn(HOUSE, thread)
+        nursery.start_soon(then.run, "and now?", thread)
+        await trio.sleep(0.1)
+        assert (first.end, then.end) == ("cancelled", None)
+        await trio.sleep(25)
+        assert then.end == "It costs 299 kr."
+        assert [each for each in then.ear.frames if each.get("reason") == "cancelled"] == []
+        nursery.cancel_scope.cancel()
+
+
+async def test_the_next_turn_may_begin_before_the_last_was_told(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """Between what is kept of a turn and its reply the next one can begin; both are answered."""
+    async with lab(REFUND, ANSWER) as r, trio.open_nursery() as nursery:
+        r.stores.calls.call = slow(r.stores.calls.call, 1.0)
+        one, other = Asking(r), Asking(r)
+        nursery.start_soon(one.run, "price of A-1?")
+        await trio.sleep(0.5)
+        nursery.start_soon(other.run, "price?", await the_thread(r))
+        await trio.sleep(5)
+        assert one.end not in (None, "cancelled")
+        assert other.end not in (None, "cancelled")
+        nursery.cancel_scope.cancel()
+
+
+def slow(method: Callable[..., Any], seconds: float) -> Callable[..., Any]:
+    """The same, later."""
+
+    async def later(*arguments: Any, **named: Any) -> Any:
+        await trio.sleep(seconds)
+        return await method(*arguments, **named)
+
+    return later
