@@ -10,7 +10,8 @@ from .server.api.reading import Reading
 from .server.api.rooms import Rooms
 from .session.turn import Parts, no_tools
 from .storage.store import Store
-from .threads.desk import Stores, ThreadDesk
+from .threads.desk import ThreadDesk
+from .threads.waking import Stores
 
 
 def desk_of(made: Composed, store: Store, parts: Parts, runner: Runner) -> ThreadDesk:

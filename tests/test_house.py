@@ -101,7 +101,7 @@ def test_everything_is_caught_at_the_edges_only() -> None:
             "server/api/answers.py",  # one request of the HTTP API
             "wire/pulse.py",  # one voice of many
             "documents/open.py",  # other people's parsers on other people's bytes: what breaks is that file's reason
-            "threads/desk.py",  # one thread, and what is told to who waits
+            "threads/waking.py",  # one thread, and what is told to who waits
             "testing/inject.py",  # an instrument that raises is switched off by trio without a word
             "testing/steps.py",  # the same
         }

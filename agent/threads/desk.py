@@ -10,9 +10,8 @@ meanwhile wakes anew. A turn is cancelled in its row too, whichever process has 
 a call nor answer, and that process ends it when it next looks, every SWEEP_EVERY seconds.
 """
 
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -21,39 +20,27 @@ import trio
 
 from ..actions.fields import lacking
 from ..actions.runner import Runner
-from ..config import SWEEP_EVERY, THREAD_CALM, THREAD_WAKES_WITH, THREADS_AWAKE
 from ..errors import AgentError, BadEdit, Conflict, NotFound, StorageFailed
 from ..ports.action import Payload
-from ..ports.calls import ApprovalGiven, CallReport, CallStore, Due, Move, StoredCall
+from ..ports.calls import ApprovalGiven, CallReport, Move, StoredCall
 from ..ports.decide import Result
 from ..ports.desk import Asked, Listener, Reply
-from ..ports.projects import ProjectStore
-from ..ports.threads import Begun, Opening, Said, ThreadStore, Woken
-from ..ports.threads import Thread as StoredThread
+from ..ports.threads import Begun, Opening, Said
 from ..ports.tools import Arguments, ReadTools, ToolDefinition
 from ..protocol import inbound
 from ..protocol.payload import fits
-from ..session.events import Expired, Received
+from ..session.events import Received
 from ..session.turn import Parts, where
 from ..tools.results import BadResult, shown
 from .awake import Awake, proposal_of
 from .hashes import digest
 from .journal import Waiter
 from .settings import ThreadSettings
+from .waking import Stores, Waking
 
 _log = structlog.get_logger("agent.threads")
 T = TypeVar("T")
 _RAN = frozenset(("done", "failed", "unknown"))
-
-
-@dataclass(frozen=True, slots=True)
-class Stores:
-    """Where threads and what belongs to them are kept. used: whether anything was."""
-
-    projects: ProjectStore
-    threads: ThreadStore
-    calls: CallStore
-    used: Callable[[], bool] = lambda: True
 
 
 class ThreadDesk:
@@ -76,26 +63,23 @@ class ThreadDesk:
     ) -> None:
         self._stores = stores
         self._parts = parts
-        self._runner = runner
         self._settings = settings
         self._operator = operator
         self._read = read
         self._arguments = arguments
-        self._awake: dict[tuple[str, str], Awake] = {}
+        self._waking = Waking(stores, parts, runner, settings, arguments)
         self._beginning: dict[tuple[str, str], trio.Event] = {}  # threads in which a turn is being begun
-        self._waking = trio.Lock()
-        self._nursery: trio.Nursery | None = None
 
-    def __len__(self) -> int:
-        return len(self._awake)
+    @property
+    def awake(self) -> Waking:
+        """The threads that are awake here."""
+        return self._waking
 
     async def run(self, task_status: "trio.TaskStatus[ThreadDesk]" = trio.TASK_STATUS_IGNORED) -> None:
         """Keep threads awake, and look after what is due, until cancelled; then every thread ends."""
-        async with trio.open_nursery() as self._nursery:
+        async with trio.open_nursery() as nursery:
+            await nursery.start(self._waking.run)
             task_status.started(self)
-            while True:
-                await trio.sleep(SWEEP_EVERY)
-                await self._sweep()
 
     # --- asking
 
@@ -130,9 +114,8 @@ class ThreadDesk:
         """Answer a suggested call with words, which become the thread's next message; return the reply."""
         self._check_open()
         kept = await self._stores.calls.call(project, call)
-        await self._wake(
-            project, kept.thread
-        )  # so that its session knows the call, which will not be live any more
+        # So that its session knows the call, which will not be live any more.
+        await self._waking.wake(project, kept.thread)
         opening = Opening(
             project,
             kept.thread,
@@ -154,7 +137,7 @@ class ThreadDesk:
         """Take how a call ended; return it, whether that was known, and with `go_on` the reply of a turn about it."""
         kept, known = await self._stores.calls.report(report)
         if kept.status == "rejected":
-            self._tell(kept, inbound.RejectAction(kept.id))
+            self._waking.tell(kept, inbound.RejectAction(kept.id))
         if not go_on or known or kept.status not in _RAN:
             return kept, known, None
         self._check_open()
@@ -195,7 +178,7 @@ class ThreadDesk:
         approval = ApprovalGiven(
             project, call, by, self._now(), filled, None if filled is None else digest(filled), seen
         )
-        ended, kept = await self._see_through(partial(self._approve, approval, arguments))
+        ended, kept = await self._waking.see_through(partial(self._approve, approval, arguments))
         if ended is not None:
             with trio.move_on_after(wait):
                 await ended.wait()
@@ -205,7 +188,7 @@ class ThreadDesk:
     async def reject(self, project: str, call: str) -> StoredCall:
         """Decline a suggested call."""
         kept = await self._stores.calls.close(project, call, "rejected", self._now())
-        self._tell(kept, inbound.RejectAction(call))
+        self._waking.tell(kept, inbound.RejectAction(call))
         return kept
 
     async def begin(self, project: str, call: str) -> StoredCall:
@@ -222,13 +205,13 @@ class ThreadDesk:
         key = project, thread
         while key in self._beginning:
             await self._beginning[key].wait()
-        await self._stop(self._awake.get(key))
+        await self._stop(self._waking.get(*key))
         await self._stores.threads.cancel_turn(project, thread, self._now())
 
     async def cancel(self, project: str, thread: str) -> None:
         """Cancel the turn in progress and every call that can still be approved."""
         await self._stores.threads.thread(project, thread)
-        awake = await self._wake(project, thread)
+        awake = await self._waking.wake(project, thread)
         awake.cancel()
         await awake.at_rest()
         await self._stores.threads.cancel_turn(project, thread, self._now())
@@ -236,14 +219,14 @@ class ThreadDesk:
     async def delete_thread(self, project: str, thread: str) -> None:
         """Cancel what a thread does, then delete it."""
         await self._stores.threads.thread(project, thread)
-        await self._end(project, thread)
+        await self._waking.end(project, thread)
         await self._stores.threads.delete_thread(project, thread)
 
     async def delete_project(self, project: str) -> None:
         """Cancel what its threads do, then delete a project with all that is its own."""
         await self._stores.projects.project(project)
-        for each, thread in [key for key in self._awake if key[0] == project]:
-            await self._end(each, thread)
+        for each, thread in [key for key in self._waking if key[0] == project]:
+            await self._waking.end(each, thread)
         await self._stores.projects.delete_project(project)
 
     # --- a turn
@@ -258,14 +241,16 @@ class ThreadDesk:
         key = opening.project, opening.thread
         if key in self._beginning:
             raise Conflict("turn_in_progress")
-        awake = self._awake.get(key)
+        awake = self._waking.get(*key)
         opening = replace(opening, alone=awake is None or not awake.asking)
         begun: Begun | None = None
         self._beginning[key] = trio.Event()
         try:
             begun = await self._stores.threads.begin_turn(opening)
             await self._stop(awake)  # what it was about was cancelled elsewhere, or no other could begin
-            awake = await self._wake(opening.project, opening.thread, begun.thread, begun.thread.turn - 1)
+            awake = await self._waking.wake(
+                opening.project, opening.thread, begun.thread, begun.thread.turn - 1
+            )
             waiter = begin(awake, tuple(result_of(each) for each in begun.ended))
         except BaseException as error:
             if begun is not None or not isinstance(error, AgentError):  # it is kept, or may be
@@ -290,8 +275,7 @@ class ThreadDesk:
 
     def _give_up(self, opening: Opening) -> None:
         """Let a message that may be kept, and whose turn will not begin, be kept as cancelled."""
-        if self._nursery is not None:
-            self._nursery.start_soon(self._keep_cancelled, opening)
+        self._waking.start(partial(self._keep_cancelled, opening))
 
     async def _keep_cancelled(self, opening: Opening) -> None:
         said = Said(opening.project, opening.thread, opening.id, "cancelled", self._now())
@@ -344,9 +328,9 @@ class ThreadDesk:
         kept = await self._stores.calls.approve(approval)
         told = inbound.ConfirmAction(kept.id, dict(arguments) if arguments is not None else None)
         if kept.runs_at == "caller":
-            self._tell(kept, told)
+            self._waking.tell(kept, told)
             return None, kept
-        awake = await self._wake(kept.project, kept.thread)
+        awake = await self._waking.wake(kept.project, kept.thread)
         ended = awake.end_of(kept.id)
         awake.post(Received(told, trio.current_time()))
         if awake.closed:  # the server is going down: it was approved, and will never run
@@ -356,121 +340,6 @@ class ThreadDesk:
             )
             ended.set()
         return ended, kept
-
-    def _tell(self, call: StoredCall, frame: inbound.Inbound) -> None:
-        """Tell the session of a call's thread what was decided, if it is awake."""
-        awake = self._awake.get((call.project, call.thread))
-        if awake is not None:
-            awake.post(Received(frame, trio.current_time()))
-
-    async def _see_through(self, work: Callable[[], Awaitable[T]]) -> T:
-        """Return what some work returns; whoever waits may leave, and it is done all the same."""
-        assert self._nursery is not None, "the desk is not running"
-        done = trio.Event()
-        came: list[T] = []
-        went: list[Exception] = []
-
-        async def see() -> None:
-            try:
-                came.append(await work())
-            except Exception as error:  # noqa: BLE001 - told to who waits, if anybody still does
-                went.append(error)
-            finally:
-                done.set()
-
-        self._nursery.start_soon(see)
-        await done.wait()
-        if went:
-            raise went[0]
-        return came[0]
-
-    # --- waking and sleeping
-
-    async def _wake(
-        self, project: str, thread: str, known: StoredThread | None = None, turn: int | None = None
-    ) -> Awake:
-        """Return a thread, awake, as far as it has come in the rows. turn: how many turns it has behind it."""
-        async with self._waking:
-            awake = self._awake.get((project, thread))
-            if known is None:
-                known = await self._stores.threads.thread(project, thread)
-            expected = known.turn if turn is None else turn
-            if awake is not None and not awake.over.is_set():
-                if awake.turn == expected or not awake.calm:
-                    awake.turn = expected
-                    return awake
-                awake.sleep()  # others have begun turns meanwhile
-                await awake.over.wait()
-            if len(self._awake) >= THREADS_AWAKE and not self._make_room():
-                raise Conflict("too_many_threads")
-            woken = Woken(known)
-            if expected:
-                woken = await self._stores.threads.wake(project, thread, THREAD_WAKES_WITH)
-            awake = Awake(project, thread, known.user, expected)
-            self._awake[project, thread] = awake
-            assert self._nursery is not None, "the desk is not running"
-            await self._nursery.start(self._keep_awake, awake, woken)
-            return awake
-
-    async def _keep_awake(
-        self, awake: Awake, woken: Woken, task_status: "trio.TaskStatus[Awake]" = trio.TASK_STATUS_IGNORED
-    ) -> None:
-        key = awake.scope.project, awake.scope.thread
-        try:
-            await awake.run(
-                self._parts,
-                self._runner,
-                self._stores.threads,
-                self._stores.calls,
-                self._settings.approval_time,
-                woken,
-                self._arguments,
-                task_status,
-            )
-        except Exception as error:  # noqa: BLE001 - the edge of one thread
-            _log.error("thread broke", **where(error))
-        finally:
-            if self._awake.get(key) is awake:
-                del self._awake[key]
-
-    def _make_room(self) -> bool:
-        """Let the thread sleep that has been calm the longest; False where none is."""
-        calm = [each for each in self._awake.values() if each.calm]
-        if calm:
-            min(calm, key=lambda each: each.since).sleep()
-        return bool(calm)
-
-    async def _end(self, project: str, thread: str) -> None:
-        awake = self._awake.get((project, thread))
-        if awake is not None:
-            awake.end(NotFound("the thread was deleted"))
-            await awake.over.wait()
-
-    async def _sweep(self) -> None:
-        """Tell sessions what was decided elsewhere or by time, and let those sleep that were calm for a while."""
-        due: tuple[Due, ...] = ()
-        if self._stores.used():
-            with suppress(StorageFailed):  # the next look is soon enough
-                due = await self._stores.calls.due(self._now())
-        for each in due:
-            awake = self._awake.get((each.project, each.thread))
-            if awake is not None and each.status == "expired":
-                awake.post(Expired(each.call, trio.current_time()))
-        await self._end_cancelled()
-        long_ago = trio.current_time() - THREAD_CALM
-        for awake in [each for each in self._awake.values() if each.since <= long_ago]:
-            awake.sleep()
-
-    async def _end_cancelled(self) -> None:
-        """End the turns that another process has cancelled in their rows."""
-        going = {(awake.scope.project, awake.message): awake for awake in self._awake.values()}
-        named = [(project, message) for project, message in going if message is not None]
-        if not named:
-            return
-        with suppress(StorageFailed):  # the next look is soon enough
-            for key in await self._stores.threads.cancelled(named):
-                if going[key].message == key[1]:
-                    going[key].cancel(key[1])
 
     # --- helpers
 

@@ -38,8 +38,9 @@ from agent.testing.fakes import (
 )
 from agent.testing.network import inline
 from agent.testing.tooling import TOOLS, Orders
-from agent.threads.desk import Stores, ThreadDesk
+from agent.threads.desk import ThreadDesk
 from agent.threads.settings import ThreadSettings
+from agent.threads.waking import Stores
 from agent.wire.pulse import Pulse
 
 ORDERS = "what about orders A-1 and A-2?"

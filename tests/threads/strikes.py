@@ -51,7 +51,7 @@ class Caller:
         """The one that it uses, once it is there."""
         if self.replies:
             return self.replies[0].thread
-        return next((thread for _, thread in self.lab.desk._awake), None)
+        return next((thread for _, thread in self.lab.desk.awake), None)
 
     async def try_to(self, act: Awaitable[Any]) -> Any:
         """Do something; note what came of it, or why nothing did."""
@@ -271,8 +271,10 @@ async def _census(c: Caller, left_at: float | None) -> list[str]:
     """Return what is not as it must be, once all is calm."""
     r = c.lab
     found = []
-    if len(r.desk) or len(r.registry) or r.runner.running:
-        found.append(f"left: {len(r.desk)} threads, {len(r.registry)} sessions, {r.runner.running} actions")
+    if len(r.desk.awake) or len(r.registry) or r.runner.running:
+        found.append(
+            f"left: {len(r.desk.awake)} threads, {len(r.registry)} sessions, {r.runner.running} actions"
+        )
     calls = {call.id: call for call in (await r.stores.calls.calls(HOUSE, ALL)).entries}
     effects: dict[str, int] = {}
     for id, payload in r.began():

@@ -39,7 +39,7 @@ async def test_a_thread_goes_on(autojump_clock: trio.testing.MockClock) -> None:
         first = await r.chat("price?")
         await r.chat("and then?", first.thread)
         await trio.sleep(2 * THREAD_CALM)
-        assert (len(r.desk), len(r.registry)) == (0, 0)
+        assert (len(r.desk.awake), len(r.registry)) == (0, 0)
         await r.chat("and now?", first.thread)
         history = r.decider.briefings[-1].history
         assert [each.question for each in history] == ["price?", "and then?"]
