@@ -55,6 +55,9 @@ FAULTS: Mapping[str, Fault] = {
     ),
     "expired": Fault(409, "Call expired", "Its time was over; ask for it again."),
     "not_approved": Fault(409, "Call not approved", "Somebody has to approve the call first."),
+    "not_begun": Fault(
+        409, "Call not begun", "Begin the call first; what was not taken has nothing to report."
+    ),
     "begun": Fault(409, "Call begun", "Somebody has begun the call already."),
     "arguments_changed": Fault(
         409, "Arguments changed", "Read the call again: its arguments are not those of that hash."

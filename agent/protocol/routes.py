@@ -327,6 +327,7 @@ ROUTES: tuple[Route, ...] = (
             *_CALL,
             *_TURN,
             "not_approved",
+            "not_begun",
             "arguments_changed",
             "already_reported",
             "lease_over",

@@ -233,7 +233,9 @@ class Caller:
     async def ready(self) -> None:
         """Wait until it answers questions."""
         with trio.fail_after(PATIENCE):
-            while (await self.client.get("/readyz")).status_code != 200:
+            while True:
+                if (await self.client.get("/readyz")).status_code == 200:
+                    return
                 await trio.sleep(0.02)
 
 

@@ -103,6 +103,7 @@ async def _run_by_the_caller(client: Caller, project: str) -> None:
     assert (await client.ask("POST", f"/calls/{id}/begin", of))[1]["code"] == "not_approved"
     assert (await client.ask("POST", "/tools/result", result))[1]["code"] == "not_approved"
     assert (await client.approve(id, **of))[1]["status"] == "confirmed"
+    assert (await client.ask("POST", "/tools/result", result))[1]["code"] == "not_begun"
     begun = await client.post(f"/calls/{id}/begin", of)
     assert (begun["status"], begun["arguments"]) == ("claimed", {"order": "A-17"})
     assert (await client.ask("POST", f"/calls/{id}/begin", of))[1]["code"] == "begun"
@@ -185,10 +186,12 @@ class Workers:
             while True:
                 stream = await trio.open_tcp_stream("127.0.0.1", self.pair.port)
                 port = stream.socket.getsockname()[1]
-                while port not in (holders := self.pair.holders()):
+                worker = None
+                while worker is None:
+                    worker = self.pair.holders().get(port)
                     await trio.sleep(0.01)
-                if with_(holders[port]):
-                    return stream, holders[port]
+                if with_(worker):
+                    return stream, worker
                 await stream.aclose()
 
     async def ask(self, worker: int, method: str, target: str, body: Any = None) -> tuple[int, Any]:
