@@ -175,8 +175,8 @@ class Journal:
                 approved_by="definition",
                 approved_at=made.created_at,
             )
-            turn.calls.append(made.id)
             await self._calls.keep_call(made)
+            turn.calls.append(made.id)
             kept = await self._calls.call(self._project, made.id)
         if kept.arguments_hash != hashed:
             raise Conflict("arguments_changed")

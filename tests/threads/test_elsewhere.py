@@ -122,6 +122,18 @@ async def test_no_tool_of_it_begins_afterwards(autojump_clock: trio.testing.Mock
         nursery.cancel_scope.cancel()
 
 
+async def test_a_call_that_was_not_kept_is_none_of_its_turn(autojump_clock: trio.testing.MockClock) -> None:
+    """Who asked is told that the turn was cancelled, also when that is noticed after the call was refused."""
+    async with two(0.1, LOOK_UP, 60.0, ANSWER) as (ours, other), trio.open_nursery() as nursery:
+        asked = Asking(ours)
+        nursery.start_soon(asked.run, "what about order A-1?")
+        await trio.sleep(0.05)
+        await other.desk.cancel_turn(HOUSE, await the_thread(ours))
+        await trio.sleep(2 * SWEEP_EVERY)
+        assert (asked.end, ours.effects) == ("cancelled", [])
+        nursery.cancel_scope.cancel()
+
+
 async def test_a_call_that_was_kept_and_not_claimed_is_let_go(autojump_clock: trio.testing.MockClock) -> None:
     """A cancel between the two is before the claim, and that is lost."""
     async with two(LOOK_UP, ANSWER) as (ours, other), trio.open_nursery() as nursery:
