@@ -184,6 +184,11 @@ ROUNDS_MOST = 8  # calls of one turn that wait for no approval
 TOOLS_PATTERNS = 64  # of all tools of a request: each takes some 40 us to compile, on the event loop
 TOOLS_KEPT_BYTES = 2 * 1024 * 1024  # of tools that were read and are remembered, written as JSON
 ARGUMENT_FOUND = 40  # characters of a wrong argument that are told
+# Values in arguments, times those in their schema, each $ref counted as all that it leads to: more than so many are
+# refused unchecked (60 ns each at the worst), and of more than so many that do not fit it is not told what is wrong
+# (7 us each: the library makes every error of every branch, and cannot be stopped).
+ARGUMENT_WORK = 500_000
+ARGUMENT_WORK_TOLD = 5_000
 ARGUMENT_NEEDS = 512  # of one call, numbers, identifiers and words, that are each looked for in its sources
 SOURCES_BYTES = (
     32 * 1024

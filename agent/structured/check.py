@@ -71,6 +71,14 @@ def against(validator: jsonschema_rs.Validator, document: Json) -> tuple[Problem
         return (Problem("", "a value that is not JSON", "whole characters and JSON values only"),)
 
 
+def fits_schema(validator: jsonschema_rs.Validator, document: Json) -> bool:
+    """Return whether a schema finds nothing wrong with a document, whatever it is."""
+    try:
+        return validator.is_valid(document)
+    except (ValueError, TypeError, RecursionError):
+        return False
+
+
 def _of_schema(document: Json, error: jsonschema_rs.ValidationError) -> list[Problem]:
     """Return an error of a schema: of what is missing or too much, one for each property."""
     kind, path = error.kind, list(error.instance_path)
