@@ -1,0 +1,316 @@
+"""Of another project nothing is there: every route of the document, with its ids; and no word of it in another's."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from itertools import product
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import trio
+import trio.testing
+
+from agent.ports.action import Call
+from agent.protocol.openapi import document
+
+from ..logs import logged
+from ..server.api import TOKEN, request
+from ..server.api.whole import Whole, whole
+
+NEVER = "never-was-there-00000A"
+FREE = {"requires_approval": False, "risk": "low"}
+SHIP = {
+    "name": "ship",
+    "description": "Ship an order",
+    "parameters": {"order": {"type": "string", "required": True}},
+}
+FORM = (
+    b'--b\r\nContent-Disposition: form-data; name="category"\r\n\r\nFACTS\r\n'
+    b'--b\r\nContent-Disposition: form-data; name="file"; filename="a.md"\r\n\r\nText.\r\n--b--\r\n'
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request of the document, with a place for each id that it can name. ids: of what it names, by where."""
+
+    method: str
+    path: str
+    query: Mapping[str, str]
+    body: Mapping[str, Any] | bytes | None
+    operators: bool
+
+    def about(self, ids: Mapping[str, str]) -> bytes:
+        """Return it as it is sent, without a key: with these ids where it has a place for one."""
+        path = self.path
+        for name, id in ids.items():
+            path = path.replace("{" + name + "}", id)
+        query = {name: ids.get(name, value) for name, value in self.query.items() if ids.get(name, value)}
+        data = self.body
+        headers: tuple[str, ...] = ()
+        if isinstance(data, bytes):
+            headers = ("Content-Type: multipart/form-data; boundary=b",)
+        elif data is not None:
+            filled = {name: ids.get(name, value) for name, value in data.items()}
+            data = json.dumps({name: value for name, value in filled.items() if value != ""}).encode()
+        target = f"{path}?{urlencode(query)}" if query else path
+        return request(self.method, target, data, *headers, key="KEY")
+
+    @property
+    def places(self) -> set[str]:
+        """Where it can name an id."""
+        named = {part[1:-1] for part in self.path.split("/") if part.startswith("{")}
+        body = self.body if isinstance(self.body, Mapping) else {}
+        return {each for each in (*named, *self.query, *body) if each.endswith("_id") and each != "user_id"}
+
+
+VALUES: Mapping[str, Any] = {
+    "message": "Hello there",
+    "user_id": "anna",
+    "ok": True,
+    "name": "A name",
+    "role_statement": "You help.",
+}
+OUTCOMES: Mapping[str, Mapping[str, Any]] = {
+    "accept": {},
+    "edit": {"arguments": {"order": "W-1"}},
+    "respond": {"text": "No."},
+    "ignore": {},
+}
+
+
+def every_request() -> Iterator[Asked]:
+    """Every request that the document has: its required fields, and a place for every id."""
+    made = json.loads(document())
+    for path, methods in made["paths"].items():
+        for method, described in methods.items():
+            query = {
+                each["name"]: str(VALUES.get(each["name"], ""))
+                for each in described.get("parameters", [])
+                if each.get("in") == "query" and (each.get("required") or each["name"].endswith("_id"))
+            }
+            query.pop("user_id", None)
+            operators = (
+                path == "/projects"
+                or "/keys" in path
+                or (path, method) == ("/projects/{project_id}", "delete")
+            )
+            content = described.get("requestBody", {}).get("content", {})
+            if "multipart/form-data" in content:
+                yield Asked(method.upper(), path, query, FORM, operators)
+            elif content:
+                name = content["application/json"]["schema"]["$ref"].rsplit("/", 1)[1]
+                schema = made["components"]["schemas"][name]
+                fields = {
+                    each: VALUES.get(each, "")
+                    for each in schema["properties"]
+                    if each in schema.get("required", ()) or each.endswith("_id")
+                }
+                for outcome, more in OUTCOMES.items() if "outcome" in schema["properties"] else [("", {})]:
+                    body = {**fields, **more, **({"outcome": outcome} if outcome else {})}
+                    yield Asked(method.upper(), path, query, body, operators)
+            else:
+                yield Asked(method.upper(), path, query, None, operators)
+
+
+REQUESTS = [each for each in every_request() if each.path not in ("/health", "/openapi.json")]
+
+
+async def settled(server: Whole, project: str, key: str, word: str = "W-77123") -> dict[str, list[str]]:
+    """Fill a project: a document, and a thread whose calls are in every status that something can be done to."""
+    document = await server.put(project, key, "FACTS", "plan.md", f"# Plan\n\nThe {word} costs 299 kr.")
+    suggested = await server.act("ship", {"order": word}, key, tools=[SHIP])
+    confirmed = await server.act("ship", {"order": word}, key, tools=[SHIP])
+    await server.good("POST", f"/calls/{confirmed['id']}/approve", {"user_id": "anna"}, key=key)
+    begun = await server.act("ship", {"order": word}, key, tools=[{**SHIP, **FREE}])
+    assert begun["status"] == "claimed"
+    reported = await server.act("ship", {"order": word}, key, tools=[{**SHIP, **FREE}])
+    said = {"tool_call_id": reported["id"], "ok": True, "data": {"order": word}}
+    await server.good("POST", "/tools/result", said, key=key)
+    made = (await server.good("GET", f"/projects/{project}/keys"))["items"]
+    calls = [each["id"] for each in (suggested, confirmed, begun, reported)]
+    threads = [each["thread_id"] for each in (suggested, begun)]
+    return {
+        "project_id": [project],
+        "document_id": [document["id"]],
+        "thread_id": threads,
+        "call_id": calls,
+        "tool_call_id": calls,
+        "key_id": [each["id"] for each in made],
+    }
+
+
+async def all_of(server: Whole, project: str) -> Any:
+    """All that the operator sees of a project."""
+    seen: list[Any] = [await server.good("GET", f"/projects/{project}")]
+    for target in (f"/projects/{project}/docs", f"/projects/{project}/keys"):
+        seen.append(await server.good("GET", target))
+    for target in ("/threads", "/calls"):
+        seen.append(await server.good("GET", f"{target}?project_id={project}"))
+    for thread in seen[-2]["items"]:
+        seen.append(await server.good("GET", f"/threads/{thread['id']}/messages?project_id={project}"))
+    return seen
+
+
+async def test_of_another_project_nothing_is_there(autojump_clock: trio.testing.MockClock) -> None:
+    """Every route, with each id of another project: to the byte what an id is answered that never was."""
+    async with whole() as server:
+        (theirs, their_key), (ours, our_key) = await server.project("Theirs"), await server.project("Ours")
+        there = await settled(server, theirs, their_key)
+        here = {name: ids[0] for name, ids in (await settled(server, ours, our_key)).items()}
+        before = await all_of(server, theirs)
+        carried = [*server.carried.called]
+        count = await compared(server, there, here, (our_key, TOKEN))
+        assert count > 130
+        assert await all_of(server, theirs) == before
+        assert server.carried.called == carried
+
+
+async def test_what_only_the_operator_may_is_nowhere_for_a_project(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """With the project's own ids too: what it answers is what a path answers that leads nowhere."""
+    async with whole() as server:
+        ours, key = await server.project("Ours")
+        made = (await server.good("GET", f"/projects/{ours}/keys"))["items"]
+        asked = [each for each in REQUESTS if each.operators]
+        for each in asked:
+            about = each.about({"project_id": ours, "key_id": made[0]["id"]})
+            _, _, nowhere = await server.ask("GET", "/projects/a/b/c", key=key)
+            status, _, body = await server.raw(about.replace(b": KEY", b": " + key.encode()))
+            assert (status, json.loads(body)) == (404, nowhere)
+        assert len(asked) == 6
+        assert (await server.good("GET", f"/projects/{ours}/keys"))["items"] == made
+        assert len((await server.good("GET", "/projects"))["items"]) == 2  # the house's own, and ours
+
+
+async def compared(
+    server: Whole, there: Mapping[str, list[str]], here: Mapping[str, str], keys: tuple[str, ...]
+) -> int:
+    """Ask everything with another's ids, and with such as never were; return how many pairs were the same."""
+    count = 0
+    for asked, key in product(REQUESTS, keys):
+        for place, id in [(where, each) for where in sorted(asked.places) for each in there[where]]:
+            if place == "project_id" and key == TOKEN:
+                continue  # the operator's key opens each
+            told = []
+            for named in (id, NEVER):
+                about = asked.about({**here, place: named}).replace(b": KEY", b": " + key.encode())
+                told.append(await server.raw(about, key))
+            assert told[0] == told[1], (asked, place)
+            assert told[0][0] == 404, (asked, place, told[0])
+            count += 1
+    return count
+
+
+WORD, NUMBER = "Zanzibarium", "864209753"
+MARK = f"{WORD}-{NUMBER}"
+LOOKS = [
+    {"name": name, "description": "Look something up", "parameters": {"what": {"type": "string"}}, **FREE}
+    for name in ("look_up", "break_down")
+]
+
+
+def answering(call: Call) -> Mapping[str, Any]:
+    """Return what a tool says: all that it was told; or break, and say so."""
+    if call.action == "break_down":
+        raise ZeroDivisionError(f"cannot divide {call.payload}")
+    return {"found": f"It is {call.payload.get('what', '')}."}
+
+
+async def lived(server: Whole, project: str, key: str, mark: str) -> None:
+    """Do all that can be done in a project, with a mark in every text that is anybody's."""
+    await server.good("PUT", f"/projects/{project}", {"name": mark, "role_statement": f"You serve {mark}."})
+    for category in ("FACTS", "RULES", "STATE"):
+        await server.put(
+            project, key, category, f"{mark}.md", f"# Plan {mark}\n\nThe plan of {mark} is good."
+        )
+    ask = partial(server.ask, key=key)
+    more = {"project_id": project, "user_id": mark}
+    tool: dict[str, Any] = {**SHIP, "name": f"ship_{mark}", "description": f"Ship {mark}"}
+    named = f"Idempotency-Key: {mark}"
+    chat = {"user_id": mark, "message": f"What is the plan of {mark}?"}
+    _, _, said = await ask("POST", "/chat", chat, named)
+    await ask("POST", "/chat", chat, named)
+    alike = {"user_id": "anna", "message": "What is the plan that is good?"}
+    found = await server.good("POST", "/chat", alike, "Idempotency-Key: of-both", key=key)
+    assert (await server.good("GET", f"/threads/{found['thread_id']}", key=key))["project_id"] == project
+    events = {**chat, "thread_id": said["thread_id"]}
+    await server.raw(
+        request("POST", "/chat", json.dumps(events).encode(), "Accept: text/event-stream", key=key), key
+    )
+    await ask("POST", "/chat", {**chat, "message": ""})
+    await ask("POST", "/chat", {**chat, mark: mark})
+    await ask("POST", "/chat", {**chat, "tools": [{**tool, "parameters": {mark: mark}}]})
+    await ask("GET", f"/calls/{mark}")
+    await ask("GET", f"/calls?cursor={mark}")
+    await ask("GET", f"/projects/{project}/prompt-debug?message={mark}&thread_id={said['thread_id']}")
+    for name in ("look_up", "break_down"):
+        decided = json.dumps({"mode": "ACT", "tool": name, "args": {"what": mark}})
+        await server.chat(f"Please {mark} DECIDE {decided}", key, user_id=mark)
+    calls = [await server.act(tool["name"], {"order": mark}, key, tools=[tool]) for _ in range(4)]
+    first, second, third, fourth = (f"/calls/{each['id']}" for each in calls)
+    await ask("POST", f"{first}/approve", {**more, "arguments_hash": mark})
+    await ask("POST", f"{first}/approve", {**more, "outcome": "edit", "arguments": {"order": [mark]}})
+    await ask("POST", f"{first}/approve", {**more, "outcome": "edit", "arguments": {"order": f"{mark}!"}})
+    await ask("POST", f"{first}/begin")
+    report = {
+        "tool_call_id": calls[0]["id"],
+        "ok": True,
+        "data": {"said": f"It is {mark}."},
+        "continue": True,
+    }
+    await ask("POST", "/tools/result", report)
+    await ask("POST", "/tools/result", {**report, "data": mark})
+    await ask("POST", f"{second}/approve", {**more, "outcome": "respond", "text": f"No, {mark}."})
+    failed = {"tool_call_id": calls[2]["id"], "ok": False, "error": mark}
+    await ask("POST", f"{third}/approve", more)
+    await ask("POST", f"{third}/begin")
+    await ask("POST", "/tools/result", {**failed, "continue": True})
+    await ask("POST", "/tools/result", {**failed, "tool_call_id": calls[3]["id"]})
+    await ask("POST", f"{fourth}/reject")
+
+
+async def seen(server: Whole, project: str, key: str) -> None:
+    """Read all that a project's key opens."""
+    for target in (f"/projects/{project}", f"/projects/{project}/docs", "/threads", "/calls"):
+        value = await server.good("GET", target, key=key)
+        for thread in value.get("items", ()) if target == "/threads" else ():
+            for part in ("", "/messages", "/calls"):
+                await server.good("GET", f"/threads/{thread['id']}{part}", key=key)
+
+
+async def test_no_word_of_one_project_is_in_another(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
+    """Nor in what the other's model is asked, nor in the log or in the figures."""
+    file = tmp_path / "tools.json"
+    file.write_text(json.dumps({"tools": LOOKS}))
+    theirs, ours = MARK, "Quietude-5551212"
+    with logged() as log:
+        async with whole(tools=file) as server:
+            server.carried.answers = answering
+            made = {mark: await server.project(mark, mark) for mark in (theirs, ours)}
+            async with trio.open_nursery() as nursery:  # at the same time
+                for mark, (project, key) in made.items():
+                    nursery.start_soon(lived, server, project, key, mark)
+            for project, key in made.values():
+                await seen(server, project, key)
+            _, _, figures = await server.raw(
+                request("GET", "/metrics", None, f"Authorization: Bearer {TOKEN}")
+            )
+        told = {mark: b"".join(server.told[key]).decode() for mark, (_, key) in made.items()}
+        written = log.getvalue() + figures.decode()
+    assert told[theirs].count(WORD) > 100
+    for mark, other in ((theirs, ours), (ours, theirs)):
+        words, others = mark.split("-"), other.split("-")
+        assert not [each for each in others if each in told[mark]]
+        prompts = [each for each in server.model.asked if mark in each]
+        assert len(prompts) > 10
+        assert not [each for prompt in prompts for each in others if each in prompt]
+        assert not [each for each in words if each in written]
+        assert not [prompt for prompt in prompts if f"You serve {mark}." not in prompt]
+    assert not [each for each in server.model.asked if theirs not in each and ours not in each]
+    assert "agent_" in written
