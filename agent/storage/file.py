@@ -130,7 +130,8 @@ class DatabaseFile:
                 self._trust.check()
             claimed = self._write(requests, report)
             if self._trust is not None:
-                self._trust.read_back(claimed)
+                if claimed or not requests or any(isinstance(each, Record) for each in requests):
+                    self._trust.read_back(claimed)
                 self._trust.check()
         except FAULTS as error:
             report.trouble = self._judge(error)

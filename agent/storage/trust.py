@@ -5,7 +5,8 @@ its cache. So that nothing runs on such a claim, each batch asks before it begin
 
 - are the database, its log and its index still the files that were opened (device and inode);
 - does the log still begin as SQLite began it: if not, nothing of it would be found after a crash;
-- does a connection made afresh, as another process would make it, read the claims back.
+- does a connection made afresh, as another process would make it, read the claims back; a batch that neither claims
+  nor records does not ask that, since nothing runs on it, and connecting costs more than it does.
 
 Files that come back are used again, for they are the same ledger. What stands in their place, or was overwritten, is
 never taken over while the server runs: the outcomes that are kept belong to rows of the lost one, and settling what
@@ -42,6 +43,9 @@ class Trust:
 
     def __init__(self, data: Path, patience: float) -> None:
         self._data = data
+        self._paths = [
+            str(data / name) for name in _FILES
+        ]  # made once: they are looked at twice for each batch
         self._patience = patience
         self._opened = self._identity()
         self._spoiled = ""
@@ -56,7 +60,7 @@ class Trust:
             found = []
         if found != self._opened:
             raise Untrusted(_GONE)
-        if not any(_whole_log(self._data / LOG) for _ in range(3)):  # once it may be read while it is written
+        if not any(_whole_log(self._paths[1]) for _ in range(3)):  # once it may be read while it is written
             self.spoil("its log was overwritten")
 
     def spoil(self, why: str) -> None:
@@ -74,7 +78,7 @@ class Trust:
             raise Untrusted("what was written cannot be read back")
 
     def _identity(self) -> list[tuple[int, int]]:
-        found = [os.stat(self._data / name) for name in _FILES]
+        found = [os.stat(path) for path in self._paths]
         return [(file.st_dev, file.st_ino) for file in found]
 
 
@@ -84,12 +88,12 @@ def afresh(path: Path, patience: float) -> sqlite3.Connection:
     return sqlite3.connect(uri, uri=True, timeout=patience, isolation_level=None)
 
 
-def _whole_log(path: Path) -> bool:
+def _whole_log(path: str) -> bool:
     """Whether a write-ahead log begins with a header whose checksum is right, or is empty after a checkpoint.
 
     One that somebody else emptied is caught with the next claim, which SQLite writes behind where it had come to.
     """
-    with path.open("rb", buffering=0) as file:
+    with open(path, "rb", buffering=0) as file:
         header = file.read(_HEADER)
     if not header:
         return True

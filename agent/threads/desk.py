@@ -87,7 +87,6 @@ class ThreadDesk:
         """Take a message, and return the reply once it is kept (see `agent.ports.desk.Desk.chat`)."""
         tools = self._read(asked.tools) if asked.tools else ()
         self._check_open()
-        await self._stores.projects.project(asked.project)
         id, new = self._parts.new_id(), asked.thread is None
         thread = asked.thread or self._parts.new_id()
         if asked.interrupt and not new:

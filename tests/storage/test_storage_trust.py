@@ -336,3 +336,28 @@ def test_a_failed_transaction_keeps_the_old_place(tmp_path: Path) -> None:
     assert file._owner is not before
     assert len(lock_files(tmp_path)) == 1
     file.close()
+
+
+def test_only_who_claims_or_records_has_it_read_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What nothing runs on does not pay for a connection made afresh; a write that tries the file does."""
+
+    class Note:
+        def write(self, transaction: object) -> str:
+            return "kept"
+
+    read: list[list[str]] = []
+    usual = Trust.read_back
+
+    def read_back(trust: Trust, claimed: list[str]) -> None:
+        read.append(list(claimed))
+        usual(trust, claimed)
+
+    monkeypatch.setattr(Trust, "read_back", read_back)
+    file = opened(tmp_path)
+    assert file.commit([Note()]).answers == ["kept"]
+    assert read == []
+    file.commit([Note(), Claim("a", "act", NOW)])
+    file.commit([Record("a", "done", {"success": True}, NOW)])
+    file.commit([])
+    assert read == [["a"], [], []]
+    file.close()
