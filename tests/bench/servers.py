@@ -199,7 +199,7 @@ def running(
             counter = Callgrind(process.pid, place)
         elif perf_can():
             counter = Perf(process.pid)
-        yield Running(Target("127.0.0.1", _port(process)), process.pid, counter)
+        yield Running(Target("127.0.0.1", port_of(process)), process.pid, counter)
         assert process.poll() is None, f"{kind.name} has died"
     finally:
         _, *workers = family(process.pid)
@@ -216,7 +216,7 @@ def perf_can() -> bool:
     return why_no_perf() is None
 
 
-def _port(process: "subprocess.Popen[str]") -> int:
+def port_of(process: "subprocess.Popen[str]") -> int:
     """Read where a server listens: a peer says its port, ours the addresses of its page and its socket."""
     assert process.stdout is not None
     for line in process.stdout:

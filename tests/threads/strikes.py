@@ -9,8 +9,8 @@ held against what was told and what has happened.
 """
 
 import sys
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,10 +27,14 @@ from agent.ports.desk import Reply
 from agent.ports.pages import Window
 from agent.ports.projects import HOUSE
 from agent.session.events import Drain
+from agent.threads import desk as desks
 
 from .lab import ANSWER, LOOK_UP, NOTE, REFUND, SHIP, Lab, lab
 
 SEED = 1
+SELDOM = (
+    THREAD_CALM / 2
+)  # seconds between two sweeps once a scenario is over: nothing is asked of them but sleep
 ALL = Window(200)
 RAN = ("done", "failed", "unknown")
 SHUT = ("cancelled", "rejected", "expired", "answered")
@@ -261,10 +265,22 @@ async def _run(name: str, struck_by: str, k: int) -> Point:
         trio.lowlevel.remove_instrument(striker)
         if striker.error is not None:
             raise striker.error
-        await trio.sleep(3 * THREAD_CALM)
+        with _sweeping_seldom():
+            await trio.sleep(3 * THREAD_CALM)
         broken += await _census(caller, struck[0] if struck and struck_by == "leave" else None)
         nursery.cancel_scope.cancel()
     return Point(striker.steps, broken)
+
+
+@contextmanager
+def _sweeping_seldom() -> Iterator[None]:
+    names = vars(desks)
+    usual = names["SWEEP_EVERY"]
+    names["SWEEP_EVERY"] = SELDOM
+    try:
+        yield
+    finally:
+        names["SWEEP_EVERY"] = usual
 
 
 async def _census(c: Caller, left_at: float | None) -> list[str]:
@@ -336,15 +352,21 @@ def _late(r: Lab, calls: dict[str, StoredCall], left_at: float) -> list[Any]:
     ]
 
 
-def strike_all(name: str, struck_by: str, seed: int = SEED) -> tuple[int, list[tuple[int, list[str]]]]:
-    """Strike a scenario at each of its steps; return how many points that were, and the ones that broke something."""
+def strike_all(
+    name: str, struck_by: str, every: int = 1, seed: int = SEED
+) -> tuple[int, list[tuple[int, list[str]]]]:
+    """Strike a scenario at each of its steps; return how many points that were, and the ones that broke something.
+
+    every: strike at every so-manieth step only, each way of striking beginning at another one.
+    """
     steps = run_point(name, struck_by, 0, seed).steps
+    points = range(1 + list(STRIKES).index(struck_by) % every, steps + 1, every)
     bad = []
-    for k in range(1, steps + 1):
+    for k in points:
         point = run_point(name, struck_by, k, seed)
         if point.broken:
             bad.append((k, point.broken))
-    return steps, bad
+    return len(points), bad
 
 
 def quiet() -> None:
