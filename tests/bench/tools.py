@@ -72,8 +72,12 @@ class Figure:
         return f"{self.name:58}{self.value:9.2f} {self.unit:4}(bound {self.bound:g}) {verdict:7}{self.note}"
 
 
+class Refused(Exception):
+    """The server answered with an error."""
+
+
 def post(port: int, path: str, body: Any) -> Any:
-    """Send one request on a connection of its own, and return what the answer holds. Raises ValueError for an error."""
+    """Send one request on a connection of its own, and return what the answer holds. Raises Refused for an error."""
     data = json.dumps(body).encode()
     head = (
         f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Type: application/json\r\n"
@@ -84,7 +88,7 @@ def post(port: int, path: str, body: Any) -> Any:
         came = b"".join(iter(lambda: line.recv(1 << 16), b""))
     start, _, answer = came.partition(b"\r\n\r\n")
     if not start.startswith(b"HTTP/1.1 2"):
-        raise ValueError(f"{path}: {start.splitlines()[0].decode()} {answer[:200].decode()}")
+        raise Refused(f"{path}: {start.splitlines()[0].decode()} {answer[:200].decode()}")
     return json.loads(answer)
 
 
