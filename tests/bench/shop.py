@@ -8,7 +8,7 @@ what was looked up (the rest of the conversation is not in the data) the server 
 
 - approved: it is what the right calls make of it;
 - rejected: it is as it was, and no call could be taken;
-- killed: kill -9 between the approval and the report, the server comes back on its folder, and each write is there once.
+- killed: kill -9 between the approval and the report, the server comes back on its folder, each write is there once.
 
 Needs the folder AGENT_SHARED, or ../shared beside the checkout. Exit status 1 when an end state is another one, or when
 fewer of the right writes are asked for than the gate is to let through.

@@ -206,7 +206,7 @@ async def waking(folder: Path, tries: int = 30) -> Figure:
         async with lab(stores=kept) as place:
             for _ in range(tries):
                 began = time.perf_counter()
-                awake = await place.desk._wake(HOUSE, "long")
+                awake = await place.desk.awake.wake(HOUSE, "long")
                 took.append(time.perf_counter() - began)
                 awake.sleep()
                 await awake.over.wait()
