@@ -13,8 +13,9 @@ from .memory import resident
 
 # Whose objects are counted: ours and those of the libraries that serve a connection.
 COUNTED = ("agent", "trio", "trio_websocket", "wsproto", "h11", "hypercorn", "starlette")
-# Not these: the soak's own, and trio's idle worker threads, which end by themselves when nobody needs one for a while.
-PASSED_OVER = ("agent.soak", "trio._core._thread_cache")
+# Not these: the soak's own; trio's idle worker threads, which end by themselves when nobody needs one for a while; and
+# the types of columns, of which SQLAlchemy keeps a copy with each statement that it has compiled, a bounded number.
+PASSED_OVER = ("agent.soak", "trio._core._thread_cache", "agent.storage.schema")
 
 
 @dataclass(frozen=True, slots=True)
