@@ -188,10 +188,10 @@ async def _struck(
     for step in ("begin", "report"):
         known.call((await client.approve(steps[step]))[1])
     known.call(await client.post(f"/calls/{steps['report']}/begin", {}))
-    thread = known.chat(await client.chat("hello"))["thread_id"]
+    quick, slow = [known.chat(await client.chat("hello"))["thread_id"] for _ in range(2)]
 
-    async def chat() -> None:
-        known.chat(await client.chat("please refund order A-17", thread_id=thread))
+    async def chat(message: str, thread: str) -> None:
+        known.chat(await client.chat(f"{message} order A-17", thread_id=thread))
 
     async def approve(step: str) -> None:
         known.call((await client.approve(steps[step]))[1])
@@ -210,6 +210,7 @@ async def _struck(
             await step(*of)
 
     async with trio.open_nursery() as nursery:
+        nursery.start_soon(take, chat, "look slowly at", slow)  # its turn is in progress at the kill, always
         nursery.start_soon(take, approve, "claim")
         with trio.fail_after(PATIENCE):
             while True:
@@ -218,7 +219,7 @@ async def _struck(
                 await trio.sleep(0.001)
         nursery.start_soon(take, approve, "webhook answer")
         nursery.start_soon(take, approve, "approve")
-        nursery.start_soon(take, chat)
+        nursery.start_soon(take, chat, "please refund", quick)
         nursery.start_soon(take, begin)
         nursery.start_soon(take, report)
         await trio.sleep(after)
