@@ -18,6 +18,7 @@ from agent.settings import Settings
 from agent.testing.network import Network, network
 from agent.testing.obedient import sent
 
+from ...threads.lab import Wall
 from .. import parted
 from . import TOKEN, Told, held_to_the_document, read, request
 
@@ -143,6 +144,6 @@ async def whole(**settings: Any) -> AsyncGenerator[Whole, None]:
         **{"pace_ms": 0, "rate_limit": 0, "api_rate": 0, "token": TOKEN, "data": "memory"} | settings
     )
     drafter = model_drafter(model, 256, chosen.answers.answer)
-    parts = Adapters(model=drafter, decider=model_decider(model, 256), executor=carried)
+    parts = Adapters(model=drafter, decider=model_decider(model, 256), executor=carried, clock=Wall())
     async with network(chosen, parts, (HOUSES,)) as net:
         yield Whole(net, model, carried)
