@@ -27,7 +27,7 @@ from agent.ports.desk import Reply
 from agent.ports.pages import Window
 from agent.ports.projects import HOUSE
 from agent.session.events import Drain
-from agent.threads import desk as desks
+from agent.threads import waking
 
 from .lab import ANSWER, LOOK_UP, NOTE, REFUND, SHIP, Lab, lab
 
@@ -274,7 +274,7 @@ async def _run(name: str, struck_by: str, k: int) -> Point:
 
 @contextmanager
 def _sweeping_seldom() -> Iterator[None]:
-    names = vars(desks)
+    names = vars(waking)
     usual = names["SWEEP_EVERY"]
     names["SWEEP_EVERY"] = SELDOM
     try:
