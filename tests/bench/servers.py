@@ -89,14 +89,15 @@ def _answer(words: int) -> str:
     return "".join(WORDS[number % len(WORDS)] for number in range(words)).strip()
 
 
-def python_peer(name: str, module: str, package: str) -> Kind:
-    """Return a peer in Python."""
+def python_peer(name: str, module: str, *packages: str) -> Kind:
+    """Return a peer in Python. packages: that it needs, all of them."""
 
     def command(how: How, folder: Path) -> Sequence[str]:
         return [sys.executable, "-m", f"tests.bench.peers.{module}", str(how.words), f"{how.pace:g}"]
 
-    missing = find_spec(package) is None
-    return Kind(name, command, f"{package} is not installed: pip install -e '.[bench]'" if missing else None)
+    missing = [package for package in packages if find_spec(package) is None]
+    why_not = f"{missing[0]} is not installed: pip install -e '.[bench]'" if missing else None
+    return Kind(name, command, why_not)
 
 
 def node_peer(name: str, modules: Path | None, why_not: str | None, *flags: str) -> Kind:
@@ -131,7 +132,7 @@ def kinds(before: Path | None, given: Path | None, folder: Path) -> list[Kind]:
         *([ours("before", before.resolve())] if before else []),
         python_peer("trio-websocket", "trio_plain", "trio_websocket"),
         python_peer("websockets", "websockets_plain", "websockets"),
-        python_peer("uvicorn", "uvicorn_sansio", "uvicorn"),
+        python_peer("uvicorn", "uvicorn_sansio", "uvicorn", "websockets"),
         python_peer("picows+yield", "picows_yield", "picows"),
         node_peer("node", modules, why_not),
         node_peer("node+yield", modules, why_not, "yield"),
