@@ -15,6 +15,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
+import msgspec
 import structlog
 import trio
 
@@ -146,7 +147,7 @@ class ThreadDesk:
             kept.thread,
             "",
             kept.id,
-            asked.content,
+            msgspec.json.encode(kept.result).decode(),
             self._now(),
             role="tool",
             call=kept.id,

@@ -163,8 +163,9 @@ async def test_the_caller_takes_an_approved_call_and_reports_it(
         with pytest.raises(Conflict, match="already_reported"):
             await r.desk.report(other)
         assert r.began() == []
-        roles = [each.role for each in await r.messages(reply.thread)]
-        assert roles == ["user", "assistant", "tool", "assistant"]
+        messages = await r.messages(reply.thread)
+        assert [each.role for each in messages] == ["user", "assistant", "tool", "assistant"]
+        assert messages[2].content == '{"success":true,"data":{"parcel":"P-7"}}'
 
 
 async def test_the_next_message_knows_what_was_reported(autojump_clock: trio.testing.MockClock) -> None:

@@ -49,7 +49,7 @@ async def test_a_client_of_others_chats_uploads_and_hears_events() -> None:
         )
         assert (kept.status_code, kept.json()["filename"]) == (201, "prices, “new”.md")
         assert next(iter(ask.house.documents.values()))[1] == text
-        took = []
+        took: list[float] = []
         while not took or (min(took) > 1.5 and len(took) < 5):  # one that waits for a deadline always does
             began = trio.current_time()
             async with client.stream(
