@@ -34,7 +34,9 @@ def striking() -> Iterator[dict[tuple[str, str], Struck]]:
 
 @pytest.mark.proof
 @pytest.mark.parametrize(("plot", "strike"), CASES)
-def test_no_thread_breaks_at_any_step(plot: str, strike: str, striking: dict[tuple[str, str], Struck]) -> None:
+def test_no_thread_breaks_at_any_step(
+    plot: str, strike: str, striking: dict[tuple[str, str], Struck]
+) -> None:
     """What the scenario kept agrees with what was told and what took effect, and nothing of it is left."""
     points, bad = striking[plot, strike].result()
     struck[plot, strike] = points
