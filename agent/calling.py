@@ -1,14 +1,18 @@
 """What the HTTP API works on, made of a server's parts: its threads, what is kept, and what reads an upload."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from .actions.runner import Runner
 from .compose import Composed
+from .errors import BadTool
+from .ports.tools import ToolDefinition
 from .ports.work import RunSync
 from .server.api.keys import make_key
 from .server.api.reading import Reading
 from .server.api.rooms import Rooms
-from .session.turn import Parts, no_tools
+from .session.turn import Parts
 from .storage.store import Store
 from .threads.desk import ThreadDesk
 from .threads.waking import Stores
@@ -17,10 +21,15 @@ from .threads.waking import Stores
 def desk_of(made: Composed, store: Store, parts: Parts, runner: Runner) -> ThreadDesk:
     """Return the threads of a server: their sessions are those of sockets, with a brain for projects and no pace."""
     tools = made.tools
-    read = tools.threads.read if tools.threads is not None else no_tools
+    read = tools.threads.read if tools.threads is not None else _no_checks
     own = replace(parts, brain=made.threads, settings=replace(parts.settings, pace_ms=0.0), read_tools=read)
     stores = Stores(store.projects, store.threads, store.calls, store.used)
     return ThreadDesk(stores, own, runner, made.settings.threads, tools.operator, read, tools.arguments)
+
+
+def _no_checks(given: Sequence[Mapping[str, Any]]) -> tuple[ToolDefinition, ...]:
+    """Refuse the tools of a message: what checks their arguments is not installed."""
+    raise BadTool("this server needs jsonschema-rs for tools: pip install 'agent-server[structured]'")
 
 
 def rooms_of(made: Composed, store: Store, desk: ThreadDesk, run_sync: RunSync) -> Rooms:

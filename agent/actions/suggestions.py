@@ -98,10 +98,10 @@ TABLE: SuggestionTable = Table(
         Row(Step.GRANT, Status.SUGGESTED, Guard.THEIRS, Status.CONFIRMED, (Deed.HAND_OVER,)),
         Row(Step.GRANT, Status.SUGGESTED, None, Status.CONFIRMED, (Deed.GRANTED,)),
         Row(Step.CONFIRM, Status.SUGGESTED, Guard.LATE, Status.EXPIRED, (Deed.EXPIRED_UNSEEN,)),
+        Row(Step.CONFIRM, Status.SUGGESTED, Guard.THEIRS, Status.CONFIRMED, (Deed.RELEASE,)),
         Row(Step.CONFIRM, Status.SUGGESTED, Guard.DRAINING, None, (Deed.TURN_AWAY_CONFIRM,)),
         Row(Step.CONFIRM, Status.SUGGESTED, Guard.EDIT_INVALID, None, (Deed.REFUSE_EDIT,)),
         Row(Step.CONFIRM, Status.SUGGESTED, Guard.INCOMPLETE, None, (Deed.ASK_TO_FILL_IN,)),
-        Row(Step.CONFIRM, Status.SUGGESTED, Guard.THEIRS, Status.CONFIRMED, (Deed.RELEASE,)),
         Row(Step.CONFIRM, Status.SUGGESTED, None, Status.CONFIRMED, (Deed.CONFIRMED,)),
         *rows(Step.CONFIRM, (Status.CONFIRMED, Status.CLAIMED, *_ENDED_RUN), None, None, Deed.ANSWER_IGNORED),
         Row(Step.CONFIRM, Status.CANCELLED, Guard.WAS_CONFIRMED, None, (Deed.ANSWER_IGNORED,)),
@@ -160,6 +160,8 @@ class Suggestion:
         "missing",
         "needs_approval",
         "payload",
+        "risk",
+        "sources",
         "spoiled",
         "state",
         "theirs",
@@ -182,6 +184,8 @@ class Suggestion:
         self.missing = proposal.missing
         self.needs_approval = proposal.needs_approval
         self.theirs = proposal.runs_at == "caller"
+        self.risk = proposal.risk
+        self.sources = proposal.sources
         self.lacks: str | None = None
         self.spoiled: str | None = None
         self.answer = ""
@@ -217,7 +221,7 @@ class Suggestion:
 
     def let_go(self) -> None:
         """Let go of what only a call that may still run needs: many are remembered, to be answered for."""
-        self.payload, self._heard, self.tools, self.answer = {}, {}, (), ""
+        self.payload, self._heard, self.sources, self.tools, self.answer = {}, {}, {}, (), ""
         self._accepts = self.spoiled = None
 
     def _hear_edit(self, payload: Mapping[str, Any] | None) -> None:

@@ -9,10 +9,9 @@ ends the turn with a suggestion. So nothing that a model, a document or a result
 What is said passes the number guard; a question, or a sentence beside a call, that does not is replaced by a fixed one.
 """
 
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Any
 
 import structlog
 import trio
@@ -22,7 +21,6 @@ from ..errors import BadDecision, ModelFailed
 from ..grounding import refusals
 from ..grounding.questions import confirming, handing_over, telling
 from ..grounding.verify import verify
-from ..ports.action import Outcome
 from ..ports.brain import Act as ActNow
 from ..ports.brain import Brain, Drafted, Question, Refused, TurnEvent, Verified, VerifiedText
 from ..ports.decide import Act, Ask, Briefing, Decider, Decision, Noop, Result
@@ -32,15 +30,13 @@ from ..ports.search import Hit, Passage
 from ..ports.tools import Arguments, ReadTools, Risk, ToolDefinition
 from ..text.courtesy import courtesy
 from ..tools.catalogue import Catalogue
-from ..tools.results import BadResult, Shown, shown
+from ..tools.results import Shown, told
 from ..tools.sources import Sources
 from .brain import Found, GroundedBrain, read
 from .calls import Gate, Sound, Unsourced, Wrong
 
 _log = structlog.get_logger("agent.answering")
 
-NOT_SHOWN = "what came back is too large or too deep to be shown"
-"""In place of such a result; without a number, for what a result says can be cited."""
 Emit = Callable[[TurnEvent], None]
 
 
@@ -189,7 +185,7 @@ class _Turn:
         result = self.made.get(call.key)
         if result is None:
             outcome = await act(call.proposal)
-            returned = _shown(outcome)
+            returned = told(outcome.status == "done", outcome.result)
             result = Result(
                 outcome.suggestion_id,
                 call.tool.name,
@@ -254,15 +250,6 @@ def _sources(question: Question, hits: Sequence[Hit]) -> Sources:
         snippets=[hit.snippet for hit in hits],
         answers=[each.answer for each in question.history],
     )
-
-
-def _shown(outcome: Outcome) -> Shown:
-    """Return what is shown of how a call ended: of one that was done its data, of any other why it was not."""
-    told: Mapping[str, Any] = outcome.result
-    try:
-        return shown(told["data"] if outcome.status == "done" and "data" in told else dict(told))
-    except BadResult:
-        return shown({"error": NOT_SHOWN})
 
 
 def _hits(result: Result, returned: Shown, found: Found) -> list[Hit]:

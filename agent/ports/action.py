@@ -1,8 +1,10 @@
 """What carries out a confirmed action."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias
+
+from .tools import Risk
 
 Ended = Literal["done", "failed", "cancelled", "unknown"]
 
@@ -12,12 +14,17 @@ Payload: TypeAlias = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A confirmed action, as an executor gets it. message: the one that led to it."""
+    """A confirmed action, as an executor gets it.
+
+    message: the one that led to it. risk, sources: of a tool's call, as it was proposed.
+    """
 
     suggestion_id: str
     action: str
     payload: Payload
     message: str = ""
+    risk: Risk | None = None
+    sources: Mapping[str, str] = field(default_factory=dict)
 
 
 class Executor(Protocol):

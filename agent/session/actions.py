@@ -171,7 +171,14 @@ class Actions:
         suggestion = self._waiting.pop(0)
         self._step(suggestion, Step.CLAIM)
         self._running = suggestion
-        call = Call(suggestion.id, suggestion.action, suggestion.payload, suggestion.message)
+        call = Call(
+            suggestion.id,
+            suggestion.action,
+            suggestion.payload,
+            suggestion.message,
+            suggestion.risk,
+            suggestion.sources,
+        )
         self._out.add(RunAction(call))
 
     def report(self, outcome: Outcome) -> None:

@@ -35,7 +35,7 @@ _CALM = ("idle", "awaiting_confirmation")
 
 
 class Awake:
-    """A thread that is awake. Make it with `wake`; run it in a nursery that outlives who asks.
+    """A thread that is awake, once it is run, in a nursery that outlives who asks for it.
 
     turn: how many turns have begun in it, as this process knows. since: when something last happened in it, seconds on
     the loop's clock. over: set when it has ended.

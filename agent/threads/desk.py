@@ -13,7 +13,7 @@ a call nor answer, and that process ends it when it next looks, every SWEEP_EVER
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 import structlog
@@ -32,7 +32,7 @@ from ..protocol import inbound
 from ..protocol.payload import fits
 from ..session.events import Received
 from ..session.turn import Parts, where
-from ..tools.results import BadResult, shown
+from ..tools.results import told
 from .awake import Awake, proposal_of
 from .hashes import digest
 from .journal import Waiter
@@ -40,7 +40,6 @@ from .settings import ThreadSettings
 from .waking import Stores, Waking
 
 _log = structlog.get_logger("agent.threads")
-T = TypeVar("T")
 _RAN = frozenset(("done", "failed", "unknown"))
 
 
@@ -326,13 +325,13 @@ class ThreadDesk:
     ) -> tuple[trio.Event | None, StoredCall]:
         """Approve, and let the thread's session run it; return what is set when that has ended."""
         kept = await self._stores.calls.approve(approval)
-        told = inbound.ConfirmAction(kept.id, dict(arguments) if arguments is not None else None)
+        confirm = inbound.ConfirmAction(kept.id, dict(arguments) if arguments is not None else None)
         if kept.runs_at == "caller":
-            self._waking.tell(kept, told)
+            self._waking.tell(kept, confirm)
             return None, kept
         awake = await self._waking.wake(kept.project, kept.thread)
         ended = awake.end_of(kept.id)
-        awake.post(Received(told, trio.current_time()))
+        awake.post(Received(confirm, trio.current_time()))
         if awake.closed:  # the server is going down: it was approved, and will never run
             move = Move(kept.id, "cancelled")
             await self._stores.threads.say(
@@ -352,10 +351,7 @@ class ThreadDesk:
 
 
 def result_of(call: StoredCall) -> Result:
-    """Return how a call ended, as a turn is shown it: of one that was done its data, of any other why it was not."""
-    told = call.result or {}
-    try:
-        seen = shown(told["data"] if call.status == "done" and "data" in told else dict(told))
-    except BadResult:
-        seen = shown({"error": "what came back is too large or too deep to be shown"})
-    return Result(call.id, call.tool, call.arguments, call.status == "done", seen.lines, seen.cut)
+    """Return how a call ended, as a turn is shown it."""
+    done = call.status == "done"
+    seen = told(done, call.result or {})
+    return Result(call.id, call.tool, call.arguments, done, seen.lines, seen.cut)

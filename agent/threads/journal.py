@@ -29,7 +29,7 @@ from ..protocol.outbound import (
 )
 from .hashes import digest
 
-_TURNED_AWAY = frozenset(("busy", "rate_limited", "shutting_down", "bad_message", "bad_tool", "bad_json"))
+_TURNED_AWAY = frozenset(("busy", "rate_limited", "shutting_down", "bad_message", "bad_edit"))
 
 
 @dataclass(slots=True)
@@ -123,10 +123,6 @@ class Journal:
         """Return what is set once a call has come to an end."""
         return self._ends.setdefault(call, trio.Event())
 
-    def forget_end_of(self, call: str) -> None:
-        """Nobody waits for that any more."""
-        self._ends.pop(call, None)
-
     def fail(self, error: AgentError) -> None:
         """Tell who waits that nothing more will come."""
         turn, self._turn = self._turn, None
@@ -156,7 +152,7 @@ class Journal:
             turn.ended = True
             await self._end(turn, step)
 
-    async def keep_call(self, call: Call, risk: Any = None, sources: Mapping[str, str] | None = None) -> None:
+    async def keep_call(self, call: Call) -> None:
         """Keep a call that its turn makes, before it is claimed; one that somebody approved must be the approved one.
 
         Raises `Conflict`, "arguments_changed" where it is another, "cancelled" where its turn was cancelled, also by
@@ -174,6 +170,8 @@ class Journal:
                 needs_approval=False,
                 approved_by="definition",
                 approved_at=made.created_at,
+                risk=call.risk or made.risk,
+                sources=call.sources,
             )
             await self._calls.keep_call(made)
             turn.calls.append(made.id)

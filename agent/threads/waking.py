@@ -164,6 +164,7 @@ class Waking:
         return bool(calm)
 
     async def end(self, project: str, thread: str) -> None:
+        """End a thread that is to be deleted, whatever it does; who waits for it is told that it is not there."""
         awake = self._awake.get((project, thread))
         if awake is not None:
             awake.end(NotFound("the thread was deleted"))

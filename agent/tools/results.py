@@ -9,7 +9,7 @@ and cited like any document.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -37,6 +37,10 @@ _KEY: Final = re.compile(r"[^\W\d_][\w-]{0,63}|_[\w-]{0,63}")
 _LETTERS: Final = "abfghjknpqrsz"  # none of a Roman numeral, none that a number's word in some language needs
 _BREAK: Final = re.compile(r"\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]|(?<=\d)[ ]*\t\s*(?=\d)")
 _GAP: Final = re.compile(r"(?<!\d)\s+|\s+(?!\d)")
+
+
+NOT_SHOWN: Final = "what came back is too large or too deep to be shown"
+"""In place of such a result; without a number, for what a result says can be cited."""
 
 
 class BadResult(AgentError):
@@ -72,6 +76,17 @@ def shown(result: Any) -> Shown:
             return Shown(tuple(lines), True)
         lines.append(line)
     return Shown(tuple(lines), False)
+
+
+def told(done: bool, result: Mapping[str, Any]) -> Shown:
+    """Return what is shown of how a call ended: of one that was done its data, of any other why it was not.
+
+    result: in the shape of an action's. What cannot be shown is told as such.
+    """
+    try:
+        return shown(result["data"] if done and "data" in result else dict(result))
+    except BadResult:
+        return shown({"error": NOT_SHOWN})
 
 
 def measured(result: Any) -> bytes:

@@ -10,7 +10,6 @@ import pytest
 import trio
 import trio.testing
 
-from agent.answering.deciding import NOT_SHOWN
 from agent.compose import Adapters
 from agent.llm.model_decider import ModelDecider
 from agent.llm.script import Entry
@@ -22,6 +21,7 @@ from agent.retrieval.load import Source
 from agent.settings import Settings
 from agent.testing.fakes import ScriptedDecider
 from agent.testing.network import network
+from agent.tools.results import NOT_SHOWN
 
 from ..e2e.independent import shown, unsupported
 

@@ -102,6 +102,15 @@ def a_confirmed_call_of_the_caller_runs_nowhere_here(make: Make) -> None:
 
 
 @scenario
+def a_callers_call_is_let_go_of_while_the_server_goes_down(make: Make) -> None:
+    d = offered(make, THEIRS)
+    d.streaming("n")
+    d.drain()
+    assert d.confirm("s1") == []
+    assert not d.core.actions.live
+
+
+@scenario
 def what_else_can_be_confirmed_stays_so(make: Make) -> None:
     d = offered(make, THEIRS, EDITABLE)
     d.confirm("s1")

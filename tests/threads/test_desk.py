@@ -70,6 +70,7 @@ async def test_a_call_runs_in_its_turn_when_nobody_need_approve_it(
             {"success": True, "data": {"ran": "look_up"}},
         )
         assert r.began() == [(call.id, {"order": "A-1"})]
+        assert (call.risk, call.sources) == ("low", {"/order": "user"})
         assert [each.role for each in await r.messages(reply.thread)] == ["user", "tool", "assistant"]
         assert (await r.stores.ledger.get(call.id)).status == "done"
 
