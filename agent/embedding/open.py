@@ -124,7 +124,8 @@ async def open_meaning(vectors: str, url: str | None, run_sync: RunSync) -> Mean
 
 def _meaning(choice: Choice, embedder: Embedder, words: WordVectors | None) -> Meaning:
     with one_thread():
-        from ..retrieval.matrix import Sections, Words, unpacked
+        from ..lexical.meanings import Words
+        from ..retrieval.matrix import Sections, unpacked
 
     if isinstance(embedder, Threaded):
         at_once = embedder.encoder if choice.kind == "static" else None

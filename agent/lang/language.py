@@ -68,7 +68,7 @@ class Asking:
 
 @dataclass(frozen=True, slots=True)
 class Searching:
-    """How it is searched (`agent.retrieval`).
+    """How it is searched (`agent.lexical`, `agent.retrieval`).
 
     stemmer: name of the Snowball stemmer as tantivy has it; "" where there is none, and words are compared as they are
     written. empty_words: that say nothing of what a question is about, beside the function words. joining: pattern of

@@ -21,8 +21,8 @@ from typing import NamedTuple, TypeAlias
 from ..actions.triggers import NEW_START, negated
 from ..actions.wanted import wanted
 from ..lang import LANGUAGES, Lang
+from ..lexical.stems import stem
 from ..ports.tools import ToolDefinition
-from ..text.stems import stem
 from ..text.words import FUNCTION_WORDS, fold, words
 
 _OF_NAME = 3  # what a word of a tool's name counts ...

@@ -12,12 +12,11 @@ from typing import Final, Literal
 
 from agent.lang import LANGUAGES, Lang
 from agent.lang.language import table
+from agent.lexical.subject import subject_words
 from agent.numbers.number_words import classify
 from agent.numbers.spoken import AM, PM
 from agent.numbers.units import CODES, CURRENCIES, SIGNS, UNITS
 from agent.text.words import fold
-
-from .tables import subject_words
 
 WORDS_MAX = 24
 """Words of a question that are looked for: the first ones; a longer question says little more."""

@@ -4,7 +4,6 @@ Strategy: each section is one document of tantivy. Beside it stand the words of 
 looks closely. A section has no object that a garbage collection looks at: a knowledge base has many thousands.
 """
 
-import os
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -16,13 +15,12 @@ import msgspec
 import tantivy
 
 from agent.lang import LANGUAGES
+from agent.lexical import fields
+from agent.lexical.fields import schema_of
+from agent.lexical.lexicon import Lexicon
+from agent.lexical.postings import NUMBERS, array_of
 from agent.ports.search import Passage
-from agent.text.stems import stem
 
-from .alike import Alike
-from .postings import NUMBERS, Holders, array_of
-
-GRAM = 4
 GRAM_FIELD = "grams"
 
 
@@ -85,56 +83,26 @@ class Place(Protocol):
 
 @dataclass(slots=True)
 class Base:
-    """sections: by number; None where the file is gone. files: their names, by number. counts: word -> sections.
+    """sections: by number; None where the file is gone. files: their names, by number. lexicon: the words of sections.
 
-    holders: the sections that ever held a word; what a later index adds changes nothing for an earlier one. live: how
-    many sections there are. place: of tantivy's files; None is in memory.
+    place: of tantivy's files; None is in memory.
     """
 
     tantivy: tantivy.Index
     sections: list[Section | None] = field(default_factory=list)
-    alike: Alike = field(default_factory=lambda: Alike(stems))
+    lexicon: Lexicon = field(default_factory=Lexicon)
     files: dict[str, int] = field(default_factory=dict)
-    counts: "array[int]" = field(default_factory=lambda: array(NUMBERS))
-    holders: Holders = field(default_factory=Holders)
-    live: int = 0
     place: Place | None = None
 
     def copy(self) -> "Base":
         """Return one that can be changed; tantivy and what is known of words are shared."""
-        return Base(
-            self.tantivy,
-            list(self.sections),
-            self.alike.copy(),
-            dict(self.files),
-            array(NUMBERS, self.counts),
-            self.holders,
-            self.live,
-            self.place,
-        )
+        return Base(self.tantivy, list(self.sections), self.lexicon.copy(), dict(self.files), self.place)
 
 
-def stems(word: str) -> tuple[str, ...]:
-    """Return what a word is compared by, in each language."""
-    return tuple([f"{lang} {stem(lang, word)}" for lang in LANGUAGES])
+SCHEMA = schema_of(terms=list(LANGUAGES), grams=[GRAM_FIELD], names=["file"], numbers=["number"])
+"""The stems of each language, the 4-grams, and the section's file and number."""
 
 
 def opened(place: Place | None = None) -> tantivy.Index:
     """Return tantivy's index in a folder, a new one where none is; None is in memory. Raises ValueError, OSError."""
-    index = tantivy.Index(SCHEMA) if place is None else tantivy.Index(SCHEMA, path=os.fspath(place.path))
-    index.register_tokenizer("gram", tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.ngram(GRAM, GRAM)).build())
-    return index
-
-
-def _schema() -> tantivy.Schema:
-    """Return the fields: the stems of each language, the 4-grams, and the section's file and number."""
-    builder = tantivy.SchemaBuilder()
-    for lang in LANGUAGES:
-        builder.add_text_field(lang, tokenizer_name="whitespace", index_option="freq")
-    builder.add_text_field(GRAM_FIELD, tokenizer_name="gram", index_option="freq")
-    builder.add_text_field("file", tokenizer_name="raw", index_option="basic")
-    builder.add_unsigned_field("number", fast=True)
-    return builder.build()
-
-
-SCHEMA = _schema()
+    return fields.opened(SCHEMA, None if place is None else place.path)

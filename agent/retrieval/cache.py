@@ -57,6 +57,7 @@ _PIECE = 1 << 20  # bytes of an index that are written at once
 _READ_BY = (
     "documents",
     "retrieval",
+    "lexical",
     "text",
     "numbers",
     "lang",

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from agent.config import EMBED_AT_ONCE
+from agent.lexical.synonyms import Synonyms
 from agent.ports.search import Passage
 
 from .base import Base, opened
@@ -26,7 +27,7 @@ from .memory import Read, ReadBefore
 from .read import passages_of
 from .search import KnowledgeBase, knowledge_of
 from .summary import Summary, summary
-from .synonyms import Synonyms, read_synonyms
+from .synonyms import read_synonyms
 from .watch import Touched
 from .whole import KeptFile
 

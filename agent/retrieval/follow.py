@@ -11,11 +11,10 @@ from typing import Final
 
 from agent.lang import LANGUAGES, Lang
 from agent.lang.language import table
+from agent.lexical.stems import stem
+from agent.lexical.subject import subject_stems
 from agent.ports.search import Hit
-from agent.text.stems import stem
 from agent.text.words import fold, words
-
-from .tables import subject_words
 
 MOST = 2  # words of its own of a question that goes on from another
 _READ = 500  # characters of a question that are looked at
@@ -48,7 +47,7 @@ def follows(question: str, lang: Lang) -> bool:
 def own_words(question: str, lang: Lang) -> frozenset[str]:
     """Return the stems of what a question names, but for the words by which it asks ("what does ... cost")."""
     text = _ASKING[lang].sub(" ", fold(question[:_READ]))
-    return frozenset(stem(lang, word) for word in subject_words(text, lang))
+    return subject_stems(text, lang)
 
 
 def newest_first(hits: Sequence[Hit], question: str, lang: Lang) -> tuple[Hit, ...]:

@@ -23,6 +23,7 @@ import trio
 
 from agent.config import INDEXES_KEPT
 from agent.errors import NotFound
+from agent.lexical.synonyms import Synonyms
 from agent.ports.draft import Charter
 from agent.ports.projects import DocumentText, Holdings, Project, ProjectStore
 from agent.ports.search import Passage
@@ -34,7 +35,6 @@ from .kept import shelve
 from .load import Skipped
 from .meaning import Meaning
 from .search import KnowledgeBase, knowledge_of
-from .synonyms import Synonyms
 from .texts import cited, passages_of_text
 from .thread import in_thread
 

@@ -1,4 +1,4 @@
-"""Vectors of sections, files and words, and which of them are near. Imported only where there is an embedder: numpy.
+"""Vectors of sections and files, and which of them are near. Imported only where there is an embedder: numpy.
 
 Strategy: brute force over one matrix, which is exact: a product of 25,000 sections with a question takes some 3 ms. A
 file is where its sections are together, the mean of their vectors.
@@ -9,8 +9,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-
-from agent.ports.embed import WordVectors
 
 Matrix = npt.NDArray[np.float32]
 
@@ -92,27 +90,3 @@ def _spread(highest: Matrix, chosen: Matrix) -> Matrix:
     best, least = float(highest[-1]), float(highest[0])
     spread: Matrix = np.clip((chosen - least) / max(best - least, 1e-9), 0.0, 1.0)
     return spread
-
-
-NEAREST = 50
-"""Words that are near a word at most; one that means nothing is near thousands."""
-
-
-class Words:
-    """The vectors of the words that an index knows (implements `agent.retrieval.alike.WordMeanings`)."""
-
-    def __init__(self, vectors: WordVectors, known: Sequence[str]) -> None:
-        self._vectors = vectors
-        self._known = vectors.held(known)
-
-    def telling(self, word: str) -> float:
-        """Return how much a word tells in any text, 0..1."""
-        return self._vectors.telling(word)
-
-    def near(self, word: str, least: float) -> Sequence[tuple[int, float]]:
-        """Return the numbers of the NEAREST known words whose cosine with `word` is at least `least`, with it."""
-        cosines = self._known.cosines(self._vectors.words([word])[0])
-        at = np.flatnonzero(cosines >= least)
-        if len(at) > NEAREST:
-            at = at[np.argpartition(-cosines[at], NEAREST)[:NEAREST]]
-        return list(zip(at.tolist(), cosines[at].tolist(), strict=True))

@@ -12,10 +12,10 @@ from typing import Protocol
 import structlog
 
 from agent.errors import EmbeddingFailed
+from agent.lexical.alike import WordMeanings
 from agent.ports.embed import Embedder, Encoder, Role, Vectors, WordVectors
 from agent.ports.search import Lang, Passage
 
-from .alike import WordMeanings
 from .index import Index
 from .kept import said
 from .vectors import SectionVectors

@@ -24,11 +24,12 @@ from math import exp
 from operator import itemgetter
 from typing import NamedTuple, TypeAlias
 
+from agent.lexical.searcher import Found
 from agent.ports.search import Lang
 
 from .asked import asked
 from .base import Section
-from .index import Found, Index
+from .index import Index
 from .signals import Question, Single
 from .vectors import NoVectors, SectionVectors
 
@@ -240,7 +241,7 @@ def _candidates(
     weights: Weights,
 ) -> _Candidates:
     """Return the sections that may answer, with what the index tells of them."""
-    said = [index.spelled_as(word) for word in said]
+    said = [index.lexicon.spelled_as(word) for word in said]
     grams = index.by_grams(said, _SPAN)
     stems = index.by_stems(said, lang, CANDIDATES)
     proposed = dict.fromkeys(islice(grams.scores, CANDIDATES))

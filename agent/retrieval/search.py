@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from math import exp
 from typing import NamedTuple, Protocol
 
+from agent.lexical.synonyms import Synonyms
 from agent.ports.search import Hit, Lang, Passage, Query
 
 from .effort import Effort
@@ -21,7 +22,6 @@ from .load import Skipped, Source
 from .meaning import Meaning
 from .ranking import WITH_SENTENCES, WITH_WORDS, WITHOUT, Ranked, Weights, rank
 from .read import passages_of
-from .synonyms import Synonyms
 from .vectors import SectionVectors
 
 _TOPICS = 20  # that are told, of which some may not be fit to be said
@@ -180,7 +180,7 @@ class KnowledgeBase:
         """Return the vector of a question; None where there are none."""
         if self._vectors is None:
             return None
-        return await self._vectors.question(self._index.reworded(question), lang)
+        return await self._vectors.question(self._index.lexicon.reworded(question), lang)
 
     def _is_whole(self, vector: object, lang: Lang) -> bool:
         """Tell whether a question in a language has the vector that it is to have, if any."""
@@ -230,5 +230,7 @@ def knowledge_of(
 
     sections = None if meaning is None else meaning.sections(index, given_up, most)
     vectors = None if meaning is None or sections is None else _Vectors(sections, meaning)
-    index.alike.learn(synonyms.of, None if meaning is None else meaning.words(index.alike.words))
+    index.lexicon.alike.learn(
+        synonyms.of, None if meaning is None else meaning.words(index.lexicon.vocabulary.words)
+    )
     return KnowledgeBase(index, skipped, vectors)

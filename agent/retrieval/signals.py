@@ -2,9 +2,9 @@
 
 Strategy: each signal is 0..1 and has one plain meaning, so that the weights (`ranking`) are few and carry from one
 knowledge base to another. Coverage is the share of what the question's words tell that a text's words stand for
-(`alike`), each word weighed by how rare it is, and by how common it is in any text where that is known; a word that
-the knowledge base does not know counts as missing, so a question about something else covers little. How much whole
-sections cover is told by the lists of which sections hold a word, without a look at any; only statements that may
+(`agent.lexical.alike`), each word weighed by how rare it is, and by how common it is in any text where that is known; a
+word that the knowledge base does not know counts as missing, so a question about something else covers little. How much
+whole sections cover is told by the lists of which sections hold a word, without a look at any; only statements that may
 answer are read, and most hold no word of the question.
 """
 
@@ -60,7 +60,7 @@ class Question:
     """A question against one index: its words, what they may stand for, and how much each tells.
 
     unknown: the share of what its words tell that nothing here stands for. meant: the share of those words that the
-    operator's synonyms explain. general: how many sections what a word tells in any text counts as (`Index.telling`).
+    operator's synonyms explain. general: how many sections what a word tells in any text counts as (`Lexicon.telling`).
     """
 
     __slots__ = ("_index", "_kinds", "_likes", "_stands", "_weights", "asked", "meant", "unknown")
@@ -69,8 +69,8 @@ class Question:
         self.asked = asked
         self._index = index
         self._kinds = _KINDS[asked.kind]
-        self._likes = [index.alike.like(word) for word in asked.words]
-        weights = [index.telling(word, general) for word in asked.words]
+        self._likes = [index.lexicon.alike.like(word) for word in asked.words]
+        weights = [index.lexicon.telling(word, general) for word in asked.words]
         total = sum(weights) or 1.0
         self._weights = [weight / total for weight in weights]
         self._stands: dict[int, list[tuple[int, float]]] = {}  # filled when first needed
@@ -78,14 +78,14 @@ class Question:
         for word, like, weight in zip(asked.words, self._likes, self._weights, strict=True):
             if next(iter(like.values()), 0.0) < _KNOWN:
                 self.unknown += weight
-            if index.spelled_as(word) != word:
+            if index.lexicon.spelled_as(word) != word:
                 self.meant += weight
 
     def coverage(self, sections: Collection[int]) -> dict[int, float]:
         """Return the coverage of sections by all words in them, by number. They must be living ones."""
         covered = dict.fromkeys(sections, 0.0)
         for like, weight in zip(self._likes, self._weights, strict=True):
-            for number, sure in self._index.surest(like, sections).items():
+            for number, sure in self._index.lexicon.surest(like, sections).items():
                 covered[number] += sure * weight
         return covered
 

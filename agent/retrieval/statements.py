@@ -14,12 +14,10 @@ from dataclasses import dataclass
 
 from agent.documents import Block, Document
 from agent.lang import LANGUAGES, Lang
+from agent.lexical.subject import subject_stems
 from agent.numbers.read import Token, tokens
 from agent.text.sentences import sentences
-from agent.text.stems import stem
 from agent.text.words import SMALL
-
-from .tables import subject_words
 
 _ALL = [language.stating for language in LANGUAGES.values()]
 _PART = re.compile(rf";\s+(?=[^\W\d_{SMALL}])")
@@ -125,7 +123,7 @@ class Reader:
 
     def _stems(self, text: str) -> frozenset[str]:
         """Return the stems of the words of a text that carry a subject."""
-        return frozenset(stem(self._lang, word) for word in subject_words(text, self._lang))
+        return subject_stems(text, self._lang)
 
 
 def _numbers(text: str) -> tuple[tuple[tuple[str, str], ...], set[str], str]:

@@ -11,13 +11,13 @@ from sys import intern
 
 import msgspec
 
+from agent.lexical.postings import NUMBERS
+from agent.lexical.subject import is_function_word
 from agent.ports.search import Passage, Snippet
 from agent.text.words import words
 
 from .asked import Kind, holds, may_count
 from .effort import Effort
-from .postings import NUMBERS
-from .tables import is_function_word
 
 HOLDS: Mapping[Kind, int] = {"number": 1, "money": 2, "time": 4}
 LEADS, ASKS, CODE = 8, 16, 32  # a statement ends in a colon, ends in a question mark, is code

@@ -12,12 +12,13 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 import tantivy
 
+from agent.lexical.lexicon import Lexicon
+from agent.lexical.postings import NUMBERS, PackedHolders
+from agent.lexical.vocabulary import PackedWords
 from agent.ports.search import Lang, Passage
 
-from .alike import Alike, PackedWords
-from .base import Base, Place, Section, leads_of, stems
+from .base import Base, Place, Section, leads_of
 from .kept import Shelved, shelve
-from .postings import NUMBERS, Holders, PackedHolders, array_of
 
 
 class KeptFile(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -108,9 +109,7 @@ def packed(files: Sequence[KeptFile], base: Base, vectors: bytes, look: Callable
         base.files,
         list(paths),
         sections,
-        base.counts.tobytes(),
-        base.holders.packed(),
-        base.alike.packed(),
+        *base.lexicon.packed(),
         vectors,
     )
     try:
@@ -125,19 +124,16 @@ def unpacked(content: bytes, place: Place, index: tantivy.Index) -> Whole | None
         kept = _decoder.decode(content)
         names = {number: name for name, number in kept.names.items()}
         sections = [None if each is None else _section(each, names, kept.paths) for each in kept.sections]
-        alike = Alike(stems, kept.words)
-        counts, holders = array_of(kept.counts), Holders(kept.holders)
-        if len(counts) != len(alike.words):
-            return None
+        living = [section for section in sections if section is not None]
+        lexicon = Lexicon.unpacked(kept.counts, kept.holders, kept.words, len(living))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, LookupError, ValueError):
         return None
     passages: dict[str, list[Passage]] = {each.name: [] for each in kept.files}
-    living = [section for section in sections if section is not None]
     for section in living:
         passages.setdefault(section.passage.file, []).append(section.passage)
     if len(passages) != len(kept.files) or not all(passages.values()):
         return None
-    base = Base(index, sections, alike, kept.names, counts, holders, len(living), place)
+    base = Base(index, sections, lexicon, kept.names, place)
     by_path = {each.path: tuple(passages[each.name]) for each in kept.files}
     return Whole(kept.files, by_path, base, kept.vectors)
 

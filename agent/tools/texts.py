@@ -12,9 +12,9 @@ from functools import cached_property, lru_cache
 from typing import Final
 
 from agent.lang import LANGUAGES
+from agent.lexical.stems import stem
 from agent.numbers.given import Given, given
 from agent.numbers.read import Token, tokens
-from agent.text.stems import stem
 from agent.text.words import FUNCTION_WORDS, fold, words
 
 from . import days

@@ -29,13 +29,13 @@ import trio
 
 from agent.embedding.open import open_meaning
 from agent.host import Threads
+from agent.lexical.stems import stem
+from agent.lexical.subject import subject_words
 from agent.ports.search import Lang, Passage
 from agent.retrieval.load import Source, load
 from agent.retrieval.meaning import Meaning, text_of
 from agent.retrieval.search import KnowledgeBase
 from agent.retrieval.synonyms import read_synonyms
-from agent.retrieval.tables import subject_words
-from agent.text.stems import stem
 from agent.text.words import words
 
 ROOT = Path(__file__).parents[2]

@@ -7,10 +7,11 @@ from collections.abc import Callable
 
 import pytest
 
+from agent.lexical.meanings import Words
 from agent.ports.search import Hit, Library, Query
 from agent.retrieval.again import Again
 from agent.retrieval.load import Source
-from agent.retrieval.matrix import Sections, Words
+from agent.retrieval.matrix import Sections
 from agent.retrieval.meaning import Meaning
 from agent.retrieval.search import KnowledgeBase
 from agent.testing.fakes import OneFile

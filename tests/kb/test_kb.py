@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from agent.lang import LANGUAGES
+from agent.lexical.stems import stem
+from agent.lexical.subject import is_function_word, stop_words
 from agent.retrieval.load import Skipped, Source
 from agent.retrieval.read import passages_of
 from agent.retrieval.synonyms import read_synonyms
-from agent.retrieval.tables import is_function_word, stop_words
 from agent.text.language import language
-from agent.text.stems import stem
 from agent.text.words import words
 
 KB = Path(__file__).parents[2] / "kb"

@@ -18,10 +18,10 @@ from agent.errors import UsageError
 from agent.lang import DEFAULT, LANGUAGES, Lang, counting, dating, either, found, page
 from agent.lang import language as records
 from agent.lang.language import Language, table
+from agent.lexical.stems import stem
 from agent.numbers.read import tokens
 from agent.settings import Settings
 from agent.text.language import language as detected
-from agent.text.stems import stem
 from agent.text.words import fold, words
 
 from ..test_house import MODULES, nodes
@@ -192,7 +192,7 @@ def test_a_language_without_a_stemmer_compares_words_as_they_are(monkeypatch: py
     swedish = LANGUAGES["sv"]
     bare = replace(swedish, searching=replace(swedish.searching, stemmer=""))
     assert stem("sv", "kunskapsbaserna") == "kunskapsbas"
-    monkeypatch.setattr("agent.text.stems.LANGUAGES", {"sv": bare})
+    monkeypatch.setattr("agent.lexical.stems.LANGUAGES", {"sv": bare})
     assert stem("sv", "kunskapsbasernas") == "kunskapsbasernas"
 
 

@@ -9,11 +9,12 @@ import trio.testing
 
 from agent.config import HITS_KEPT, HITS_KEPT_CHARACTERS
 from agent.errors import EmbeddingFailed
+from agent.lexical.meanings import Words
 from agent.ports.conversation import Scope
 from agent.ports.search import Query
 from agent.retrieval.again import Again
 from agent.retrieval.load import Source
-from agent.retrieval.matrix import Sections, Words
+from agent.retrieval.matrix import Sections
 from agent.retrieval.meaning import Meaning
 from agent.retrieval.search import KnowledgeBase
 from agent.testing.vectors import WordsEmbedder

@@ -1,5 +1,6 @@
 """What was read is kept for the next start: what is taken from it is the same, and no state of it does harm."""
 
+import re
 import sqlite3
 import subprocess
 import sys
@@ -11,9 +12,11 @@ import pytest
 import trio
 import trio.testing
 
+import agent
 from agent.config import MEMORY
 from agent.errors import GivenUp
 from agent.knowledge import Knowledge
+from agent.lexical.meanings import Words
 from agent.retrieval import cache as module
 from agent.retrieval.cache import BASES, FOLDER, MODELS, Cache, made_by
 from agent.retrieval.effort import Effort
@@ -21,7 +24,7 @@ from agent.retrieval.entries import Entry, Held
 from agent.retrieval.folder import Folder
 from agent.retrieval.kept import packed, unpacked
 from agent.retrieval.load import Source, load
-from agent.retrieval.matrix import Sections, Words
+from agent.retrieval.matrix import Sections
 from agent.retrieval.matrix import unpacked as rows_of
 from agent.retrieval.meaning import Meaning
 from agent.retrieval.memory import ReadBefore
@@ -236,6 +239,15 @@ def test_a_version_is_told_by_its_code(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(module, "FORMAT", 99)
     hashes.add(made_by())
     assert len(hashes) == 5
+
+
+def test_a_version_is_told_by_all_code_that_reading_needs() -> None:
+    """Every room that one of them imports is among them, but for what errors are called."""
+    root = Path(agent.__file__).parent
+    sources = [path for part in module._READ_BY for path in (root / part).glob("*.py")]
+    named = re.compile(r"^from (?:agent|\.)\.(\w+)", re.MULTILINE)
+    needed = {name for path in sources for name in named.findall(path.read_text(encoding="utf-8"))}
+    assert needed - {"errors"} <= {part.removesuffix(".py") for part in module._READ_BY}
 
 
 def test_what_is_no_longer_there_is_dropped(kb: Path, data: Path) -> None:

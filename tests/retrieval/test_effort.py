@@ -10,14 +10,15 @@ import pytest
 
 from agent.config import FILE_BYTES, FILE_LINES
 from agent.errors import GivenUp
+from agent.lexical.alike import Alike
+from agent.lexical.stems import stem
+from agent.lexical.vocabulary import Vocabulary
 from agent.retrieval import effort as module
-from agent.retrieval.alike import Alike
 from agent.retrieval.check import check
 from agent.retrieval.effort import Effort, TooMuch
 from agent.retrieval.folder import Folder
 from agent.retrieval.load import Source
 from agent.retrieval.search import KnowledgeBase
-from agent.text.stems import stem
 
 from . import sections, statements
 
@@ -234,10 +235,11 @@ def test_a_thread_that_reads_ends_soon(text: str) -> None:
 
 def test_an_unknown_word_costs_little_among_many_that_begin_alike() -> None:
     """Runs of letters that stand in very many words are not looked up; a form of the word is found by its stem."""
-    alike = Alike(lambda word: (stem("sv", word),))
+    vocabulary = Vocabulary(lambda word: (stem("sv", word),))
     for n in range(20_000):
-        alike.add(f"artikelbeteckning{n}")
-    word = alike.add("artikelbeteckningarna")
+        vocabulary.add(f"artikelbeteckning{n}")
+    word = vocabulary.add("artikelbeteckningarna")
+    alike = Alike(vocabulary)
     began = thread_time()
     assert alike.like("artikelbeteckningarnas")[word] == 1.0
     assert thread_time() - began < 0.1

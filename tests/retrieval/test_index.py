@@ -4,10 +4,12 @@ from collections.abc import Sequence
 
 import pytest
 
+from agent.lexical import searcher
+from agent.lexical.searcher import Found
 from agent.ports.search import Lang, Passage
 from agent.retrieval import index as module
 from agent.retrieval.effort import Effort
-from agent.retrieval.index import Found, Index, grams_of
+from agent.retrieval.index import Index
 from agent.retrieval.terms import ASKS, CODE, HOLDS, LEADS, terms_of
 
 from . import sections
@@ -83,7 +85,7 @@ def test_a_synonym_alone_finds_a_section(passages: list[Passage]) -> None:
     """Though it stands in none, and shares no letters with what does."""
     index = Index(passages)
     assert stems(index, "tariff") == []
-    index.alike.learn({"tariff": ("price",)}, None)
+    index.lexicon.alike.learn({"tariff": ("price",)}, None)
     assert stems(index, "tariff") == ["Basic"]
 
 
@@ -91,13 +93,13 @@ def test_terms_beyond_the_budget_are_left_out(
     passages: list[Passage], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """When posting lists get long the rarest terms are read and the common ones are not."""
-    monkeypatch.setattr(module, "_STEM_POSTINGS", 1)
+    monkeypatch.setattr(module, "STEM_POSTINGS", 1)
     assert stems(Index(passages), "plan standard") == ["Standard"]
 
 
 def test_a_query_has_a_bounded_number_of_terms(monkeypatch: pytest.MonkeyPatch) -> None:
     """A question of thousands of words is no more work."""
-    monkeypatch.setattr(module, "_TERMS", 2)
+    monkeypatch.setattr(searcher, "_TERMS", 2)
     index = Index(sections("".join(f"# H{n}\n\nword{n}\n\n" for n in range(5))))
     assert len(stems(index, "word0 word1 word2 word3")) == 2
 
@@ -113,7 +115,7 @@ def test_the_words_of_each_statement_are_known_by_number(passages: list[Passage]
     """With its headings' and its lead's, and with what kind of thing it holds."""
     index = Index([*passages, *sections("Why?\n\n```\nx = 1\n```\n", "kb/code.md")])
     read = [section for section in index.sections if section is not None]
-    words = index.alike.words
+    words = index.lexicon.vocabulary.words
     basic = read[2]
     assert [words[number] for number in basic.headings] == ["plans", "basic"]
     assert [words[number] for number in basic.own] == ["price", "149", "kr"]
@@ -126,7 +128,9 @@ def test_the_words_of_each_statement_are_known_by_number(passages: list[Passage]
 def test_a_word_tells_the_more_the_fewer_sections_hold_it(passages: list[Passage]) -> None:
     """One that stands nowhere tells most."""
     index = Index(passages)
-    known = [index.rarity(index.alike.number(word)) for word in ("plans", "standard", "okapi")]
+    known = [
+        index.lexicon.rarity(index.lexicon.vocabulary.number(word)) for word in ("plans", "standard", "okapi")
+    ]
     assert known == sorted(known)
     assert 0 < known[0] < known[1] < known[2]
 
@@ -146,28 +150,29 @@ class General:
 def test_a_common_word_is_not_taken_for_a_rare_one_in_few_sections(passages: list[Passage]) -> None:
     """The fewer there are, the more what is known of words in general counts."""
     index = Index(passages)
-    index.alike.learn({}, General())
-    common, rare = (index.telling(word, 300) for word in ("monday", "okapi"))
+    index.lexicon.alike.learn({}, General())
+    common, rare = (index.lexicon.telling(word, 300) for word in ("monday", "okapi"))
     assert common < 0.2 * rare
-    assert rare == pytest.approx(index.rarity(None))
-    assert index.telling("plans", 300) > index.telling("plans", 1) > index.rarity(index.alike.number("plans"))
+    assert rare == pytest.approx(index.lexicon.rarity(None))
+    plans = index.lexicon.rarity(index.lexicon.vocabulary.number("plans"))
+    assert index.lexicon.telling("plans", 300) > index.lexicon.telling("plans", 1) > plans
     many = Index(
         [*passages, *sections("\n".join(f"# Part {n}\n\nText {n}.\n" for n in range(1000)), "kb/b.md")]
     )
-    many.alike.learn({}, General())
-    assert many.telling("monday", 300) > 0.7 * many.telling("okapi", 300)
+    many.lexicon.alike.learn({}, General())
+    assert many.lexicon.telling("monday", 300) > 0.7 * many.lexicon.telling("okapi", 300)
 
 
 def test_only_rarity_tells_where_nothing_is_known_of_words(passages: list[Passage]) -> None:
     """Nor where that is not asked for, nor in an empty index."""
     index = Index(passages)
-    rare = index.rarity(None)
-    assert index.telling("monday", 300) == rare
-    index.alike.learn({}, General())
-    assert index.telling("monday") == rare
+    rare = index.lexicon.rarity(None)
+    assert index.lexicon.telling("monday", 300) == rare
+    index.lexicon.alike.learn({}, General())
+    assert index.lexicon.telling("monday") == rare
     empty = Index([])
-    empty.alike.learn({}, General())
-    assert empty.telling("monday") == empty.telling("monday", 300) == 0
+    empty.lexicon.alike.learn({}, General())
+    assert empty.lexicon.telling("monday") == empty.lexicon.telling("monday", 300) == 0
 
 
 def test_an_empty_index_finds_nothing() -> None:
@@ -177,27 +182,21 @@ def test_an_empty_index_finds_nothing() -> None:
     assert index.by_grams(["word"], 5).scores == {}
 
 
-def test_the_grams_of_a_word_span_its_borders() -> None:
-    """A word of one letter has one."""
-    assert grams_of("sms") == (" sms", "sms ")
-    assert grams_of("a") == (" a ",)
-
-
 def test_the_letters_of_what_a_word_means_are_looked_for() -> None:
     """Where the operator says what a word stands for that no section holds; others stay as they are.
 
     What only a later snapshot holds is no such word here.
     """
     index = Index(sections("A zebra."))
-    index.alike.learn(
+    index.lexicon.alike.learn(
         {"horse": ("zebra",), "horses": ("unheard",), "zebra": ("okapi",), "gnu": ("cow",)}, None
     )
     asked = "The Horse, a zebra; or a gnu?"
-    assert index.reworded(asked) == "The zebra, a zebra; or a gnu?"
+    assert index.lexicon.reworded(asked) == "The zebra, a zebra; or a gnu?"
     later = Index(sections("A gnu and a cow."), after=index)
-    later.alike.learn({"horse": ("cow",), "gnu": ("zebra",)}, None)
-    assert index.reworded(asked) == "The zebra, a zebra; or a gnu?"
-    assert later.reworded("horse gnu") == "cow gnu"
+    later.lexicon.alike.learn({"horse": ("cow",), "gnu": ("zebra",)}, None)
+    assert index.lexicon.reworded(asked) == "The zebra, a zebra; or a gnu?"
+    assert later.lexicon.reworded("horse gnu") == "cow gnu"
 
 
 def test_files_have_their_words_in_common() -> None:

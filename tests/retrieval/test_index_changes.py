@@ -6,8 +6,9 @@ from math import log
 import pytest
 
 from agent.lang import LANGUAGES
+from agent.lexical.searcher import Found
 from agent.ports.search import Lang, Passage
-from agent.retrieval.index import Found, Index
+from agent.retrieval.index import Index
 from agent.retrieval.ranking import rank
 from agent.retrieval.search import KnowledgeBase
 
@@ -44,10 +45,10 @@ def test_a_changed_file_takes_the_place_of_the_old_one() -> None:
 
 def test_terms_that_are_kept_are_those_of_their_own_index_and_few(monkeypatch: pytest.MonkeyPatch) -> None:
     """What one index knows of a term says nothing of the next; over the bound they are asked for anew."""
-    monkeypatch.setattr("agent.retrieval.index._TERMS_KEPT", 2)
+    monkeypatch.setattr("agent.lexical.searcher._TERMS_KEPT", 2)
     one = Index(sections("A zebra."))
     assert of(one, "en", "zebra") == ["A zebra."]
-    assert len(one._terms) <= 2
+    assert len(one._searcher._terms) <= 2
     two = Index(sections("A zebra too.", "kb/b.md"), after=one)
     assert of(two, "en", "zebra") == ["A zebra too.", "A zebra."]
     assert of(one, "en", "zebra") == ["A zebra."]
@@ -90,8 +91,8 @@ def test_any_series_of_changes_is_as_good_as_a_new_index(seed: int) -> None:
     for lang in LANGUAGES:
         for word in WORDS:
             assert of(index, lang, word) == of(fresh, lang, word)
-            mine, theirs = index.alike.number(word), fresh.alike.number(word)
-            assert index.rarity(mine) == fresh.rarity(theirs)
+            mine, theirs = index.lexicon.vocabulary.number(word), fresh.lexicon.vocabulary.number(word)
+            assert index.lexicon.rarity(mine) == fresh.lexicon.rarity(theirs)
 
 
 def test_numbers_go_on_and_a_file_keeps_its_own() -> None:
@@ -136,9 +137,9 @@ def test_each_index_knows_which_of_its_sections_hold_a_word() -> None:
     """Of few or many; a later one adds its own, and what it is just making known is in none of the one before."""
 
     def held(index: Index, word: str, *among: int) -> set[int]:
-        number = index.alike.number(word)
+        number = index.lexicon.vocabulary.number(word)
         assert number is not None
-        found = index.surest({number: 0.5}, among)
+        found = index.lexicon.surest({number: 0.5}, among)
         assert set(found.values()) <= {0.5}
         return set(found)
 
@@ -151,15 +152,17 @@ def test_each_index_knows_which_of_its_sections_hold_a_word() -> None:
     assert held(two, "okapi", 7, 8, 20) == {7, 20}
     assert held(two, "quagga", 20) == {20}
     assert held(one, "okapi", 7, 8) == {7}
-    one.alike.add("bongo")
+    one.lexicon.vocabulary.add("bongo")
     assert held(one, "bongo", 7) == set()
 
 
 def test_the_surest_word_that_a_section_holds_counts() -> None:
     """Whichever others it holds; in headings, in what leads to a statement, and in statements."""
     index = Index(sections("# Zebra\n\nAn okapi.\n\n# Kudu\n\nOkapi and:\n\n- the gnu\n\n# Bongo\n\nOryx"))
-    zebra, okapi, gnu, unheard = (index.alike.add(word) for word in ("zebra", "okapi", "gnu", "unheard"))
+    zebra, okapi, gnu, unheard = (
+        index.lexicon.vocabulary.add(word) for word in ("zebra", "okapi", "gnu", "unheard")
+    )
     sure = {unheard: 1.0, zebra: 0.9, gnu: 0.8, okapi: 0.7}
-    assert index.surest(sure, [0, 1, 2]) == {0: 0.9, 1: 0.8}
-    assert index.surest({okapi: 0.7}, [1, 2]) == {1: 0.7}
-    assert index.surest({}, [0]) == index.surest(sure, []) == {}
+    assert index.lexicon.surest(sure, [0, 1, 2]) == {0: 0.9, 1: 0.8}
+    assert index.lexicon.surest({okapi: 0.7}, [1, 2]) == {1: 0.7}
+    assert index.lexicon.surest({}, [0]) == index.lexicon.surest(sure, []) == {}

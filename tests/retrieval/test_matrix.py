@@ -1,14 +1,10 @@
-"""Vectors of sections and words: which are nearest, and how near, beside all the others and by file."""
-
-from collections.abc import Callable, Sequence
+"""Vectors of sections: which are nearest, and how near, beside all the others and by file."""
 
 import numpy as np
 import pytest
 
-from agent.embedding.rows import Rows
-from agent.ports.embed import HeldWords, Vectors
 from agent.retrieval import matrix as module
-from agent.retrieval.matrix import Matrix, Near, Sections, Words
+from agent.retrieval.matrix import Matrix, Near, Sections
 
 
 def row(*numbers: float) -> Matrix:
@@ -74,37 +70,3 @@ def test_nothing_is_near_where_there_is_nothing() -> None:
     some = Sections([EAST, WEST], [0, 1])
     assert some.near(row(0, 0), [0, 1], 0).cosine == [0, 0]
     assert len(some.near(row(0, 0), [], 1).numbers) == 1
-
-
-class Compass:
-    """Vectors of a few words (implements `agent.ports.embed.WordVectors`)."""
-
-    name, dimension, langs = "compass", 2, None
-
-    def words(self, words: Sequence[str], given_up: Callable[[], bool] = lambda: False) -> Vectors:
-        """Return one row a word."""
-        known = {"east": EAST, "right": NORTH_EAST, "north": NORTH, "west": WEST}
-        return np.stack([known.get(word, row(0, 0)) for word in words])
-
-    def telling(self, word: str) -> float:
-        """Return that it tells the more the longer it is."""
-        return len(word) / 10
-
-    def held(self, words: Sequence[str]) -> HeldWords:
-        """Return them as they are."""
-        return Rows(self.words(words))
-
-
-def test_words_are_near_from_a_cosine_on() -> None:
-    """By their numbers; an unknown word is near none."""
-    words = Words(Compass(), ["west", "east", "north", "right", "unheard"])
-    assert dict(words.near("east", 0.5)) == pytest.approx({1: 1.0, 3: 0.5**0.5})
-    assert dict(words.near("east", 0.8)) == pytest.approx({1: 1.0})
-    assert list(words.near("qwerty", 0.1)) == []
-    assert list(Words(Compass(), ["east"]).near("west", -1)) == [(0, -1.0)]
-
-
-def test_a_word_tells_what_its_vector_says() -> None:
-    """Whether it is known or not."""
-    words = Words(Compass(), ["east"])
-    assert [words.telling(word) for word in ("east", "by")] == [0.4, 0.2]

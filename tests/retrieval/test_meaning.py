@@ -10,6 +10,7 @@ import trio.testing
 
 from agent.config import EMBED_BREAK, READ_AGAIN_FIRST, READ_AGAIN_MOST
 from agent.errors import EmbeddingFailed, GivenUp
+from agent.lexical.meanings import Words
 from agent.ports.embed import Role, Vectors
 from agent.ports.search import Query
 from agent.ports.work import RunSync
@@ -17,7 +18,7 @@ from agent.retrieval.effort import Effort
 from agent.retrieval.folder import Folder, Update
 from agent.retrieval.live import LiveKnowledge
 from agent.retrieval.load import Source
-from agent.retrieval.matrix import Sections, Words
+from agent.retrieval.matrix import Sections
 from agent.retrieval.meaning import Meaning, text_of
 from agent.retrieval.search import KnowledgeBase, knowledge_of
 from agent.testing.network import inline

@@ -80,8 +80,8 @@ def by_reading(question: Question, index: Index, number: int) -> float:
         *[word for lead in section.leads for word in lead],
     ]
     words = question.asked.words
-    weights = [index.rarity(index.alike.number(word)) for word in words]
-    sure = [max([index.alike.like(word).get(each, 0.0) for each in held]) for word in words]
+    weights = [index.lexicon.rarity(index.lexicon.vocabulary.number(word)) for word in words]
+    sure = [max([index.lexicon.alike.like(word).get(each, 0.0) for each in held]) for word in words]
     return sum(weight * how for weight, how in zip(weights, sure, strict=True)) / (sum(weights) or 1.0)
 
 

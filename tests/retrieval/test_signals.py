@@ -108,7 +108,7 @@ class General:
 def test_a_common_word_that_is_missing_is_missed_less() -> None:
     """Where it is asked for, and something is known of words in general."""
     index = Index(sections(TEXT))
-    index.alike.learn({}, General())
+    index.lexicon.alike.learn({}, General())
     said = asked("zebra monday", "en")
     without, with_it = Question(said, index), Question(said, index, 300)
     assert without.unknown > 0.5
@@ -177,7 +177,7 @@ def test_a_question_without_words_covers_nothing(index: Index) -> None:
 
 def test_what_the_operator_explains_is_told(index: Index) -> None:
     """The share that unknown words with synonyms have of a question; what the documents know themselves has none."""
-    index.alike.learn({"horse": ("zebra",), "zebra": ("okapi",)}, None)
+    index.lexicon.alike.learn({"horse": ("zebra",), "zebra": ("okapi",)}, None)
     assert Question(asked("horse", "en"), index).meant == 1
     assert 0 < Question(asked("striped horse", "en"), index).meant < 1
     assert Question(asked("striped zebra", "en"), index).meant == 0

@@ -7,29 +7,11 @@ from typing import Any
 
 import pytest
 
+from agent.lexical.synonyms import Synonyms
 from agent.retrieval import folder as module
 from agent.retrieval.folder import Folder, Update
-from agent.retrieval.load import Source
 from agent.retrieval.search import KnowledgeBase
-from agent.retrieval.synonyms import BYTES, NAME, Synonyms, parse, read_synonyms
-
-
-def synonyms(text: str) -> dict[str, set[str]]:
-    """Return what each word of a file is a synonym of."""
-    return {word: set(others) for word, others in parse(Source.of(f"kb/{NAME}", text)).of.items()}
-
-
-def test_a_line_is_a_group_of_words_that_ask_for_the_same() -> None:
-    """Folded; comments and single words say nothing; a word in two groups is a synonym of all their words."""
-    text = "\ufeff# price cost\n\n  # tariff\nPrice  fee\tÅSNA\r\nfee toll\nalone\nsame same\n"
-    assert synonyms(text) == {
-        "price": {"fee", "åsna"},
-        "fee": {"price", "åsna", "toll"},
-        "åsna": {"price", "fee"},
-        "toll": {"fee"},
-        "alone": set(),
-        "same": set(),
-    }
+from agent.retrieval.synonyms import BYTES, NAME, read_synonyms
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Which words of the knowledge base a word of a question may stand for, and how surely.
+"""Which known words a word of a question may stand for, and how surely.
 
 Strategy: a question rarely has the very words of its answer. A word stands fully for itself and for what has its stem;
 less surely for a word that shares most of its letters in runs of three (an inflection, a misspelling, a part of a
@@ -6,23 +6,19 @@ compound); and, with word vectors, for one that means nearly the same. Each is a
 counts. Words that an operator's file of synonyms puts together stand for each other almost fully.
 """
 
-from array import array
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import Protocol
 
-import msgspec
-
 from .misspelt import neighbours, parts
-from .postings import PackedPostings, Postings
+from .vocabulary import Vocabulary, runs_of
 
-GRAM = 3
 DICE = 0.55
 """Least share of runs of three letters that two words have in common, of both together, to be alike ..."""
 CONTAINED = 0.75
 """... or of those of the shorter one, which then may be a part of the other."""
-PART_GRAMS = 5  # runs of the shorter one, from which being a part tells anything
+PART_RUNS = 5  # runs of the shorter one, from which being a part tells anything
 PART_SURE, FORM_SURE, SYNONYM = 0.8, 0.95, 0.9
 MEANING = 0.4
 """Least cosine of two word vectors that counts."""
@@ -47,91 +43,30 @@ class WordMeanings(Protocol):
         ...
 
 
-class PackedWords(msgspec.Struct, frozen=True, array_like=True):
-    """What `Alike` knows of words. grams: how many runs of letters each has, as bytes."""
-
-    words: list[str]
-    stems: PackedPostings
-    runs: PackedPostings
-    grams: bytes
-
-
 class Alike:
-    """The words of one snapshot, by number, and what is like them. Filled with `add`, then only read.
+    """What is like the words of a vocabulary, by their numbers.
 
-    stem: returns the stem of a folded word in one of the languages. packed: what another one knew; raises ValueError.
+    Of two over one vocabulary, what the one adds to it the other knows too, which changes nothing for whoever has no
+    text with it; what each learns and keeps is its own.
     """
 
-    def __init__(self, stem: Callable[[str], Sequence[str]], packed: PackedWords | None = None) -> None:
-        self.words: list[str] = []
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self.vocabulary = vocabulary
         self._meanings: WordMeanings | None = None
         self._synonyms: Mapping[str, Sequence[str]] = {}
         self._synonyms_by_stem: dict[str, list[str]] = {}
-        self._numbers: dict[str, int] = {}
-        self._stem = stem
-        self._by_stem = Postings()
-        self._by_gram = Postings()
-        self._grams = array("H")  # how many each word has
         self._kept: OrderedDict[str, Mapping[int, float]] = OrderedDict()
         self._told: dict[str, float] = {}
-        if packed is not None:
-            self.words = packed.words
-            self._numbers = dict(zip(self.words, range(len(self.words)), strict=True))
-            self._by_stem, self._by_gram = Postings(packed.stems), Postings(packed.runs)
-            self._grams.frombytes(packed.grams)
-            if len(self._numbers) != len(self._grams):
-                raise ValueError("what is known of words does not fit them")
-
-    def settle(self) -> None:
-        """Hold what is known as it takes the least, when most words have been added."""
-        self._by_stem.settle()
-        self._by_gram.settle()
-
-    def packed(self) -> PackedWords:
-        """Return what is known of words, but for `learn`, as it can be kept."""
-        stems, runs = self._by_stem.packed(), self._by_gram.packed()
-        return PackedWords(list(self.words), stems, runs, self._grams.tobytes())
-
-    def copy(self) -> "Alike":
-        """Return another one that shares every word, known now or later, and keeps no likeness.
-
-        What the other learns this one knows too, which changes nothing for whoever has no statement with it.
-        """
-        other = Alike(self._stem)
-        other.words, other._numbers = self.words, self._numbers
-        other._by_stem, other._by_gram, other._grams = self._by_stem, self._by_gram, self._grams
-        return other
 
     def learn(self, synonyms: Mapping[str, Sequence[str]], meanings: WordMeanings | None) -> None:
         """Take over what else tells which words are alike, in place of what did."""
         self._synonyms, self._meanings = synonyms, meanings
         self._synonyms_by_stem = dict[str, list[str]]()
         for word, others in synonyms.items():
-            for stem in self._stem(word):
+            for stem in self.vocabulary.stem(word):
                 self._synonyms_by_stem.setdefault(stem, []).extend(others)
         self._kept = OrderedDict()
         self._told = {}
-
-    def add(self, word: str) -> int:
-        """Return the number of a folded word, which is made known if it is not."""
-        number = self._numbers.get(word)
-        if number is None:
-            number = self._numbers[word] = len(self.words)
-            self.words.append(word)
-            self._by_stem.add(self._stem(word), number)
-            grams = _grams(word)
-            self._grams.append(len(grams))
-            self._by_gram.add(grams, number)
-        return number
-
-    def numbers(self, words: Sequence[str]) -> list[int]:
-        """Return the numbers of folded words, which are made known if they are not."""
-        found = list(map(self._numbers.get, words))
-        return [self.add(words[at]) if number is None else number for at, number in enumerate(found)]
-
-    def number(self, word: str) -> int | None:
-        """Return the number of a known word, or None."""
-        return self._numbers.get(word)
 
     def like(self, word: str) -> Mapping[int, float]:
         """Return the known words that a folded word may stand for, by number, with how surely; the surest first."""
@@ -145,10 +80,10 @@ class Alike:
                 found[number] = max(found.get(number, 0.0), cosine * MEANING_SURE)
         for number in self.explained(word):
             found[number] = max(found.get(number, 0.0), SYNONYM)
-        for stem in self._stem(word):
-            for number in self._by_stem.get(stem):
+        for stem in self.vocabulary.stem(word):
+            for number in self.vocabulary.by_stem.get(stem):
                 found[number] = 1.0
-        own = self._numbers.get(word)
+        own = self.vocabulary.number(word)
         if own is not None:
             found[own] = 1.0
         if max(found.values(), default=0.0) < SURE:
@@ -172,49 +107,44 @@ class Alike:
     def explained(self, word: str) -> Iterator[int]:
         """Give the known words that a folded word stands for as the operator says, by number."""
         for synonym in self._synonyms_of(word):
-            for stem in self._stem(synonym):
-                yield from self._by_stem.get(stem)
+            for stem in self.vocabulary.stem(synonym):
+                yield from self.vocabulary.by_stem.get(stem)
 
     def _guess(self, word: str, found: dict[int, float]) -> None:
         """Add what a word that is not known may be misspelt from, else put together from."""
-        meant = [number for each in neighbours(word) if (number := self._numbers.get(each)) is not None]
+        meant = self.vocabulary.known(neighbours(word))
         if not meant:
-            stems = {stem for part in parts(word) for stem in self._stem(part)}
-            meant = [number for stem in stems for number in self._by_stem.get(stem)]
+            stems = {stem for part in parts(word) for stem in self.vocabulary.stem(part)}
+            meant = [number for stem in stems for number in self.vocabulary.by_stem.get(stem)]
         for number in meant:
             found[number] = max(found.get(number, 0.0), GUESSED)
 
     def _synonyms_of(self, word: str) -> Sequence[str]:
         """Return what the operator says a word stands for, in whatever form it is said."""
         return self._synonyms.get(word) or next(
-            (found for stem in self._stem(word) if (found := self._synonyms_by_stem.get(stem))), ()
+            (found for stem in self.vocabulary.stem(word) if (found := self._synonyms_by_stem.get(stem))), ()
         )
 
     def _spelled(self, word: str) -> dict[int, float]:
         """Return the words that share most of their runs of letters with a word."""
-        grams = _grams(word)
+        runs, by_run = runs_of(word), self.vocabulary.by_run
         shared: Counter[int] = Counter()
-        for gram in grams:
-            numbers = self._by_gram.get(gram)
+        for run in runs:
+            numbers = by_run.get(run)
             if len(numbers) <= _COMMON:
                 shared.update(numbers)
         found: dict[int, float] = {}
-        size, sizes = len(grams), self._grams
+        size, sizes = len(runs), self.vocabulary.runs
         # Most share one run or two; more than half of them, of the shorter one's, is what both measures ask for.
         near = [each for each in shared.items() if 2 * each[1] > size or 2 * each[1] > sizes[each[0]]]
         for number, count in near:
             other = sizes[number]
             least = min(size, other)
             dice = 2 * count / (size + other)
-            part = count / least if least >= PART_GRAMS else 0.0
+            part = count / least if least >= PART_RUNS else 0.0
             sure = dice * FORM_SURE if dice > DICE else 0.0
             if part > CONTAINED:
                 sure = max(sure, part * PART_SURE)
             if sure:
                 found[number] = sure
         return found
-
-
-def _grams(word: str) -> set[str]:
-    padded = f" {word} "
-    return {padded[at : at + GRAM] for at in range(len(padded) - GRAM + 1)}

@@ -5,8 +5,8 @@ import threading
 import pytest
 
 from agent.lang import LANGUAGES
+from agent.lexical.stems import stem
 from agent.ports.search import Lang
-from agent.text.stems import stem
 
 
 @pytest.mark.parametrize(

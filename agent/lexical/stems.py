@@ -27,3 +27,8 @@ def stem(lang: Lang, word: str) -> str:
         return word
     with _one_at_a_time:
         return (_analyzer(lang)(word.removesuffix("'s")) or [word])[0]
+
+
+def stems(word: str) -> tuple[str, ...]:
+    """Return what a folded word is compared by: its stem in each language, after the language's name."""
+    return tuple([f"{lang} {stem(lang, word)}" for lang in LANGUAGES])

@@ -3,6 +3,8 @@
 from agent.lang import LANGUAGES, Lang
 from agent.text.words import FUNCTION_WORDS, words
 
+from .stems import stem
+
 WORD_MAX = 40
 """Letters of a word that are read."""
 
@@ -28,3 +30,8 @@ def subject_words(text: str, lang: Lang) -> list[str]:
         for word in words(text)
         if not (is_function_word(word) or word in empty or (len(word) == 1 and word.isalpha()))
     ]
+
+
+def subject_stems(text: str, lang: Lang) -> frozenset[str]:
+    """Return the stems of the words of a text that carry a subject."""
+    return frozenset(stem(lang, word) for word in subject_words(text, lang))

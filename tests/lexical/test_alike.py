@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from agent.lang import LANGUAGES
-from agent.retrieval import alike as module
-from agent.retrieval.alike import MEANING, MEANING_SURE, SYNONYM, Alike
-from agent.text.stems import stem
+from agent.lexical import alike as module
+from agent.lexical.alike import MEANING, MEANING_SURE, SYNONYM, Alike
+from agent.lexical.stems import stems
+from agent.lexical.vocabulary import Vocabulary
 
 TEXT = (
     "standard plan price customer delivered subscription students discounts plans paketet rabatter studenter månader "
@@ -16,23 +16,18 @@ TEXT = (
 WORDS = TEXT.split()
 
 
-def stems(word: str) -> Sequence[str]:
-    """Return the stems of a word in both languages."""
-    return [f"{lang} {stem(lang, word)}" for lang in LANGUAGES]
-
-
 @pytest.fixture
 def alike() -> Alike:
     """Some words of both languages."""
-    made = Alike(stems)
+    vocabulary = Vocabulary(stems)
     for word in WORDS:
-        made.add(word)
-    return made
+        vocabulary.add(word)
+    return Alike(vocabulary)
 
 
 def like(alike: Alike, word: str) -> dict[str, float]:
     """Return what a word is like, by word."""
-    return {alike.words[number]: sure for number, sure in alike.like(word).items()}
+    return {alike.vocabulary.words[number]: sure for number, sure in alike.like(word).items()}
 
 
 @pytest.mark.parametrize(
@@ -107,7 +102,7 @@ class Meanings:
     def near(self, word: str, least: float) -> Sequence[tuple[int, float]]:
         """Return the one pair there is."""
         self.asked.append(word)
-        number = self.known.number("telephone")
+        number = self.known.vocabulary.number("telephone")
         assert number is not None
         return [(number, 0.8)] if word in ("mobile", "telephone") and least == MEANING else []
 
@@ -159,10 +154,10 @@ def test_what_a_word_is_like_is_kept_until_more_is_learned(
     assert set(like(alike, "mobile")) == {"plan", "plans"}
 
 
-def test_a_copy_learns_by_itself(alike: Alike) -> None:
+def test_another_of_the_same_words_learns_by_itself(alike: Alike) -> None:
     """Words are shared; what else tells of likeness is not."""
     alike.learn({"fee": ("price",)}, None)
-    other = alike.copy()
+    other = Alike(alike.vocabulary)
     other.learn({"fee": ("plan",)}, None)
     assert set(like(alike, "fee")) == {"price"}
     assert set(like(other, "fee")) == {"plan", "plans"}
@@ -188,10 +183,3 @@ def test_an_unknown_compound_stands_for_its_parts(alike: Alike) -> None:
     """With a joining s, too; a word that is known, or misspelt, is not taken apart."""
     assert like(alike, "standardspriset").get("standard", 0) >= module.GUESSED
     assert like(alike, "price") == {"price": 1.0}
-
-
-def test_each_word_has_one_number(alike: Alike) -> None:
-    """Also when it is added again; an unknown one has none."""
-    assert alike.add("price") == alike.number("price") == WORDS.index("price")
-    assert alike.number("unheard") is None
-    assert alike.words == WORDS

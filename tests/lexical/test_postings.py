@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent.retrieval.postings import Holders, PackedHolders, PackedPostings, Postings, array_of
+from agent.lexical.postings import Holders, PackedHolders, PackedPostings, Postings, array_of
 
 
 def test_what_is_added_taken_over_and_settled_is_told_alike() -> None:

@@ -1,12 +1,12 @@
-"""The word lists of retrieval are well formed, and what they leave of a text."""
+"""The word lists of searches are well formed, and what they leave of a text."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.lang import LANGUAGES
+from agent.lexical.subject import WORD_MAX, stop_words, subject_words
 from agent.ports.search import Lang
-from agent.retrieval.tables import WORD_MAX, stop_words, subject_words
 from agent.text.words import words
 
 
