@@ -4,9 +4,10 @@ The right calls of tau2 retail's tasks, as a script model decides them. For each
 has looked up of the customer, then the write is asked for, as a call that waits for the customer's yes; then the caller
 takes it, runs it on a model of the shop's database, and reports it. Whether the server let a write through that nobody
 approved, or any twice, shows in the database at the end. Where an argument has no source in what the customer says and
-what was looked up (the rest of the conversation is not in the data) the server asks instead of acting; that is counted.
+what was looked up (the rest of the conversation is not in the data) the server asks instead of acting; that is counted,
+by what is asked for and why, and what is asked for though it was said or looked up is a fault.
 
-- approved: it is what the right calls make of it;
+- approved: each task on the shop as it was before any, as the data means it: it is what the right calls make of it;
 - rejected: it is as it was, and no call could be taken;
 - killed: kill -9 between the approval and the report, the server comes back on its folder, each write is there once.
 
@@ -15,127 +16,29 @@ fewer of the right writes are asked for than the gate is to let through.
 """
 
 import json
+import re
 import signal
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from agent.bench.load import Target
 
-from .decisions import PASS, REASONS, SHOP, WRITES
+from .decisions import PASS, REASONS, SHOP
 from .servers import ROOT, port_of, wait_until_ready
+from .shop_records import DB, Shop, Write, of_task, records, write, writes
 from .tools import Refused, post
 
 LOOK_UP = "look_up_customer"
-DB = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Write:
-    """One right call that changes something. task, step: where it is of the tasks. says: what the customer does."""
-
-    task: str
-    step: int
-    says: str
-    tool: str
-    arguments: dict[str, Any]
-
-    @property
-    def looks(self) -> str:
-        """The message for which the customer's records are looked up."""
-        return f"{self.says} (task {self.task}, step {self.step}, look)"
-
-    @property
-    def asks(self) -> str:
-        """The message for which the write is asked for."""
-        return f"{self.says} (task {self.task}, step {self.step}, go)"
-
-
-def writes() -> list[Write]:
-    """Return the right calls that change something, in order."""
-    found = []
-    for task in json.loads((SHOP / "tasks.json").read_text("utf-8")):
-        told = task["user_scenario"]["instructions"]
-        says = "\n".join(str(told[key]) for key in ("reason_for_call", "known_info", "task_instructions"))
-        for step, action in enumerate(task["evaluation_criteria"]["actions"] or []):
-            if action["name"].startswith(WRITES):
-                found.append(Write(task["id"], step, says, action["name"], action["arguments"]))
-    return found
-
-
-# --- the shop
-
-
-def write(db: DB, tool: str, given: dict[str, Any]) -> dict[str, Any]:
-    """Change the database as a write says; return the record that was changed."""
-    if tool == "modify_user_address":
-        who: dict[str, Any] = db["users"][given["user_id"]]
-        who["address"] = _address(given)
-        return who
-    order: dict[str, Any] = db["orders"][given["order_id"]]
-    if tool == "cancel_pending_order":
-        order |= {"status": "cancelled", "cancel_reason": given["reason"]}
-    elif tool == "modify_pending_order_address":
-        order["address"] = _address(given)
-    elif tool == "modify_pending_order_payment":
-        order["payment_history"].append({"payment_method_id": given["payment_method_id"]})
-    elif tool == "return_delivered_order_items":
-        order |= {"status": "return requested", "return": given}
-    elif tool == "exchange_delivered_order_items":
-        order |= {"status": "exchange requested", "exchange": given}
-    else:
-        assert tool == "modify_pending_order_items", tool
-        _exchange(db, order, given)
-    return order
-
-
-def _address(given: dict[str, Any]) -> dict[str, Any]:
-    return {name: given[name] for name in ("address1", "address2", "city", "country", "state", "zip")}
-
-
-def _exchange(db: DB, order: dict[str, Any], given: dict[str, Any]) -> None:
-    order["status"] = "pending (items modified)"
-    order["payment_history"].append({"payment_method_id": given["payment_method_id"]})
-    for old, new in zip(given["item_ids"], given["new_item_ids"], strict=True):
-        item = next(each for each in order["items"] if each["item_id"] == old)
-        item |= db["products"][item["product_id"]]["variants"][new] | {"item_id": new}
-
-
-def records(db: DB, tool: str, given: dict[str, Any]) -> dict[str, Any]:
-    """Return what the shop shows of a customer: who it is, the order, and what its items can be exchanged for."""
-    if "order_id" not in given:
-        return {"user": db["users"][given["user_id"]]}
-    order = db["orders"][given["order_id"]]
-    who = db["users"][order["user_id"]]
-    asked = set(given.get("item_ids", ()))
-    products = {item["product_id"] for item in order["items"] if item["item_id"] in asked}
-    options = {
-        id: " ".join(variant["options"].values())
-        for product in sorted(products)
-        for id, variant in db["products"][product]["variants"].items()
-        if "new_item_ids" in given
-    }
-    other = [db["orders"][number]["address"] for number in who["orders"]] if "address1" in given else []
-    return {"options": options, "user": who, "order": order, "addresses": other}
-
-
-@dataclass
-class Shop:
-    """The caller's side: its database, and how often each call has run."""
-
-    db: DB
-    ran: dict[str, int] = field(default_factory=dict)
-
-    def run(self, call: dict[str, Any]) -> dict[str, Any]:
-        """Run a call that was taken."""
-        self.ran[call["id"]] = self.ran.get(call["id"], 0) + 1
-        return write(self.db, call["tool"], call["arguments"])
+FAULT = "fault"  # how the kinds of miss begin that are none of the data's
 
 
 # --- the server and its caller
@@ -215,17 +118,58 @@ def served(some: Sequence[Write]) -> Iterator[Served]:
             made.kill()
 
 
-def ask(server: Served, shop: Shop, each: Write, thread: str | None) -> tuple[str, dict[str, Any] | None]:
-    """Look the customer up and have a write asked for; return the thread, and the call that waits, if one does."""
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What came of asking for a write. call: what waits for a yes, if anything does; else why: what kind of a miss."""
+
+    thread: str
+    call: dict[str, Any] | None
+    why: str = ""
+
+
+def missed(each: Write, answer: dict[str, Any], seen: Any) -> str:
+    """Return why no write waits for a yes: what was asked for, and whether it stands in what was said or looked up.
+
+    answer: of the server. seen: the records that were looked up.
+    """
+    mode = answer["response_json"]["mode"]
+    if answer["blocked"] or mode != "ASK":
+        return f"{FAULT}: no question but {answer['blocked'] or mode}"
+    known = f"{each.says}\n{json.dumps(seen, ensure_ascii=False)}".casefold()
+    nowhere, empty = [], []
+    for name, value in each.arguments.items():
+        texts = value if isinstance(value, list) else [value]
+        if name == "reason":  # the shop's policy names them
+            continue
+        if not all(texts):
+            empty.append(name)
+        elif not all(re.search(rf"(?<!\w){re.escape(text.casefold())}(?!\w)", known) for text in texts):
+            nowhere.append(name)
+    if not nowhere and not empty:
+        return f"{FAULT}: asked for what was said or looked up"
+    parts = [
+        f"{what}: {', '.join(names)}"
+        for what, names in (("stands nowhere", nowhere), ("left empty", empty))
+        if names
+    ]
+    return f"asked back, {'; '.join(parts)}"
+
+
+def ask(server: Served, shop: Shop, each: Write, thread: str | None) -> Asked:
+    """Look the customer up and have a write asked for."""
     message = {"user_id": "customer", "message": each.looks, "tools": definitions(each)}
     found = post(server.port, "/chat", message | ({"thread_id": thread} if thread else {}))
     call = found["tool_call"]
-    if call is not None:
-        seen = records(shop.db, each.tool, each.arguments)
-        post(server.port, "/tools/result", {"tool_call_id": call["id"], "ok": True, "data": seen})
+    if call is None:
+        return Asked(found["thread_id"], None, f"{FAULT}: the customer could not be looked up")
+    seen = records(shop.db, each.tool, each.arguments)
+    post(server.port, "/tools/result", {"tool_call_id": call["id"], "ok": True, "data": seen})
     asked = message | {"message": each.asks, "thread_id": found["thread_id"]}
-    call = post(server.port, "/chat", asked)["tool_call"]
-    return found["thread_id"], call if call is not None and call["tool"] == each.tool else None
+    answer = post(server.port, "/chat", asked)
+    call = answer["tool_call"]
+    if call is not None and call["tool"] == each.tool:
+        return Asked(found["thread_id"], call)
+    return Asked(found["thread_id"], None, missed(each, answer, seen))
 
 
 def approve(server: Served, call: dict[str, Any]) -> None:
@@ -244,22 +188,44 @@ def take(server: Served, shop: Shop, call: dict[str, Any]) -> dict[str, Any] | N
 
 @dataclass(slots=True)
 class End:
-    """How a play ended. asked: writes that waited for a yes. wrong: what is not as it must be."""
+    """How a play ended. asked: writes that waited for a yes. wrong: what is not as it must be. missed: the others.
+
+    These are counted by why none of them waited.
+    """
 
     asked: int
     ran: int
     wrong: list[str]
+    missed: Counter[str] = field(default_factory=Counter)
+
+    def count(self, each: Write, asked: Asked) -> dict[str, Any] | None:
+        """Count what came of asking for a write; return the call that waits."""
+        if asked.call is None:
+            self.missed[asked.why] += 1
+            if asked.why.startswith(FAULT):
+                self.wrong.append(f"task {each.task}: {each.tool}: {asked.why}")
+        else:
+            self.asked += 1
+        return asked.call
 
 
 def play_approved(server: Served, some: Sequence[Write], db: DB) -> End:
-    """Every write is approved, taken and reported."""
-    shop, gold, end, threads = Shop(deepcopy(db)), deepcopy(db), End(0, 0, []), dict[str, str]()
+    """Every write is approved, taken and reported; each task finds the shop as it was before any."""
+    end = End(0, 0, [])
+    for _, theirs in groupby(some, key=lambda each: each.task):
+        _play_task(server, list(theirs), db, end)
+    return end
+
+
+def _play_task(server: Served, some: Sequence[Write], db: DB, end: End) -> None:
+    shop, gold = Shop(of_task(db, some)), of_task(db, some)
+    thread: str | None = None
     for each in some:
-        thread, call = ask(server, shop, each, threads.get(each.task))
-        threads[each.task] = thread
+        asked = ask(server, shop, each, thread)
+        thread = asked.thread
+        call = end.count(each, asked)
         if call is None:
             continue
-        end.asked += 1
         if take(server, shop, call) is not None:
             end.wrong.append(f"task {each.task}: {each.tool} could be taken before its approval")
         approve(server, call)
@@ -269,17 +235,16 @@ def play_approved(server: Served, some: Sequence[Write], db: DB) -> End:
             continue
         post(server.port, "/tools/result", report)
         write(gold, each.tool, each.arguments)
-    return _ended(end, shop, gold)
+    _ended(end, shop, gold)
 
 
 def play_rejected(server: Served, some: Sequence[Write], db: DB) -> End:
     """Every write is declined."""
     shop, end = Shop(deepcopy(db)), End(0, 0, [])
     for each in some:
-        _, call = ask(server, shop, each, None)
+        call = end.count(each, ask(server, shop, each, None))
         if call is None:
             continue
-        end.asked += 1
         post(server.port, f"/calls/{call['id']}/reject", {})
         if take(server, shop, call) is not None:
             end.wrong.append(f"task {each.task}: {each.tool} could be taken though it was declined")
@@ -291,10 +256,9 @@ def play_killed(server: Served, some: Sequence[Write], db: DB) -> End:
     shop, gold, end = Shop(deepcopy(db)), deepcopy(db), End(0, 0, [])
     waiting: list[tuple[Write, dict[str, Any], dict[str, Any] | None]] = []
     for number, each in enumerate(some):
-        _, call = ask(server, shop, each, None)
+        call = end.count(each, ask(server, shop, each, None))
         if call is None:
             continue
-        end.asked += 1
         approve(server, call)
         waiting.append((each, call, take(server, shop, call) if number % 2 else None))
         write(gold, each.tool, each.arguments)
@@ -317,7 +281,7 @@ def play_killed(server: Served, some: Sequence[Write], db: DB) -> End:
 
 
 def _ended(end: End, shop: Shop, wanted: DB) -> End:
-    end.ran = sum(shop.ran.values())
+    end.ran += sum(shop.ran.values())
     end.wrong += [f"{id} ran {times} times" for id, times in shop.ran.items() if times > 1]
     if shop.db != wanted:
         end.wrong.append("the database is not what it must be")
@@ -355,6 +319,8 @@ def main(say: Callable[[str], object] = print, most: int | None = None) -> int:
             f"{name}: {end.asked} of {len(some)} writes waited for a yes (bound {PASS:.0%}), "
             f"{end.ran} ran; {len(end.wrong)} wrong"
         )
+        for why, many in end.missed.most_common():
+            say(f"    {many} {why}")
         for wrong in end.wrong[:5]:
             say(f"    {wrong}")
     return int(fails)
