@@ -259,6 +259,12 @@ WISH_MESSAGES = 4  # in which one action is asked for, the last of them
 WEBHOOK_TIMEOUT = 8.0
 WEBHOOK_ANSWER_MAX = 16 * 1024
 RECORD_TIMEOUT = 2.0  # claim and record, shielded
+BEGIN_LOOK = (
+    0.1  # seconds between two looks whether a turn's claimed call, which has not begun, may still begin
+)
+BEGIN_SURE = (
+    1.0  # seconds for which such a look, or the claim, is trusted: so long waits who cancels it elsewhere
+)
 TOMBSTONE_SECONDS = 24 * 3600.0
 LEDGER_ROWS = 100_000
 LEDGER_WAITING = 10_000  # claims and readers that wait for the ledger's file

@@ -14,6 +14,10 @@ raise `Stopped`, and whatever the executor then does or returns, the outcome is 
 makes every later stop a no-op. "Cancelled" is therefore never said of something that began. An executor's own word
 goes before these rules: ActionFailed is always failed, ActionUnknown always unknown.
 
+Another process may take back what an action belongs to. Where a `still` is given it is asked every BEGIN_LOOK seconds
+until `begin()`, and its no is a stop. What it said last, or the claim, is trusted for BEGIN_SURE seconds: a `begin()`
+after that is not granted. So who takes it back and waits that long knows that nothing begins any more.
+
 After `begin()` no scope of a session is above the run, so nothing of a session can cut it. The one cancel that can is
 the app nursery's own ("end it now"): the run ends at once, as cancelled or, when it had begun, as unknown; that is
 recorded (shielded, RECORD_TIMEOUT) and reported before the task ends.
@@ -30,9 +34,9 @@ from typing import Any
 import structlog
 import trio
 
-from ..config import ACTION_TIMEOUT, RECORD_TIMEOUT
+from ..config import ACTION_TIMEOUT, BEGIN_LOOK, BEGIN_SURE, RECORD_TIMEOUT
 from ..errors import ActionFailed, ActionUnknown, AgentError
-from ..ports.action import CANCELLED, Before, Call, Ended, Executor, Outcome, Running
+from ..ports.action import CANCELLED, Before, Call, Ended, Executor, Outcome, Running, Still
 from ..ports.clock import Clock
 from ..ports.ledger import Ledger
 from ..ports.observe import Observer
@@ -65,6 +69,7 @@ _NOT_CLAIMED = _failed(
     "The action could not be claimed, so it was not run and never will be. Ask again to get a new suggestion."
 )
 _NEVER_BEGAN = _failed(f"The action did not begin within {ACTION_TIMEOUT:g} s and was given up.")
+_NOT_SURE = _failed("Whether the action may still begin could not be looked up, so it did not begin.")
 _NO_OUTCOME = _unknown(f"The action began but did not finish within {ACTION_TIMEOUT:g} s.")
 _CUT_OFF = _unknown("The server went down after the action had begun.")
 _FAULT_BEFORE = _failed("The action failed before it began.")
@@ -74,11 +79,32 @@ _FAULT_AFTER = _unknown("The action began and then failed; its outcome is not kn
 class Action:
     """One action in progress, as the runner carries it out. Its session holds it as `Running`, and sees no more."""
 
-    __slots__ = ("_begun", "_refused", "_report", "_scope", "_stopping", "_told", "before", "call")
+    __slots__ = (
+        "_begun",
+        "_refused",
+        "_report",
+        "_scope",
+        "_stopping",
+        "_told",
+        "_unsure",
+        "before",
+        "call",
+        "still",
+        "sure_at",
+    )
 
-    def __init__(self, call: Call, report: Callable[[Outcome], None], before: Before | None = None) -> None:
+    def __init__(
+        self,
+        call: Call,
+        report: Callable[[Outcome], None],
+        before: Before | None = None,
+        still: Still | None = None,
+    ) -> None:
         self.call = call
         self.before = before
+        self.still = still
+        self.sure_at = trio.current_time()  # when it was last asked for whether it may begin, and it might
+        self._unsure = False  # begin() was not granted because that was too long ago
         self._report: Callable[[Outcome], None] | None = report
         self._scope = trio.CancelScope()
         self._begun = False
@@ -113,6 +139,9 @@ class Action:
         if self._scope.cancel_called or _over():
             self._refused = True
             raise Stopped("begin() came after a stop or a deadline")
+        if self.still is not None and trio.current_time() - self.sure_at > BEGIN_SURE:
+            self._refused = self._unsure = True
+            raise Stopped("whether it may begin is not known")
         self._begun = True
         self._scope.deadline = trio.current_time() + ACTION_TIMEOUT
 
@@ -138,6 +167,8 @@ class Action:
             return ending or _NO_OUTCOME
         if self.stopped or (self._refused and not self._scope.cancel_called and _over()):
             return _STOPPED  # the second: the app's nursery was cancelled before begin()
+        if self._unsure:
+            return _NOT_SURE
         return _NEVER_BEGAN if self._refused else ending or _NEVER_BEGAN
 
     def cut_off(self) -> _Ending:
@@ -185,13 +216,20 @@ class Runner:
         """How many actions have been started and not yet reported."""
         return self._running
 
-    def start(self, call: Call, report: Callable[[Outcome], None], before: Before | None = None) -> Running:
+    def start(
+        self,
+        call: Call,
+        report: Callable[[Outcome], None],
+        before: Before | None = None,
+        still: Still | None = None,
+    ) -> Running:
         """Start a confirmed action and return its handle at once.
 
         report: called exactly once, synchronously, from the action's task, unless detached; what it raises is
-        logged and goes no further. before: awaited before the claim, within its time.
+        logged and goes no further. before: awaited before the claim, within its time. still: asked between the claim
+        and `begin()`, as this module's opening says.
         """
-        action = Action(call, report, before)
+        action = Action(call, report, before, still)
         self._nursery.start_soon(self._carry_out, action, name=f"action {call.action}")
         self._running += 1
         self._observer.gauge("actions_running", 1)
@@ -211,7 +249,7 @@ class Runner:
             ending = _STOPPED if action.stopped else _NOT_CLAIMED
         try:
             if claimed:
-                ending = await action.run(self._executor)
+                ending = await self._run(action)
         finally:  # also when the app's nursery is cancelled
             ending = ending or action.cut_off()
             if claimed:
@@ -234,6 +272,7 @@ class Runner:
                 try:
                     if action.before is not None:
                         await action.before()
+                    action.sure_at = trio.current_time()
                     claimed = await self._ledger.claim(call.suggestion_id, call.action, self._clock.now_ms())
                 except Exception as error:  # noqa: BLE001  the edge of one action: what cannot be claimed is not run
                     _complain("action claim failed", call, error)
@@ -241,6 +280,27 @@ class Runner:
         if scope.cancelled_caught and claimed is None:
             _log.error("action claim late", action=call.action, suggestionId=call.suggestion_id)
         return claimed
+
+    async def _run(self, action: Action) -> _Ending:
+        if action.still is None:
+            return await action.run(self._executor)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._look, action, action.still, name=f"action {action.call.action}: still")
+            ending = await action.run(self._executor)
+            nursery.cancel_scope.cancel()
+        return ending
+
+    async def _look(self, action: Action, still: Still) -> None:
+        """Stop an action that may not begin any more. A look that fails says nothing, and what was sure grows old."""
+        while not action.begun and not action.stopped:
+            await trio.sleep(BEGIN_LOOK)
+            asked_at = trio.current_time()
+            try:
+                if not await still():
+                    action.stop()
+                action.sure_at = asked_at
+            except Exception as error:  # noqa: BLE001  the edge of one action
+                _complain("action look failed", action.call, error)
 
     async def _record(self, call: Call, ending: _Ending) -> None:
         """Record the ending, waiting for at most RECORD_TIMEOUT. Shielded; a failure is logged, no more."""

@@ -63,6 +63,10 @@ Before: TypeAlias = Callable[[], Awaitable[None]]
 """What must have happened before an action may be claimed; where it raises, the action is never run."""
 
 
+Still: TypeAlias = Callable[[], Awaitable[bool]]
+"""Whether a claimed action may still begin, as others may have decided meanwhile."""
+
+
 class Runs(Protocol):
     """Runs confirmed actions."""
 

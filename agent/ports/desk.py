@@ -127,7 +127,7 @@ class Desk(Protocol):
         ...
 
     async def cancel_turn(self, project: str, thread: str) -> None:
-        """Cancel the turn in progress, if there is one."""
+        """Cancel the turn in progress, in whichever process it is; once that returns, no call of it begins."""
         ...
 
     async def cancel(self, project: str, thread: str) -> None:

@@ -125,11 +125,12 @@ class ThreadStore(Protocol):
         """
         ...
 
-    async def cancel_turn(self, project: str, thread: str, at: int) -> None:
+    async def cancel_turn(self, project: str, thread: str, at: int) -> tuple[str, ...]:
         """End the message that is pending as cancelled, whichever process has its turn; nothing where none is.
 
         What that turn was to run and nobody has claimed is cancelled with it, and no call of it is kept afterwards, so
-        that nothing of it begins. at: Unix milliseconds.
+        that nothing of it is claimed. Returns the ids of the thread's calls that need no approval and that another
+        process has claimed, which may be about to begin. at: Unix milliseconds.
         """
         ...
 

@@ -35,9 +35,9 @@ class SqliteThreads:
         """Keep what a turn says; False for one that ended otherwise before. Idempotent."""
         return await self._database.write(partial(turns.say, said, self._kb))
 
-    async def cancel_turn(self, project: str, thread: str, at: int) -> None:
-        """End the message that is pending as cancelled, whichever process has its turn."""
-        await self._database.write(partial(turns.cancel, project, thread, at))
+    async def cancel_turn(self, project: str, thread: str, at: int) -> tuple[str, ...]:
+        """End the message that is pending as cancelled; return the calls of turns that other processes have claimed."""
+        return await self._database.write(partial(turns.cancel, project, thread, at))
 
     async def cancelled(self, messages: Collection[tuple[str, str]]) -> frozenset[tuple[str, str]]:
         """Return which of these messages have ended as cancelled."""

@@ -18,7 +18,7 @@ from ..ports.threads import Begun, MessageStatus, Opening, Role, Said, StoredMes
 from . import moves
 from .listing import KNOWN_THREAD, OF_THREAD, found, known_project, known_thread
 from .rows import CALLER
-from .schema import calls, messages, threads
+from .schema import actions, calls, messages, threads
 from .settle import end_turns
 from .transaction import Transaction
 
@@ -59,6 +59,17 @@ _LET_GO = (  # what runs within the turn of a message, and has not begun
         calls.c.runs_at != CALLER,
     )
     .values(status="cancelled", owner=None, ended_at=sa.bindparam("at", type_=sa.Integer))
+)
+_CLAIMED = (  # within a turn, by another process than this one
+    sa.select(calls.c.id)
+    .join(actions, actions.c.suggestion_id == calls.c.id)
+    .where(
+        *_CALLS_OF,
+        calls.c.status == "claimed",
+        calls.c.needs_approval == 0,
+        calls.c.runs_at != CALLER,
+        actions.c.owner != sa.bindparam("owner"),
+    )
 )
 _ENDED = (
     sa.select(calls)
@@ -168,7 +179,7 @@ def say(said: Said, kb: str | None, transaction: Transaction) -> bool:
     return goes_on
 
 
-def cancel(project: str, thread: str, at: int, transaction: Transaction) -> None:
+def cancel(project: str, thread: str, at: int, transaction: Transaction) -> tuple[str, ...]:
     """End the pending message, and what its turn has not begun; what the port says of `cancel_turn`.
 
     A claim asks for a confirmed call in its own transaction, so of a claim and a cancel one comes first.
@@ -178,6 +189,7 @@ def cancel(project: str, thread: str, at: int, transaction: Transaction) -> None
     of = {"project": project, "thread": thread}
     for ended in connection.execute(_END_PENDING, of).scalars().all():
         connection.execute(_LET_GO, {**of, "message": ended, "at": at})
+    return tuple(connection.execute(_CLAIMED, {**of, "owner": transaction.owner}).scalars().all())
 
 
 def check_pending(connection: sa.Connection, project: str, thread: str, message: str) -> None:

@@ -82,7 +82,7 @@ class Awake:
         try:
             async with trio.open_nursery() as nursery:
                 wire = ThreadWire(journal.keep, self.end, nursery)
-                own = replace(parts, runner=ThreadRunner(runner, journal.keep_call))
+                own = replace(parts, runner=ThreadRunner(runner, journal.keep_call, journal.still))
                 self._session = Session(own, wire, scope=self.scope, kept=kept_for)
                 self._wire, self._journal = wire, journal
                 self.post(Wake(woken.history, _live(woken, arguments), trio.current_time()))

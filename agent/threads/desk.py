@@ -6,11 +6,13 @@ decided is seen through in a task of the desk's own, whoever asked for it leaves
 
 A thread wakes when something is asked of it and sleeps when it was calm for a while. It may be awake in several
 processes: each turn is begun in the rows, where only one can be in progress, and who finds that others have begun turns
-meanwhile wakes anew. A turn is cancelled in its row too, whichever process has it: from then on it can neither run
-a call nor answer, and that process ends it when it next looks, every SWEEP_EVERY seconds.
+meanwhile wakes anew. A turn is cancelled in its row too, whichever process has it: from then on it can neither claim
+a call nor answer, and that process ends it when it next looks, every SWEEP_EVERY seconds. A call that it had claimed
+and that has not begun it stops earlier; who cancels waits for that, so that nothing begins once it was answered.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -21,6 +23,7 @@ import trio
 
 from ..actions.fields import lacking
 from ..actions.runner import Runner
+from ..config import BEGIN_LOOK, BEGIN_SURE
 from ..errors import AgentError, BadEdit, Conflict, NotFound, StorageFailed
 from ..ports.action import Payload
 from ..ports.calls import ApprovalGiven, CallReport, Move, StoredCall
@@ -199,13 +202,13 @@ class ThreadDesk:
     # --- cancelling
 
     async def cancel_turn(self, project: str, thread: str) -> None:
-        """Cancel the turn in progress, if there is one, in whichever process, and wait until that is kept."""
+        """Cancel the turn in progress, in whichever process it is; once that returns, no call of it begins."""
         await self._stores.threads.thread(project, thread)
         key = project, thread
         while key in self._beginning:
             await self._beginning[key].wait()
         await self._stop(self._waking.get(*key))
-        await self._stores.threads.cancel_turn(project, thread, self._now())
+        await self._cancel_kept(project, thread)
 
     async def cancel(self, project: str, thread: str) -> None:
         """Cancel the turn in progress and every call that can still be approved."""
@@ -213,12 +216,28 @@ class ThreadDesk:
         awake = await self._waking.wake(project, thread)
         awake.cancel()
         await awake.at_rest()
-        await self._stores.threads.cancel_turn(project, thread, self._now())
+        await self._cancel_kept(project, thread)
+
+    async def _cancel_kept(self, project: str, thread: str) -> None:
+        """Cancel a turn in the rows, and wait until nothing of it can begin, BEGIN_SURE seconds at most."""
+        claimed = await self._stores.threads.cancel_turn(project, thread, self._now())
+        with trio.move_on_after(BEGIN_SURE):
+            while claimed:
+                await trio.sleep(BEGIN_LOOK)
+                with suppress(StorageFailed):  # then for all of that time
+                    claimed = tuple([each for each in claimed if await self._is_claimed(project, each)])
+
+    async def _is_claimed(self, project: str, call: str) -> bool:
+        try:
+            return (await self._stores.calls.call(project, call)).status == "claimed"
+        except NotFound:
+            return False
 
     async def delete_thread(self, project: str, thread: str) -> None:
         """Cancel what a thread does, then delete it."""
         await self._stores.threads.thread(project, thread)
         await self._waking.end(project, thread)
+        await self._cancel_kept(project, thread)
         await self._stores.threads.delete_thread(project, thread)
 
     async def delete_project(self, project: str) -> None:

@@ -6,13 +6,14 @@ answer and what that suggests, in one go. Whoever waits for the end of a turn or
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import msgspec
 import trio
 
-from ..errors import AgentError, Conflict
-from ..ports.action import Call
+from ..errors import AgentError, Conflict, NotFound
+from ..ports.action import Call, Still
 from ..ports.calls import CallStatus, CallStore, Move, StoredCall
 from ..ports.clock import Clock
 from ..ports.desk import Mode, Reply
@@ -178,6 +179,16 @@ class Journal:
             kept = await self._calls.call(self._project, made.id)
         if kept.arguments_hash != hashed:
             raise Conflict("arguments_changed")
+
+    def still(self, call: Call) -> Still | None:
+        """Return what tells whether the turn that makes a call goes on in the rows; None for a call of no turn."""
+        return partial(self._goes_on, call.message) if call.message == self.message else None
+
+    async def _goes_on(self, message: str) -> bool:
+        try:
+            return (await self._threads.message(self._project, message)).status == "pending"
+        except NotFound:  # its thread was deleted
+            return False
 
     # --- what a frame says
 

@@ -2,19 +2,23 @@
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
 import trio
 import trio.testing
 
-from agent.config import SWEEP_EVERY
+from agent.config import BEGIN_LOOK, BEGIN_SURE, SWEEP_EVERY
 from agent.errors import Conflict, NotFound
 from agent.ports.decide import Act
 from agent.ports.pages import Window
 from agent.ports.projects import HOUSE
+from agent.storage.open import opened_store
+from agent.storage.settings import StorageSettings
+from agent.testing.network import inline
 
-from .lab import ANSWER, LOOK_UP, REFUND, Ear, Lab, lab
+from .lab import ANSWER, LOOK_UP, REFUND, Ear, Lab, Wall, lab
 
 NEXT = Act("look_up", {"order": "A-2"})
 
@@ -193,6 +197,99 @@ async def test_the_next_turn_may_begin_before_the_last_was_told(
         assert one.end not in (None, "cancelled")
         assert other.end not in (None, "cancelled")
         nursery.cancel_scope.cancel()
+
+
+@asynccontextmanager
+async def apart(folder: Path, *decisions: Any, **how: Any) -> AsyncGenerator[tuple[Lab, Lab], None]:
+    """Two desks, each with a store of its own over one file, as two processes have it."""
+
+    def kept() -> Any:
+        return opened_store(StorageSettings(data=str(folder)), Path("kb"), inline, Wall())
+
+    async with (
+        kept() as one,
+        kept() as another,
+        lab(*decisions, stores=one, **how) as ours,
+        lab(stores=another, name="other", think=0.1) as other,
+    ):
+        yield ours, other
+
+
+@pytest.mark.parametrize("wait", [0.15, 0.35, 0.55, 0.75])
+async def test_a_call_that_is_claimed_and_has_not_begun_never_begins(
+    autojump_clock: trio.testing.MockClock, tmp_path: Path, wait: float
+) -> None:
+    """While it connects, its turn is cancelled elsewhere: once that is answered, at once, nothing of it begins."""
+    async with apart(tmp_path, 0.1, LOOK_UP, ANSWER, before=0.8) as (ours, other), trio.open_nursery() as n:
+        asked = Asking(ours)
+        n.start_soon(asked.run, "what about order A-1?")
+        await trio.sleep(wait)
+        (call,) = (await other.stores.calls.calls(HOUSE, Window(9))).entries
+        assert call.status == "claimed"
+        await other.desk.cancel_turn(HOUSE, await the_thread(ours))
+        assert trio.current_time() <= wait + 3 * BEGIN_LOOK
+        assert (await other.call(call.id)).status == "cancelled"
+        await trio.sleep(5)
+        assert (asked.end, ours.effects) == ("cancelled", [])
+        n.cancel_scope.cancel()
+
+
+async def test_a_call_whose_turn_cannot_be_looked_up_never_begins(
+    autojump_clock: trio.testing.MockClock, tmp_path: Path
+) -> None:
+    """Who cancels elsewhere waits as long as the other process may trust what it knew, and no longer."""
+    async with apart(tmp_path, LOOK_UP, ANSWER, before=1.2) as (ours, other), trio.open_nursery() as n:
+        asked = Asking(ours)
+        ours.stores.threads.message = slow(ours.stores.threads.message, 30)
+        ours.stores.threads.cancelled = slow(ours.stores.threads.cancelled, 30)
+        n.start_soon(asked.run, "what about order A-1?")
+        await trio.sleep(0.1)
+        await other.desk.cancel_turn(HOUSE, await the_thread(ours))
+        assert trio.current_time() == pytest.approx(0.1 + BEGIN_SURE)
+        await trio.sleep(5)
+        assert (asked.end, ours.effects) == ("cancelled", [])
+        (row,) = await other.stores.ledger.rows()
+        assert (row.status, "looked up" in row.result["error"]) == ("failed", True)
+        n.cancel_scope.cancel()
+
+
+async def test_a_call_of_a_deleted_thread_never_begins(
+    autojump_clock: trio.testing.MockClock, tmp_path: Path
+) -> None:
+    """Deleted elsewhere while it connects, its thread has no turn that goes on."""
+    async with apart(tmp_path, LOOK_UP, ANSWER, before=0.8) as (ours, other), trio.open_nursery() as n:
+        asked = Asking(ours)
+        n.start_soon(asked.run, "what about order A-1?")
+        await trio.sleep(0.3)
+        await other.desk.delete_thread(HOUSE, await the_thread(ours))
+        await trio.sleep(5)
+        assert ours.effects == []
+        n.cancel_scope.cancel()
+
+
+async def test_a_call_that_has_begun_is_recorded(
+    autojump_clock: trio.testing.MockClock, tmp_path: Path
+) -> None:
+    """Its turn is cancelled elsewhere all the same; it goes on, and what came of it is kept once."""
+    async with apart(tmp_path, LOOK_UP, ANSWER, after=3.0) as (ours, other), trio.open_nursery() as n:
+        asked = Asking(ours)
+        n.start_soon(asked.run, "what about order A-1?")
+        await trio.sleep(0.3)
+        await other.desk.cancel_turn(HOUSE, await the_thread(ours))
+        assert trio.current_time() <= 0.3 + BEGIN_SURE + 0.01
+        await trio.sleep(5)
+        (call,) = (await other.stores.calls.calls(HOUSE, Window(9))).entries
+        assert (asked.end, call.status, len(ours.effects)) == ("cancelled", "done", 1)
+        n.cancel_scope.cancel()
+
+
+async def test_a_slow_call_of_a_turn_that_goes_on_begins(
+    autojump_clock: trio.testing.MockClock, tmp_path: Path
+) -> None:
+    """Looking up that its turn goes on is all that it takes, however long it connects."""
+    async with apart(tmp_path, LOOK_UP, ANSWER, before=5.0) as (ours, _):
+        reply = await ours.chat("what about order A-1?")
+        assert (reply.calls[0].status, len(ours.effects)) == ("done", 1)
 
 
 def slow(method: Callable[..., Any], seconds: float) -> Callable[..., Any]:
