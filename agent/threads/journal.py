@@ -161,7 +161,7 @@ class Journal:
         """
         turn = self._turn
         hashed = digest(call.payload)
-        if turn is None or call.message != turn.message:
+        if turn is None or turn.ended or call.message != turn.message:
             kept = await self._calls.call(self._project, call.suggestion_id)
         else:
             made = self._call(turn, call.suggestion_id, call.action, call.payload, hashed)

@@ -6,6 +6,8 @@ import trio.testing
 
 from agent.errors import Conflict
 from agent.ports.action import Call
+from agent.ports.calls import StoredCall
+from agent.ports.pages import Window
 from agent.ports.projects import HOUSE
 from agent.threads.journal import Journal
 
@@ -38,3 +40,23 @@ async def test_a_message_that_was_never_begun_is_not_left_pending(
                     scope.cancel()
             await trio.sleep(1)
             assert [each.status for each in await r.messages(thread) if each.status == "pending"] == []
+
+
+async def test_what_is_approved_before_its_turn_was_told_runs(autojump_clock: trio.testing.MockClock) -> None:
+    """A turn has ended once that is kept: a call that somebody approves then is none that it makes."""
+    async with lab(REFUND) as r, trio.open_nursery() as nursery:
+        read, first = r.stores.calls.call, trio.Event()
+
+        async def late_once(project: str, id: str) -> StoredCall:
+            if not first.is_set():
+                first.set()
+                await trio.sleep(1)  # the end of the turn is kept, and its reply is not made yet
+            return await read(project, id)  # type: ignore[no-any-return]
+
+        r.stores.calls.call = late_once
+        nursery.start_soon(r.chat)
+        await first.wait()
+        (call,) = (await r.stores.calls.calls(HOUSE, Window(9))).entries
+        ended = await r.desk.approve(HOUSE, call.id, "bo", wait=5.0)
+        assert (ended.status, len(r.effects)) == ("done", 1)
+        nursery.cancel_scope.cancel()
