@@ -223,6 +223,7 @@ INDEXES_AT_ONCE = 2  # ... and how many are built at a time
 IDEMPOTENCY_SECONDS = 24 * 3600.0
 IDEMPOTENCY_KEY = 128  # characters
 PAGE_MOST, PAGE_USUAL = 200, 50  # entries of one page of a list
+PAGE_BYTES = 1024 * 1024  # of one page, told as JSON, unless its only entry has more
 EVENTS_WAITING = 64  # events that a reader of a stream may be behind ...
 EVENTS_MOST = 4 * EVENTS_WAITING  # ... before it is left, whatever they are
 EVENTS_STILL_HERE = 15.0  # of silence, after which a comment says so

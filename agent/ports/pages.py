@@ -16,7 +16,10 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[T_co]):
-    """A part of a list. after: the number to go on after, None where nothing follows."""
+    """A part of a list: as many entries as were wanted, or as fit into PAGE_BYTES, and at least one where there is one.
+
+    after: the number to go on after, None where nothing follows.
+    """
 
     entries: tuple[T_co, ...]
     after: int | None = None

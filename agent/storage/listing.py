@@ -3,13 +3,17 @@
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+import msgspec
 import sqlalchemy as sa
 
+from ..config import PAGE_BYTES
 from ..errors import NotFound
 from ..ports.pages import Page, Window
 from .schema import projects, threads
 
 T = TypeVar("T")
+_encode = msgspec.json.Encoder().encode
+_NAMES = 256  # bytes by which an entry may be longer as it is told, by its other names
 
 
 def page(
@@ -19,12 +23,22 @@ def page(
     window: Window,
     made: Callable[[Any], T],
 ) -> Page[T]:
-    """Return a page of the rows of a table that are wanted, in the order in which they came. made: of one row."""
-    found = connection.execute(
-        wanted.where(table.c.number > window.after).order_by(table.c.number).limit(window.limit + 1)
-    ).all()
-    shown = found[: window.limit]
-    return Page(tuple(map(made, shown)), shown[-1].number if len(found) > len(shown) else None)
+    """Return a page of the rows of a table that are wanted, in the order in which they came. made: of one row.
+
+    It has no more entries than are asked for, and no more of PAGE_BYTES than they fill, but at least one entry.
+    """
+    shown: list[T] = []
+    room, last = PAGE_BYTES, 0
+    ordered = wanted.where(table.c.number > window.after).order_by(table.c.number).limit(window.limit + 1)
+    with connection.execute(ordered) as rows:  # one by one: what does not fit is not read
+        for each in rows:
+            entry = made(each)
+            room -= len(_encode(entry)) + _NAMES
+            if shown and (room < 0 or len(shown) == window.limit):
+                return Page(tuple(shown), last)
+            shown.append(entry)
+            last = each.number
+    return Page(tuple(shown))
 
 
 def row(connection: sa.Connection, table: sa.Table, *conditions: sa.ColumnElement[bool]) -> "sa.Row[Any]":

@@ -8,12 +8,16 @@ from typing import Any
 import pytest
 import trio
 
+from agent.config import PAGE_BYTES
 from agent.errors import Conflict, NotFound, StorageFailed
 from agent.ports.calls import ApprovalGiven, CallReport, CallStatus, Due
 from agent.ports.ledger import Row
 from agent.ports.pages import Window
 from agent.ports.projects import HOUSE
 from agent.ports.tools import RunsAt
+from agent.protocol.views import CallPage
+from agent.server.api import views
+from agent.server.api.answers import told
 from agent.storage.store import Store
 from tests.stored import LATER, NOW, a_call, an_opening, said, with_calls
 
@@ -330,6 +334,25 @@ async def test_a_page_is_the_same_while_calls_are_added(store: Store) -> None:
     waiting = await store.calls.calls(HOUSE, Window(9), "suggested", "t1")
     assert [call.id for call in waiting.entries] == ["c1", "c3", "c4", "c5"]
     assert (await store.calls.calls(HOUSE, Window(3), "suggested")).after is not None
+
+
+async def test_a_page_of_large_calls_ends_early(store: Store) -> None:
+    """It has no more bytes than a page may, told as they are; each call comes once, a larger one by itself."""
+    large = {"note": "x" * (PAGE_BYTES // 8)}
+    calls = [a_call(f"c{number}", arguments=large) for number in range(1, 11)]
+    alone = a_call("c11", arguments={"note": "x" * PAGE_BYTES})
+    await with_calls(store, *calls, alone, a_call("c12"))
+    sizes, seen, after = list[int](), list[str](), 0
+    while True:
+        page = await store.calls.calls(HOUSE, Window(50, after))
+        sizes.append(len(told(CallPage(tuple(map(views.call, page.entries)), "cursor")).content))
+        seen += [call.id for call in page.entries]
+        if page.after is None:
+            break
+        after = page.after
+    assert seen == [f"c{number}" for number in range(1, 13)]
+    assert [size > PAGE_BYTES for size in sizes] == [False, False, True, False]
+    assert sizes[0] > PAGE_BYTES * 3 // 4
 
 
 async def test_another_projects_call_is_not_there(store: Store) -> None:

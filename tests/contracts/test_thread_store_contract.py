@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import trio
 
+from agent.config import PAGE_BYTES
 from agent.errors import Conflict, NotFound
 from agent.ports.calls import ApprovalGiven, Move
 from agent.ports.conversation import Exchange
@@ -286,6 +287,18 @@ async def test_pages_are_the_same_while_rows_are_added(store: Store) -> None:
     assert [t.id for t in (await store.threads.threads(HOUSE, ALL, "u0")).entries] == ["t2", "t4"]
     said_in = await store.threads.messages(HOUSE, "t5", Window(1))
     assert ([message.id for message in said_in.entries], said_in.after) == (["m5"], None)
+
+
+async def test_a_page_of_long_messages_ends_early(store: Store) -> None:
+    """By their bytes and not their characters."""
+    long = "å" * (PAGE_BYTES // 8)
+    for number in range(1, 6):
+        await store.threads.begin_turn(an_opening(f"m{number}", new=number == 1, content=long))
+        await store.threads.say(said(f"m{number}"))
+    first = await store.threads.messages(HOUSE, "t1", Window(50))
+    assert [each.id for each in first.entries] == ["m1", "m2", "m3"]
+    then = await store.threads.messages(HOUSE, "t1", Window(50, first.after or 0))
+    assert ([each.id for each in then.entries], then.after) == (["m4", "m5"], None)
 
 
 async def test_a_deleted_thread_is_gone_with_all_that_is_its_own(store: Store) -> None:
