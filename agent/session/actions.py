@@ -135,8 +135,10 @@ class Actions:
         self._out.note("suggestions", "made", asked.id, suggestion_id)
 
     def restore(self, live: Sequence[Live]) -> None:
-        """Take up suggestions that were made before this session began; their client knows of them."""
+        """Take up what another session has suggested, and is not known here; its client knows of it."""
         for suggestion_id, proposal, asked in live:
+            if suggestion_id in self._suggestions:
+                continue
             self._make_live(Suggestion(suggestion_id, proposal, asked, self._deadline()))
 
     def _deadline(self) -> float:

@@ -91,7 +91,10 @@ class Expired(msgspec.Struct, frozen=True, gc=False):
 
 
 class Woken(msgspec.Struct, frozen=True):
-    """A conversation goes on that was left: what was said in it, and what can still be confirmed, oldest first."""
+    """A conversation goes on that was left, or that went on elsewhere: what was said in it, and what can be confirmed.
+
+    history, live: oldest first.
+    """
 
     history: tuple[Exchange, ...]
     live: tuple[Live, ...]

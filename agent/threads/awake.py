@@ -5,7 +5,7 @@ left but what was kept: a turn that had not come to its end is kept as cancelled
 file.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import trio
@@ -37,13 +37,15 @@ _CALM = ("idle", "awaiting_confirmation")
 class Awake:
     """A thread that is awake, once it is run, in a nursery that outlives who asks for it.
 
-    turn: how many turns have begun in it, as this process knows. since: when something last happened in it, seconds on
-    the loop's clock. over: set when it has ended.
+    turn: how many turns have begun in it, as this process knows. behind: some of them began in another one, and it does
+    not know what was said in them. since: when something last happened in it, seconds on the loop's clock. over: set
+    when it has ended.
     """
 
     def __init__(self, project: str, thread: str, user: str, turn: int) -> None:
         self.scope = Scope(project, thread, user)
         self.turn = turn
+        self.behind = False
         self.over = trio.Event()
         self.since = trio.current_time()
         self._session: Session | None = None
@@ -85,7 +87,7 @@ class Awake:
                 own = replace(parts, runner=ThreadRunner(runner, journal.keep_call, journal.still))
                 self._session = Session(own, wire, scope=self.scope, kept=kept_for)
                 self._wire, self._journal = wire, journal
-                self.post(Wake(woken.history, _live(woken, arguments), trio.current_time()))
+                self.post(Wake(woken.history, _live(woken.live, arguments), trio.current_time()))
                 nursery.start_soon(wire.run)
                 task_status.started(self)
                 await self._session.run()
@@ -129,6 +131,10 @@ class Awake:
         waiter = self._begin(call, known, listener)
         self.post(Received(inbound.RejectAction(call, text), trio.current_time()))
         return self._unless_over(waiter)
+
+    def learn(self, call: StoredCall, arguments: Arguments | None) -> None:
+        """Let its session know a call that can be confirmed, where another process suggested it meanwhile."""
+        self.post(Wake((), _live((call,), arguments), trio.current_time()))
 
     def end_of(self, call: str) -> trio.Event:
         """Return what is set once a call has ended, or can no longer."""
@@ -185,7 +191,7 @@ class Awake:
         return self._session is None or self._session.state == "closed"
 
 
-def _live(woken: Woken, arguments: Arguments | None) -> tuple[Live, ...]:
+def _live(calls: Sequence[StoredCall], arguments: Arguments | None) -> tuple[Live, ...]:
     """Return what can be confirmed, as its session knew it."""
     return tuple(
         (
@@ -193,7 +199,7 @@ def _live(woken: Woken, arguments: Arguments | None) -> tuple[Live, ...]:
             proposal_of(call, arguments),
             Question(call.message, "", None, trio.current_time(), Scope(call.project, call.thread)),
         )
-        for call in woken.live
+        for call in calls
     )
 
 

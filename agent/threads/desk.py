@@ -129,6 +129,7 @@ class ThreadDesk:
         )
 
         def begin(awake: Awake, results: tuple[Result, ...]) -> Waiter:
+            awake.learn(kept, self._arguments)
             return awake.answer(call, text, self._known(()), listener)
 
         return await self._turn(opening, begin, listener)
@@ -349,6 +350,7 @@ class ThreadDesk:
             self._waking.tell(kept, confirm)
             return None, kept
         awake = await self._waking.wake(kept.project, kept.thread)
+        awake.learn(kept, self._arguments)
         ended = awake.end_of(kept.id)
         awake.post(Received(confirm, trio.current_time()))
         if awake.closed:  # the server is going down: it was approved, and will never run

@@ -119,7 +119,8 @@ class Waking:
                 known = await self._stores.threads.thread(project, thread)
             expected = known.turn if turn is None else turn
             if awake is not None and not awake.over.is_set():
-                if awake.turn == expected or not awake.calm:
+                awake.behind = awake.behind or awake.turn != expected
+                if not awake.behind or not awake.calm:
                     awake.turn = expected
                     return awake
                 awake.sleep()  # others have begun turns meanwhile

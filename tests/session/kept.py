@@ -94,6 +94,22 @@ def who_wakes_with_nothing_to_confirm_is_idle(make: Make) -> None:
 
 
 @scenario
+def what_was_suggested_elsewhere_is_taken_up_at_work(make: Make) -> None:
+    for begin in (Driver.message, Driver.verifying, Driver.streaming, Driver.executing):
+        d = make(kept=DAY)
+        begin(d)
+        before = d.state
+        assert (d.wake(EDITABLE), d.state) == ([], before)
+        assert (d.wake(EDITABLE), list(d.core.actions.live)) == ([], ["w1"])  # known by now
+        d.confirm("w1")
+        d.wake(EDITABLE)
+        assert (list(d.core.actions.live), d.state) == ([], before)
+        if begin is Driver.executing:
+            d.reported()
+            assert (d.state, d.ran()) == ("executing", [("w1", {"order": "A-1"})])
+
+
+@scenario
 def a_confirmed_call_of_the_caller_runs_nowhere_here(make: Make) -> None:
     d = offered(make, THEIRS)
     assert d.confirm("s1") == []

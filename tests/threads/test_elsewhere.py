@@ -1,6 +1,6 @@
 """Two desks over one database, as two processes have them: what one cancels, the other neither runs nor says."""
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -200,7 +200,9 @@ async def test_the_next_turn_may_begin_before_the_last_was_told(
 
 
 @asynccontextmanager
-async def apart(folder: Path, *decisions: Any, **how: Any) -> AsyncGenerator[tuple[Lab, Lab], None]:
+async def apart(
+    folder: Path, *decisions: Any, theirs: Sequence[Any] = (), **how: Any
+) -> AsyncGenerator[tuple[Lab, Lab], None]:
     """Two desks, each with a store of its own over one file, as two processes have it."""
 
     def kept() -> Any:
@@ -210,7 +212,7 @@ async def apart(folder: Path, *decisions: Any, **how: Any) -> AsyncGenerator[tup
         kept() as one,
         kept() as another,
         lab(*decisions, stores=one, **how) as ours,
-        lab(stores=another, name="other", think=0.1) as other,
+        lab(*theirs, stores=another, name="other", think=0.1) as other,
     ):
         yield ours, other
 
@@ -290,6 +292,48 @@ async def test_a_slow_call_of_a_turn_that_goes_on_begins(
     async with apart(tmp_path, LOOK_UP, ANSWER, before=5.0) as (ours, _):
         reply = await ours.chat("what about order A-1?")
         assert (reply.calls[0].status, len(ours.effects)) == ("done", 1)
+
+
+@asynccontextmanager
+async def busy(folder: Path) -> AsyncGenerator[tuple[Lab, Lab, str, str], None]:
+    """A thread in which a call runs here, while another one was suggested elsewhere; the thread, and that call."""
+    async with apart(folder, REFUND, ANSWER, theirs=(REFUND,), after=4.0) as (ours, other):
+        (first,) = (await ours.chat("price of A-1?")).calls
+        await ours.desk.approve(HOUSE, first.id, "bo")
+        (call,) = (await other.chat("price of A-1 again?", first.thread)).calls
+        assert (await ours.call(first.id)).status == "claimed"
+        yield ours, other, first.thread, call.id
+        assert (await ours.call(first.id)).status == "done"
+
+
+async def test_an_approval_of_what_was_suggested_elsewhere_reaches_a_busy_thread(
+    autojump_clock: trio.testing.MockClock, tmp_path: Path
+) -> None:
+    """The session that runs another call meanwhile takes it up, and runs it after that."""
+    async with busy(tmp_path) as (ours, _, _, call):
+        assert (await ours.desk.approve(HOUSE, call, "bo", wait=14.0)).status == "done"
+        assert len(ours.effects) == 2
+
+
+async def test_words_in_place_of_that_approval_are_the_next_message(
+    autojump_clock: trio.testing.MockClock, tmp_path: Path
+) -> None:
+    """As where the thread had nothing else to do."""
+    async with busy(tmp_path) as (ours, _, _, call):
+        with trio.fail_after(60):
+            reply = await ours.desk.respond(HOUSE, call, "anna", "no, tell me the price")
+        assert (reply.text, (await ours.call(call)).status) == ("It costs 299 kr.", "answered")
+
+
+async def test_a_thread_that_was_busy_learns_what_was_said_elsewhere(
+    autojump_clock: trio.testing.MockClock, tmp_path: Path
+) -> None:
+    """Once it is calm, its next message knows all of it."""
+    async with busy(tmp_path) as (ours, _, thread, call):
+        await ours.desk.approve(HOUSE, call, "bo", wait=14.0)
+        await ours.chat("and now?", thread)
+        history = ours.decider.briefings[-1].history
+        assert [each.question for each in history] == ["price of A-1?", "price of A-1 again?"]
 
 
 def slow(method: Callable[..., Any], seconds: float) -> Callable[..., Any]:
