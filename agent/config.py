@@ -227,6 +227,7 @@ PAGE_BYTES = 1024 * 1024  # of one page, told as JSON, unless its only entry has
 EVENTS_WAITING = 64  # events that a reader of a stream may be behind ...
 EVENTS_MOST = 4 * EVENTS_WAITING  # ... before it is left, whatever they are
 EVENTS_STILL_HERE = 15.0  # of silence, after which a comment says so
+KEYS_REMEMBERED = 1000  # of projects, that have opened something: looked up whoever guesses beside them
 API_REQUESTS = 100.0  # of one key, or of one address without one, in a minute
 
 # --- MCP servers

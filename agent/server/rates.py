@@ -23,6 +23,10 @@ class Rates(Protocol):
         """Take a token of an address at `now` (seconds), if there is one; nobody in particular has no limit."""
         ...
 
+    def give_back(self, address: str | None, now: float) -> None:
+        """Give back a token that was taken, as it was none of what is limited."""
+        ...
+
 
 class PerAddress:
     """A token bucket for each address. The least recently used are forgotten, which have most likely filled up."""
@@ -44,6 +48,12 @@ class PerAddress:
                 self._buckets.popitem(last=False)
         self._buckets.move_to_end(address)
         return bucket.take(now)
+
+    def give_back(self, address: str | None, now: float) -> None:
+        """Give back a token that was taken; an address that is forgotten has all of its own."""
+        bucket = None if address is None else self._buckets.get(address)
+        if bucket is not None:
+            bucket.give_back()
 
 
 def message_rate(settings: ServerSettings, rate_limit: float) -> Callable[[str], float]:

@@ -24,3 +24,7 @@ class Bucket:
             return False
         self._left -= 1
         return True
+
+    def give_back(self) -> None:
+        """Take back that a token was taken."""
+        self._left = min(self._burst, self._left + 1)

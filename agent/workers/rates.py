@@ -73,14 +73,21 @@ class SharedRates:
 
     def take(self, address: str | None, now: float) -> bool:
         """Take a token of an address, if there is one; nobody in particular has no limit. `now` is not looked at."""
+        return self._change(address, 1)
+
+    def give_back(self, address: str | None, now: float) -> None:
+        """Give back a token that was taken, where the lock can be had; without it the address has one less for now."""
+        self._change(address, -1)
+
+    def _change(self, address: str | None, tokens: int) -> bool:
         if address is None or not (rate := self._rate(address)):
             return True
         name = blake2b(address.encode(), key=self._key, digest_size=16).digest()
         begin = self._begin + int.from_bytes(name[:4], "big") % SETS * WAYS * _ENTRY.size
         with self._locked(begin) as locked:
-            return locked and self._take(name, begin, rate)
+            return locked and self._take(name, begin, rate, tokens)
 
-    def _take(self, name: bytes, begin: int, rate: float) -> bool:
+    def _take(self, name: bytes, begin: int, rate: float, tokens: int) -> bool:
         now, most = self._clock(), rate * self._burst
         entries = [(*_ENTRY.unpack_from(self._memory, at), at) for at in self._set(begin)]
         left, since, at = next(
@@ -88,8 +95,8 @@ class SharedRates:
             (most, now, min((since, at) for *_, since, at in entries)[1]),
         )
         left = min(most, left + max(0.0, now - since) * rate)
-        taken = left >= 1
-        _ENTRY.pack_into(self._memory, at, name, left - taken, now)
+        taken = left >= tokens
+        _ENTRY.pack_into(self._memory, at, name, min(most, left - tokens) if taken else left, now)
         return taken
 
     def _set(self, begin: int) -> range:

@@ -60,6 +60,17 @@ def test_addresses_and_tables_are_counted_apart(file: int) -> None:
     assert all(rates(file, hands, 0.0).take(A, 0.0) for _ in range(50))
 
 
+def test_what_is_given_back_can_be_taken_again_and_no_more(file: int) -> None:
+    """Shared or alone: never more than may be saved."""
+    hands = Hands()
+    for some in (rates(file, hands), PerAddress(lambda _: 10.0, 2.0)):
+        some.give_back(A, hands.now)
+        assert sum(some.take(A, hands.now) for _ in range(50)) == 20
+        some.give_back(A, hands.now)
+        some.give_back(None, hands.now)
+        assert [some.take(A, hands.now) for _ in range(2)] == [True, False]
+
+
 def test_what_is_remembered_is_bounded_and_the_newest(file: int) -> None:
     """Many addresses push out those whose tokens have filled up; one that is over its rate is not helped by a few."""
     hands = Hands()

@@ -1,18 +1,28 @@
 """Who calls: the operator, whose key is the server's token, or a project, which has keys of its own.
 
 A key is shown as `X-AGENT-KEY` or as `Authorization: Bearer`. The token is compared in constant time; a project's key
-is looked up by its SHA-256, so that nothing that is kept opens anything. Where the server has no token, who shows no
+is looked up by its SHA-256, so that nothing that is kept opens anything. One that has opened nothing here so far costs
+its address one of the wrong tokens that it may show before it is looked up, and a right one gives that back: so who
+guesses makes no work for the store, and keys in use are refused nothing for it. Not so on this machine, where a proxy
+may bring everybody: there a right key must not wait for who guesses. Where the server has no token, who shows no
 key is the operator, as on the other routes; a key that is shown must be right all the same: one that was revoked opens
 nothing, and not everything.
 """
 
 import re
 import secrets
+from collections import OrderedDict
 from dataclasses import dataclass
 from hashlib import sha256
 
+import trio
+
+from ...config import KEYS_REMEMBERED
+from ...errors import AgentError, StorageFailed
 from ...ports.projects import ProjectStore
+from ..addresses import THIS_MACHINE
 from ..admission import Admission, bearers
+from ..rates import Rates
 from ..sniff import Head
 
 KEY = re.compile(rb"ak_[A-Za-z0-9_-]{22,86}")
@@ -47,35 +57,63 @@ class Caller:
         return self.project is None or project is None or project == self.project
 
 
-class Keys:
-    """Finds out who calls."""
+class Guessing(AgentError):
+    """More wrong keys came from an address than are told so at leisure."""
 
-    def __init__(self, admission: Admission, projects: ProjectStore) -> None:
+
+class Keys:
+    """Finds out who calls. wrong: how many wrong keys an address may show."""
+
+    def __init__(self, admission: Admission, projects: ProjectStore, wrong: Rates) -> None:
         self._admission = admission
         self._projects = projects
+        self._wrong = wrong
+        self._opened: OrderedDict[str, None] = OrderedDict()  # digests that did, the last used last
 
-    async def caller(self, head: Head) -> Caller | None:
+    async def caller(self, head: Head, address: str | None) -> Caller | None:
         """Return who shows the key that a request shows; None for a wrong one, several, or none where one is needed.
 
-        Raises `agent.errors.StorageFailed`.
+        Raises `Guessing` where an address has shown too many wrong ones, and `agent.errors.StorageFailed`.
         """
         keys = _shown(head)
-        if not keys:
+        if not keys:  # it may be a page that will ask for one
             return Caller() if self._admission.token is None else None
-        if len(keys) > 1:
-            return None
-        (key,) = keys
-        if self._admission.is_token(key):
+        key = next(iter(keys))
+        if len(keys) == 1 and self._admission.is_token(key):
             return Caller(keyed=True)
-        if KEY.fullmatch(key) is None:
+        if len(keys) > 1 or KEY.fullmatch(key) is None:
+            self._guess(address)
             return None
-        project = await self._projects.project_of_key(digest_of(key.decode("ascii")))
+        project = await self._opens(digest_of(key.decode("ascii")), address)
         return Caller(project, True) if project is not None else None
 
-    @staticmethod
-    def shows_one(head: Head) -> bool:
-        """Whether a request shows any key; one that shows none may be a page that will ask for it."""
-        return bool(_shown(head))
+    async def _opens(self, digest: str, address: str | None) -> str | None:
+        """Return the project that a key opens, or None for a wrong one, which is counted."""
+        trusted = digest in self._opened or address == THIS_MACHINE
+        if not trusted:
+            self._guess(address)
+        try:
+            project = await self._projects.project_of_key(digest)
+        except StorageFailed:
+            if not trusted:
+                self._wrong.give_back(address, trio.current_time())
+            raise
+        if project is None:
+            self._opened.pop(digest, None)
+            if trusted:
+                self._guess(address)
+            return None
+        if not trusted:
+            self._wrong.give_back(address, trio.current_time())
+        self._opened[digest] = None
+        self._opened.move_to_end(digest)
+        if len(self._opened) > KEYS_REMEMBERED:
+            self._opened.popitem(last=False)
+        return project
+
+    def _guess(self, address: str | None) -> None:
+        if not self._wrong.take(address, trio.current_time()):
+            raise Guessing("too many wrong keys came from this address")
 
 
 def _shown(head: Head) -> set[bytes]:

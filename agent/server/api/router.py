@@ -35,7 +35,7 @@ from ..sniff import Head, Refusal, hang_up
 from . import calls, documents, projects, threads
 from .answers import Answer, caught, failed, refused, told
 from .events import Events
-from .keys import Caller, Keys
+from .keys import Caller, Guessing, Keys
 from .once import key_of, once
 from .plain import Seated, is_json, until_it_leaves, write
 from .rooms import Handler, Request, Rooms, Uploaded
@@ -142,7 +142,7 @@ class HttpApi:
         pace: float = 0.0,
     ) -> None:
         self._rooms = rooms
-        self._keys = Keys(admission, rooms.projects)
+        self._keys = Keys(admission, rooms.projects, cap.wrong_tokens)
         self._cap = cap
         self._observer = observer
         self._unready = unready
@@ -177,9 +177,13 @@ class HttpApi:
         if route is not None and route.who == "open":
             decode_query(route.query, _query(head))
             return await self._open(route)
-        caller = await self._keys.caller(head)
+        try:
+            caller = await self._keys.caller(head, address)
+        except Guessing:
+            self._observer.count("limited", "tokens")
+            return refused(GUESSING, "rate_limited")
         if caller is None:
-            return self._unknown(head, address)
+            return failed("unauthorized")
         if not self._cap.requests.take(caller.name if caller.keyed else address, trio.current_time()):
             self._observer.count("limited", "requests")
             return failed("rate_limited", headers={"Retry-After": "10"})
@@ -209,13 +213,6 @@ class HttpApi:
             await self._rooms.projects.project(HOUSE)
             return told(Health("ok", now, "ok"))
         return told(Health("unavailable", now, "unavailable"), 503, {"Retry-After": "2"})
-
-    def _unknown(self, head: Head, address: str | None) -> Answer:
-        """Return what is answered to who shows no key, or a wrong one, which is told so at leisure only so often."""
-        if Keys.shows_one(head) and not self._cap.wrong_tokens.take(address, trio.current_time()):
-            self._observer.count("limited", "tokens")
-            return refused(GUESSING, "rate_limited")
-        return failed("unauthorized")
 
     def _unacceptable(self, admitted: _Admitted) -> Answer | None:
         """Return what can be said against a request before its body is read."""

@@ -7,6 +7,7 @@ import pytest
 import trio.testing
 
 from agent.config import API_REQUESTS, WRONG_TOKENS
+from agent.errors import StorageFailed
 from agent.ports.projects import HOUSE, Project, ProjectKey
 from agent.ports.threads import StoredMessage
 from agent.protocol.http import Upload
@@ -163,10 +164,55 @@ async def test_who_guesses_is_told_so_at_leisure_only_so_often(
 ) -> None:
     """And who shows the right key is refused nothing for it."""
     ask = asker(house(), token=TOKEN)
+    assert (await ask.ask("GET", "/calls", key=OURS))[0] == 200
     codes = [await ask.code("GET", "/calls", key=f"wrong{n}") for n in range(WRONG_TOKENS + 1)]
     assert codes == ["unauthorized"] * WRONG_TOKENS + ["rate_limited"]
-    assert (await ask.ask("GET", "/calls", key=OURS))[0] == 200
+    for key in (OURS, TOKEN):
+        assert (await ask.ask("GET", "/calls", key=key))[0] == 200
     assert await ask.code("GET", "/calls") == "unauthorized"  # shows none
+
+
+async def test_who_guesses_is_looked_up_only_so_often(autojump_clock: trio.testing.MockClock) -> None:
+    """A key of the right form costs a look-up: of an address as many as it may guess, and every right one."""
+    ask = asker(house(), token=TOKEN)
+    many = [f"ak_{n:043}" for n in range(2 * WRONG_TOKENS)]
+    for key in many:
+        digest = sha256(key.encode()).hexdigest()
+        ask.house.keys[key[-9:]] = digest, ProjectKey(key[-9:], "ours", "word", 1)
+    for _ in range(2):
+        assert {(await ask.ask("GET", "/calls", key=key))[0] for key in many} == {200}
+    ask.house.lookups = 0
+    codes = [await ask.code("GET", "/calls", key=f"ak_{n:044}") for n in range(WRONG_TOKENS + 5)]
+    assert codes == ["unauthorized"] * WRONG_TOKENS + ["rate_limited"] * 5
+    assert ask.house.lookups == WRONG_TOKENS
+    assert await ask.code("GET", "/calls", key=THEIRS) == "rate_limited"  # right, and not known by now
+    assert (await ask.ask("GET", "/calls", key=many[0]))[0] == 200
+    assert (await ask.ask("DELETE", f"/projects/ours/keys/{many[0][-9:]}", key=TOKEN))[0] == 204
+    assert await ask.code("GET", "/calls", key=many[0]) == "rate_limited"
+    ask.address = "192.0.2.8"
+    assert (await ask.ask("GET", "/calls", key=THEIRS))[0] == 200
+    assert await ask.code("GET", "/calls", key=many[0]) == "unauthorized"
+
+
+async def test_a_guess_through_this_machine_keeps_no_right_key_out(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """Where a proxy may bring everybody, a key is looked up first."""
+    ask = asker(house(), token=TOKEN)
+    ask.address = THIS_MACHINE
+    codes = [await ask.code("GET", "/calls", key=f"ak_{n:044}") for n in range(WRONG_TOKENS + 1)]
+    assert codes == ["unauthorized"] * WRONG_TOKENS + ["rate_limited"]
+    assert (await ask.ask("GET", "/calls", key=OURS))[0] == 200
+
+
+async def test_a_store_that_fails_costs_nobody_a_guess(autojump_clock: trio.testing.MockClock) -> None:
+    """Whether the key was right is not known then."""
+    ask = asker(house(), token=TOKEN)
+    ask.house.broken = StorageFailed("its disk is full")
+    codes = {await ask.code("GET", "/calls", key=OURS) for _ in range(WRONG_TOKENS + 1)}
+    assert codes == {"storage"}
+    ask.house.broken = None
+    assert (await ask.ask("GET", "/calls", key=OURS))[0] == 200
 
 
 async def test_a_key_and_an_address_may_ask_so_often(autojump_clock: trio.testing.MockClock) -> None:
