@@ -6,23 +6,28 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """What a request was answered. status: of HTTP."""
+    """What a request was answered. status: of HTTP. project: whose it is, where the request made that project."""
 
     status: int
     body: bytes
+    project: str | None = None
 
 
 class RequestStore(Protocol):
-    """Keeps the answers of requests that name a key, for IDEMPOTENCY_SECONDS. owner: whose key it is.
+    """Keeps the answers of requests that name a key, for IDEMPOTENCY_SECONDS, or as long as their project is there.
+
+    owner: whose key it is.
 
     Raises `agent.errors.StorageFailed` when the store cannot be used.
     """
 
-    async def first(self, owner: str, key: str, digest: str, at: int) -> Answered | None:
+    async def first(
+        self, owner: str, key: str, digest: str, at: int, project: str | None = None
+    ) -> Answered | None:
         """Note a request that begins, and return None; of one that was answered before, its answer.
 
-        digest: SHA-256 of what was asked, in hex. Raises `Conflict("key_reused")` when that was something else, and
-        `Conflict("in_progress")` while it has no answer yet in a living process.
+        digest: SHA-256 of what was asked, in hex. project: whose things it is about. Raises `Conflict("key_reused")`
+        when that was something else, and `Conflict("in_progress")` while it has no answer yet in a living process.
         """
         ...
 

@@ -13,7 +13,7 @@ from ..ports.projects import HOUSE, Document, DocumentText, Project, ProjectKey
 from . import moves
 from .database import Database
 from .listing import found, known_project, page, row
-from .schema import calls, documents, project_keys, projects
+from .schema import calls, documents, idempotency, project_keys, projects
 from .transaction import Transaction
 
 
@@ -74,6 +74,7 @@ class SqliteProjects:
             if id == HOUSE:
                 raise Conflict("kept")
             moves.bar(transaction, self._clock.now_ms(), calls.c.project_id == id)
+            transaction.connection.execute(sa.delete(idempotency).where(idempotency.c.project_id == id))
             transaction.connection.execute(sa.delete(projects).where(projects.c.id == id))
 
         await self._database.write(delete)

@@ -18,13 +18,15 @@ class SqliteRequests:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def first(self, owner: str, key: str, digest: str, at: int) -> Answered | None:
+    async def first(
+        self, owner: str, key: str, digest: str, at: int, project: str | None = None
+    ) -> Answered | None:
         """Note a request that begins, and return None; of one that was answered before, its answer.
 
         One that began in a process that has ended begins anew. Raises `Conflict("key_reused")` and
         `Conflict("in_progress")`. What is older than IDEMPOTENCY_SECONDS is forgotten.
         """
-        return await self._database.write(partial(_first, owner, key, digest, at))
+        return await self._database.write(partial(_first, owner, key, digest, at, project))
 
     async def answered(self, owner: str, key: str, answer: Answered | None) -> None:
         """Note its answer; None forgets that it began, so that it may be tried again."""
@@ -34,6 +36,8 @@ class SqliteRequests:
             statement: sa.Delete | sa.Update = sa.delete(idempotency).where(*of)
             if answer is not None:
                 values = {"status": answer.status, "answer": answer.body, "owner": None}
+                if answer.project is not None:
+                    values["project_id"] = answer.project
                 statement = sa.update(idempotency).where(*of).values(**values)
             transaction.connection.execute(statement)
 
@@ -49,7 +53,9 @@ class SqliteRequests:
         await self._database.write(write)
 
 
-def _first(owner: str, key: str, digest: str, at: int, transaction: Transaction) -> Answered | None:
+def _first(
+    owner: str, key: str, digest: str, at: int, project: str | None, transaction: Transaction
+) -> Answered | None:
     connection = transaction.connection
     oldest_kept = at - int(IDEMPOTENCY_SECONDS * 1000)
     connection.execute(sa.delete(idempotency).where(idempotency.c.created_at < oldest_kept))
@@ -57,7 +63,8 @@ def _first(owner: str, key: str, digest: str, at: int, transaction: Transaction)
     known = connection.execute(sa.select(idempotency).where(*of)).one_or_none()
     if known is None:
         values = {"key_owner": owner, "key": key, "request_hash": digest, "created_at": at}
-        connection.execute(sa.insert(idempotency).values(owner=transaction.owner, **values))
+        noted = sa.insert(idempotency).values(owner=transaction.owner, project_id=project, **values)
+        connection.execute(noted)
         return None
     if known.request_hash != digest:
         raise Conflict("key_reused")

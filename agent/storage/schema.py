@@ -5,12 +5,14 @@ there. What was approved is frozen, what is not approved gets no row in the ledg
 lives as long as the call. Everything else hangs on its project: a row of one cannot name a thread of another.
 
 `actions`, the ledger, is as its first version made it, with columns added; all other tables are STRICT and came with
-the second. A file of an older version is upgraded in place when it is opened: tables, columns and indexes that are
-missing are made, whichever they are, so that it can be done twice. Code from before does not open it any more; what of
-it is running meanwhile goes on, for it names the columns that it writes, and none of them has changed.
+the second, one with a column added since. A file of an older version is upgraded in place when it is opened: tables,
+columns and indexes that are missing are made, whichever they are, so that it can be done twice. Code of an older
+version does not open it any more; what of it is running meanwhile goes on, for it names the columns that it writes, and
+none of them has changed.
 """
 
 import json
+from collections.abc import Collection
 from functools import cache
 from typing import Any, get_args
 
@@ -258,9 +260,11 @@ idempotency = _table(
     sa.Column("answer", sa.LargeBinary, nullable=True),
     _whole("created_at"),
     _text("owner", null=True),  # who works on the answer, while there is none
+    _text("project_id", null=True),
     sa.UniqueConstraint("key_owner", "key"),
     sa.CheckConstraint("(owner IS NULL) = (status IS NOT NULL AND answer IS NOT NULL)"),
     sa.Index("idempotency_by_age", "created_at"),
+    sa.Index("idempotency_by_project", "project_id"),
     sa.Index("idempotency_at_work", "owner", **_where("owner IS NOT NULL")),
 )
 
@@ -296,11 +300,8 @@ _TRIGGERS = {
 def prepare(connection: sa.Connection, now: int) -> None:
     """Make what is missing, and stamp the file. Inside a write transaction. now: Unix milliseconds."""
     known = {name for (name,) in connection.exec_driver_sql("SELECT name FROM sqlite_master")}
-    if "actions" in known:
-        columns = {name for _, name, *_ in connection.exec_driver_sql("PRAGMA table_info(actions)")}
-        for column in (actions.c.kb, actions.c.lease_until):
-            if column.name not in columns:
-                connection.exec_driver_sql(f"ALTER TABLE actions ADD COLUMN {column.name} {column.type}")
+    for column in (actions.c.kb, actions.c.lease_until, idempotency.c.project_id):
+        _add(connection, column, known)
     for name, statement in _made_by().items():
         if name not in known:
             connection.exec_driver_sql(statement)
@@ -312,6 +313,15 @@ def prepare(connection: sa.Connection, now: int) -> None:
             sa.insert(projects).values(id=HOUSE, name=HOUSE, role="", created_at=now, revision=0)
         )
     stamp(connection)
+
+
+def _add(connection: sa.Connection, column: sa.Column[Any], known: Collection[str]) -> None:
+    """Add a column that came later to its table, where that is there without it."""
+    table = column.table.name
+    if table in known:
+        columns = {name for _, name, *_ in connection.exec_driver_sql(f"PRAGMA table_info({table})")}
+        if column.name not in columns:
+            connection.exec_driver_sql(f"ALTER TABLE {table} ADD COLUMN {column.name} {column.type}")
 
 
 @cache

@@ -1,9 +1,12 @@
 """What every store of requests must do."""
 
+from dataclasses import replace
+
 import pytest
 
 from agent.config import IDEMPOTENCY_SECONDS
 from agent.errors import Conflict
+from agent.ports.projects import HOUSE
 from agent.ports.requests import Answered
 from agent.storage.store import Store
 from tests.stored import NOW
@@ -41,6 +44,21 @@ async def test_answers_are_forgotten_after_a_day(store: Store) -> None:
     await store.requests.answered("o1", "k", ANSWER)
     assert await store.requests.first("o1", "k", "d1", NOW + DAY) == ANSWER
     assert await store.requests.first("o1", "k", "d2", NOW + DAY + 1) is None
+
+
+async def test_the_answers_of_a_deleted_project_go_with_it(store: Store) -> None:
+    """Whoever asked, also for what made it, and what is not answered yet; those of others stay."""
+    await store.projects.create_project("p1", "One", "", NOW)
+    asked = {"of it": "p1", "another's": HOUSE, "that made it": HOUSE, "in progress": "p1"}
+    for key, project in asked.items():
+        assert await store.requests.first("o1", key, "d1", NOW, project) is None
+    await store.requests.answered("o1", "of it", ANSWER)
+    await store.requests.answered("o1", "another's", ANSWER)
+    await store.requests.answered("o1", "that made it", replace(ANSWER, project="p1"))
+    await store.projects.delete_project("p1")
+    await store.requests.answered("o1", "in progress", ANSWER)  # too late
+    again = {key: await store.requests.first("o1", key, "d1", NOW, project) for key, project in asked.items()}
+    assert again == {"of it": None, "another's": ANSWER, "that made it": None, "in progress": None}
 
 
 async def test_the_audit_takes_ids_of_anything(store: Store) -> None:

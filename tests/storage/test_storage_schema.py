@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -325,3 +326,26 @@ def test_a_file_that_is_whole_is_left_as_it_is(made: Path) -> None:
     file.close()
     assert schema() == before
     assert before[-1] == (SCHEMA,)
+
+
+def test_a_column_that_came_later_is_added(tmp_path: Path) -> None:
+    """A file of before it is upgraded in place, and what is in it stays."""
+    file = DatabaseFile(tmp_path, Noon())
+    file.open()
+    file.close()
+    with closing(sqlite3.connect(tmp_path / FILE)) as before:
+        before.execute("DROP INDEX idempotency_by_project")
+        before.execute("ALTER TABLE idempotency DROP COLUMN project_id")
+        before.execute(
+            "INSERT INTO idempotency (key_owner, key, request_hash, status, answer, created_at)"
+            " VALUES ('o1', 'k', 'd1', 200, X'00', ?)",
+            (Noon().now_ms(),),
+        )
+        before.commit()
+    file = DatabaseFile(tmp_path, Noon())
+    file.open()
+    file.close()
+    with closing(sqlite3.connect(tmp_path / FILE)) as after:
+        assert after.execute("SELECT key, project_id FROM idempotency").fetchall() == [("k", None)]
+        names = "SELECT name FROM sqlite_master WHERE name = 'idempotency_by_project'"
+        assert after.execute(names).fetchall() != []

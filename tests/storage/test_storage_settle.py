@@ -80,8 +80,8 @@ def at_work(process: Process) -> None:
         Claim("c4", "refund", NOW).write,
         Claim("of a socket", "send_sms", NOW).write,
         partial(moves.begin, project=HOUSE, id="c6", at=NOW, lease_until=NOW + 9, kb=None),
-        partial(requests._first, "o", "k", "d", NOW),
-        partial(requests._first, "o", "k2", "d", NOW),
+        partial(requests._first, "o", "k", "d", NOW, HOUSE),
+        partial(requests._first, "o", "k2", "d", NOW, HOUSE),
     )
 
 

@@ -22,13 +22,17 @@ JSON = "application/json"
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One answer. kept: what is kept of its content for a request that comes again, where that is not all of it."""
+    """One answer. kept: what is kept of its content for a request that comes again, where that is not all of it.
+
+    made: the project that the request made, if it made one.
+    """
 
     status: int
     content: bytes = b""
     headers: Mapping[str, str] = field(default_factory=dict)
     kind: str = JSON
     kept: bytes | None = None
+    made: str | None = None
 
     def render(self, body: bool = True) -> bytes:
         """Return the whole HTTP/1.1 answer as bytes; without its body when it answers a HEAD."""

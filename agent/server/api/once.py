@@ -34,7 +34,13 @@ def key_of(head: Head) -> str | None:
 
 
 async def once(
-    requests: RequestStore, owner: str, key: str, digest: str, at: int, act: Callable[[], Awaitable[Answer]]
+    requests: RequestStore,
+    owner: str,
+    key: str,
+    digest: str,
+    at: int,
+    project: str,
+    act: Callable[[], Awaitable[Answer]],
 ) -> Answer:
     """Return what `act` answers, or what it answered when this request came before.
 
@@ -44,7 +50,7 @@ async def once(
     with trio.move_on_after(
         RECORD_TIMEOUT, shield=True
     ) as noting:  # half noted, the key would stay in progress
-        before = await requests.first(owner, key, digest, at)
+        before = await requests.first(owner, key, digest, at, project)
     if noting.cancelled_caught:
         raise StorageFailed("a request could not be noted in time")
     if before is not None:
@@ -53,7 +59,8 @@ async def once(
     try:
         answer = await act()
         if answer.status < 300:
-            kept = Answered(answer.status, answer.content if answer.kept is None else answer.kept)
+            content = answer.content if answer.kept is None else answer.kept
+            kept = Answered(answer.status, content, answer.made)
         return answer
     finally:
         with trio.move_on_after(RECORD_TIMEOUT, shield=True), suppress(StorageFailed):

@@ -1,5 +1,7 @@
 """Projects and their keys, over HTTP."""
 
+from dataclasses import replace
+
 import msgspec
 
 from ...ports.projects import Project, ProjectKey
@@ -19,7 +21,7 @@ async def create_project(rooms: Rooms, request: Request) -> Answer:
         raise missing("role_statement")
     made = await rooms.projects.create_project(rooms.new_id(), new.name, new.role, rooms.clock.now_ms())
     await note(rooms, made.id, request.by, "project_created", made.id)
-    return told(_project(made), 201)
+    return replace(told(_project(made), 201), made=made.id)
 
 
 async def list_projects(rooms: Rooms, request: Request) -> Answer:

@@ -334,7 +334,8 @@ class HttpApi:
             if admitted.key is None:
                 return await work()
             asked = _digest(admitted.head, came.digested)
-            return await once(rooms.requests, caller.name, admitted.key, asked, rooms.clock.now_ms(), work)
+            now = rooms.clock.now_ms()
+            return await once(rooms.requests, caller.name, admitted.key, asked, now, project, work)
 
         return await caught(act, rooms.new_id)
 

@@ -61,6 +61,7 @@ class House:
     done: list[Any] = field(default_factory=list)
     reports: dict[str, str] = field(default_factory=dict)
     lookups: int = 0
+    asked_of: list[str | None] = field(default_factory=list)  # the projects of requests that name a key
     play: Callable[[Asked, Listener | None], Awaitable[None]] | None = None
     mode: Any = "NOOP"
     prompts: bool = True
@@ -298,8 +299,11 @@ class Requests:
     def __init__(self, house: House) -> None:
         self._house = house
 
-    async def first(self, owner: str, key: str, digest: str, at: int) -> Answered | None:
+    async def first(
+        self, owner: str, key: str, digest: str, at: int, project: str | None = None
+    ) -> Answered | None:
         """Note a request."""
+        self._house.asked_of.append(project)
         await self._house.check(HOUSE)
         found = self._house.requests.get((owner, key))
         if found is None:

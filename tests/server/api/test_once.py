@@ -39,6 +39,16 @@ async def test_the_same_request_gets_the_same_answer_and_does_nothing() -> None:
     assert len(ask.house.done) == 2
 
 
+async def test_an_answer_is_kept_with_its_project() -> None:
+    """The one that is asked about, whoever asks; of one that is made, the new one."""
+    ask = asker(token=TOKEN)
+    new = {"name": "x", "role_statement": "y"}
+    made = (await ask.ask("POST", "/projects", new, KEY, key=TOKEN))[2]["id"]
+    await ask.ask("POST", "/chat", MESSAGE | {"project_id": made}, "Idempotency-Key: two", key=TOKEN)
+    assert ask.house.asked_of == ["default", made]
+    assert [kept.project for _, kept in ask.house.requests.values() if kept] == [made, None]
+
+
 async def test_the_same_words_to_another_path_are_another_request() -> None:
     """An approval is not replayed for another call, nor a cancel for another thread."""
     ask = asker()
