@@ -126,6 +126,10 @@ class Desk(Protocol):
         """Take how a call ended; return it, whether that was known, and with `go_on` the reply of a turn about it."""
         ...
 
+    async def go_on(self, call: StoredCall, listener: Listener | None = None) -> Reply:
+        """Begin a turn of the thread about how a call has ended, and return its reply."""
+        ...
+
     async def cancel_turn(self, project: str, thread: str) -> None:
         """Cancel the turn in progress, in whichever process it is; once that returns, no call of it begins."""
         ...

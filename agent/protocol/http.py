@@ -147,7 +147,8 @@ class ApproveCall(_Asked, frozen=True):
     """What somebody says to a suggested call.
 
     accept: run it. edit: run it with these `arguments`. respond: do not; `text` is the thread's next message instead.
-    ignore: do not. arguments_hash: of the arguments that were seen; others are not approved.
+    ignore: do not. arguments_hash: of the arguments that were seen; others are not approved. go_on: answer the user
+    from what comes of it, where the server runs it.
     """
 
     user_id: Id
@@ -156,6 +157,7 @@ class ApproveCall(_Asked, frozen=True):
     arguments: Mapping[str, Any] | None = None
     text: Words | None = None
     arguments_hash: Hash | None = None
+    go_on: bool = msgspec.field(name="continue", default=False)
 
 
 class RefersToProject(_Asked, frozen=True):

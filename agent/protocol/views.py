@@ -232,7 +232,10 @@ class ChatAnswer(msgspec.Struct, frozen=True):
 
 
 class ApprovedCall(CallView, frozen=True):
-    """A call after somebody's word. reply: what a `respond` was answered."""
+    """A call after somebody's word. reply: what a `respond` was answered, or what `continue` came to.
+
+    It is null where the call has not ended in time, or no turn could begin: the approval stands.
+    """
 
     reply: ChatAnswer | None = None
 

@@ -47,6 +47,9 @@ _END = (
     .where(messages.c.number == sa.bindparam("of"), messages.c.status == "pending")
     .values(status=sa.bindparam("to"), owner=None)
 )
+_FORGET_RESULT = sa.delete(messages).where(
+    *_OF, messages.c.role == "tool", messages.c.call_id == sa.bindparam("call")
+)
 _END_ALL = end_turns().where(*_OF)
 _END_PENDING = _END_ALL.returning(messages.c.id)
 _LET_GO = (  # what runs within the turn of a message, and has not begun
@@ -147,6 +150,8 @@ def begin(opening: Opening, transaction: Transaction) -> Begun:
         if closed.thread != opening.thread:
             raise NotFound("there is no such thing")
     changed = thread(connection.execute(_NEXT_TURN, {**of, "at": opening.at}).one())
+    if opening.call is not None:  # what it returned is said once, where the turn goes on from it
+        connection.execute(_FORGET_RESULT, {**of, "call": opening.call})
     message = StoredMessage(
         opening.id,
         opening.thread,

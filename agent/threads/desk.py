@@ -143,24 +143,21 @@ class ThreadDesk:
             self._waking.tell(kept, inbound.RejectAction(kept.id))
         if not go_on or known or kept.status not in _RAN:
             return kept, known, None
+        return kept, known, await self.go_on(kept, listener)
+
+    async def go_on(self, call: StoredCall, listener: Listener | None = None) -> Reply:
+        """Begin a turn about how a call has ended, under the call's id; return the reply."""
         self._check_open()
-        asked = await self._stores.threads.message(report.project, kept.message)
-        opening = Opening(
-            report.project,
-            kept.thread,
-            "",
-            kept.id,
-            msgspec.json.encode(kept.result).decode(),
-            self._now(),
-            role="tool",
-            call=kept.id,
-        )
+        asked = await self._stores.threads.message(call.project, call.message)
+        content = msgspec.json.encode(call.result).decode()
+        now = self._now()
+        opening = Opening(call.project, call.thread, "", call.id, content, now, role="tool", call=call.id)
 
         def begin(awake: Awake, results: tuple[Result, ...]) -> Waiter:
-            every = results if kept.id in [each.call_id for each in results] else (*results, result_of(kept))
-            return awake.ask(kept.id, asked.content, None, (), self._known(()), listener, every)
+            every = results if call.id in [each.call_id for each in results] else (*results, result_of(call))
+            return awake.ask(call.id, asked.content, None, (), self._known(()), listener, every)
 
-        return kept, known, await self._turn(opening, begin, listener)
+        return await self._turn(opening, begin, listener)
 
     # --- calls
 

@@ -85,6 +85,8 @@ def _act(tool: str, **more: Any) -> str:
 SCRIPT: list[dict[str, Any]] = [
     {"match": "slowly", "round": 0, "delay_ms": 700, "text": _act("look_up")},
     {"match": "refund", "round": 0, "text": _act("refund")},
+    {"match": "refund", "round": 1, "text": json.dumps({"mode": "NOOP", "message": ""})},
+    {"match": "refund", "text": "We paid back 299."},
     {"match": "held", "round": 0, "text": _act("refund", note=HOLD)},
     {"match": "ship", "round": 0, "text": _act("ship")},
     {"match": "ship", "round": 1, "text": json.dumps({"mode": "NOOP", "message": ""})},

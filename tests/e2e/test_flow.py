@@ -94,6 +94,12 @@ async def _run_by_the_server(client: Caller, at: House, project: str) -> None:
     assert await client.post(path, yes, **key | {"Idempotency_Key": "twice"}) == carried
     assert len(at.hook.of(first["tool_call_id"])) == 1
 
+    last = await client.chat("please refund order A-17", project_id=project)
+    status, told = await client.approve(last["tool_call_id"], project_id=project, **{"continue": True})
+    assert (status, told["status"]) == (200, "done")
+    assert told["reply"]["response_json"]["message"] == "We paid back 299."
+    assert {each["file"] for each in told["reply"]["citations"]} == {f"tool/{last['tool_call_id']}"}
+
 
 async def _run_by_the_caller(client: Caller, project: str) -> None:
     """Approved, begun, reported; then it is answered from what was reported."""

@@ -96,6 +96,27 @@ async def test_what_needs_approval_waits_for_it_and_runs_once(autojump_clock: tr
         assert len(r.effects) == 1
 
 
+async def test_a_turn_goes_on_from_what_the_server_ran(autojump_clock: trio.testing.MockClock) -> None:
+    """With the call's result and the words that led to it; the thread has the result once, as its tool's."""
+    async with lab(REFUND, ANSWER) as r:
+        first = await r.chat()
+        (call,) = first.calls
+        ended = await r.desk.approve(HOUSE, call.id, "bo", wait=5.0)
+        reply = await r.desk.go_on(ended)
+        assert (reply.thread, reply.mode, reply.text) == (first.thread, "NOOP", "It costs 299 kr.")
+        briefing = r.decider.briefings[-1]
+        assert [(each.call_id, each.ok) for each in briefing.results] == [(call.id, True)]
+        assert briefing.question == ORDERS
+        said = [(each.role, each.turn, each.status) for each in await r.messages(first.thread)]
+        assert said == [
+            ("user", 1, "done"),
+            ("assistant", 1, "done"),
+            ("tool", 2, "done"),
+            ("assistant", 2, "done"),
+        ]
+        assert len(r.effects) == 1
+
+
 async def test_an_edit_is_checked_then_frozen_and_run(autojump_clock: trio.testing.MockClock) -> None:
     """Other arguments run when the tool takes them; what was proposed is kept beside."""
     async with lab(REFUND) as r:

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from ...config import APPROVE_WAIT, RESULT_BYTES
-from ...errors import Conflict
+from ...errors import Conflict, NotFound, StorageFailed
 from ...ports.calls import CallReport, StoredCall
 from ...protocol.http import ApproveCall, CallsQuery, ToolResult
 from ...protocol.payload import deeper_than, fits
@@ -20,6 +20,7 @@ from .once import REPLAYED
 from .pages import paged, window
 from .rooms import Request, Rooms, note
 
+_ENDED = ("done", "failed", "unknown")
 _encode = msgspec.json.Encoder(order="sorted").encode
 
 
@@ -38,8 +39,10 @@ async def get_call(rooms: Rooms, request: Request) -> Answer:
 async def approve_call(rooms: Rooms, request: Request) -> Answer:
     """Do what somebody says to a suggested call, and tell how it stands then."""
     said: ApproveCall = request.body
-    _check(said)
     id = request.names["call_id"]
+    _check(said, request.async_preferred)
+    if said.go_on and (await rooms.calls.call(request.project, id)).runs_at == "caller":
+        raise _wrong("continue", "Leave this out, and send it with your report: you run this call.")
     if said.outcome == "respond":
         assert said.text is not None
         reply = await rooms.desk.respond(request.project, id, said.user_id, said.text, request.listener)
@@ -54,7 +57,7 @@ async def approve_call(rooms: Rooms, request: Request) -> Answer:
         request.project, id, said.user_id, said.arguments, said.arguments_hash, wait
     )
     await note(rooms, request.project, said.user_id, "approved", id)
-    return _approved(call)
+    return _approved(call, await _go_on(rooms, request, call) if said.go_on else None)
 
 
 async def reject_call(rooms: Rooms, request: Request) -> Answer:
@@ -97,7 +100,21 @@ async def report_call(rooms: Rooms, request: Request) -> Answer:
     return told(taken, headers=REPLAYED if known else None)
 
 
-def _check(said: ApproveCall) -> None:
+async def _go_on(rooms: Rooms, request: Request, call: StoredCall) -> ChatAnswer | None:
+    """Return the answer to the user from what came of a call; None where that has to wait: the approval stands."""
+    if call.status not in _ENDED:
+        return None
+    try:
+        return views.reply(await rooms.desk.go_on(call, request.listener))
+    except (Conflict, NotFound, StorageFailed):
+        return None
+
+
+def _wrong(name: str, why: str) -> Unanswerable:
+    return Unanswerable("bad_request", errors=[Wrong(f"/{name}", why)])
+
+
+def _check(said: ApproveCall, async_preferred: bool) -> None:
     """Raise Unanswerable where an outcome lacks what it needs, or comes with what it does not take."""
     if said.outcome == "edit" and said.arguments is None:
         raise missing("arguments")
@@ -110,6 +127,10 @@ def _check(said: ApproveCall) -> None:
     ]
     if extra:
         raise Unanswerable("bad_request", errors=extra)
+    if said.go_on and said.outcome not in ("accept", "edit"):
+        raise _wrong("continue", "Leave this out, or send it with the outcome accept or edit.")
+    if said.go_on and async_preferred:
+        raise _wrong("continue", "Leave this out, or wait for the call's end, without Prefer: respond-async.")
     if said.arguments is not None and not fits(said.arguments):
         raise Unanswerable(
             "bad_edit", errors=[Wrong("/arguments", "Send arguments that are smaller, and less deep.")]

@@ -120,8 +120,9 @@ class House:
         """Keep a call."""
         call = StoredCall(
             id, project, "thread", "message", 1, 0, "refund", {"order": "4711"}, "hash", "hash", "caller", True, status,
-            1, 2, **more,
+            1, 2,
         )  # fmt: skip
+        call = replace(call, **more)
         self.calls[id] = call
         return call
 
@@ -391,7 +392,12 @@ class Desk:
         new: Mapping[str, Any] = (
             {"arguments": arguments, "arguments_hash": "edited"} if arguments is not None else {}
         )
-        return self._set(found, status="confirmed", approved_by=by, approved_at=5, **new)
+        status = "confirmed" if found.runs_at == "caller" else "done"
+        return self._set(found, status=status, approved_by=by, approved_at=5, **new)
+
+    async def go_on(self, call: StoredCall, listener: Listener | None = None) -> Reply:
+        """Go on from a call."""
+        return await self.chat(Asked(call.project, "user", f"go on from {call.id}"), listener)
 
     async def respond(
         self, project: str, call: str, user: str, text: str, listener: Listener | None = None

@@ -8,7 +8,8 @@ import trio
 import trio.testing
 from openapi_spec_validator import validate
 
-from agent.errors import StorageFailed
+from agent.errors import Conflict, StorageFailed
+from agent.ports.desk import Asked, Listener
 from agent.ports.threads import StoredMessage
 from agent.protocol.openapi import document
 from agent.protocol.routes import ROUTES
@@ -216,6 +217,44 @@ async def test_a_call_is_edited_answered_or_declined() -> None:
     for each in wrong:
         status, _, value = await ask.ask("POST", "/calls/c1/approve", {"user_id": "bo"} | each)
         assert (status, code_in(value), len(value["errors"])) == (400, "bad_request", 1)
+
+
+async def test_who_approves_may_have_the_turn_go_on() -> None:
+    """Once the server has run the call; where no turn can begin, the approval stands."""
+    ask = asker()
+    for id in ("c1", "c2", "c3", "c4"):
+        ask.house.add_call(id, runs_at="record")
+    yes = {"user_id": "bo", "continue": True}
+    _, _, call = await ask.ask("POST", "/calls/c1/approve", yes)
+    assert (call["status"], call["reply"]["render"]["text_to_send_to_user"]) == ("done", "It is so.")
+    assert ask.house.done[-1].text == "go on from c1"
+    edit = yes | {"outcome": "edit", "arguments": {"order": "12"}}
+    assert (await ask.ask("POST", "/calls/c2/approve", edit))[2]["reply"] is not None
+    assert (await ask.ask("POST", "/calls/c3/approve", {"user_id": "bo"}))[2]["reply"] is None
+
+    async def busy(asked: Asked, listener: Listener | None) -> None:
+        raise Conflict("turn_in_progress")
+
+    ask.house.play = busy
+    _, _, call = await ask.ask("POST", "/calls/c4/approve", yes)
+    assert (call["status"], call["reply"]) == ("done", None)
+
+
+async def test_a_turn_does_not_go_on_from_what_has_not_ended() -> None:
+    """Words are a message of their own, what the caller runs goes on with its report, and nobody waits for a call."""
+    ask = asker()
+    ask.house.add_call("c1")
+    ask.house.add_call("c2", runs_at="record")
+    yes = {"user_id": "bo", "continue": True}
+    for id, body, headers in (
+        ("c1", yes, ()),
+        ("c2", yes | {"outcome": "respond", "text": "Which one?"}, ()),
+        ("c2", yes | {"outcome": "ignore"}, ()),
+        ("c2", yes, ("Prefer: respond-async",)),
+    ):
+        status, _, value = await ask.ask("POST", f"/calls/{id}/approve", body, *headers)
+        assert (status, [each["pointer"] for each in value["errors"]]) == (400, ["/continue"])
+    assert {call.status for call in ask.house.calls.values()} == {"suggested"}
 
 
 async def test_a_prompt_is_shown() -> None:
