@@ -24,11 +24,12 @@ from ..config import (
 from ..lang import Lang
 from ..ports.calls import CallStatus
 from ..ports.projects import Category
+from .problems import NO_NUL
 
 Id: TypeAlias = Annotated[str, Meta(min_length=1, max_length=MAX_ID)]
 Hash: TypeAlias = Annotated[str, Meta(min_length=1, max_length=MAX_ID)]
-Name: TypeAlias = Annotated[str, Meta(min_length=1, max_length=NAME_CHARACTERS)]
-RoleStatement: TypeAlias = Annotated[str, Meta(min_length=1, max_length=ROLE_CHARACTERS)]
+Name: TypeAlias = Annotated[str, Meta(min_length=1, max_length=NAME_CHARACTERS, pattern=NO_NUL)]
+RoleStatement: TypeAlias = Annotated[str, Meta(min_length=1, max_length=ROLE_CHARACTERS, pattern=NO_NUL)]
 Words: TypeAlias = Annotated[str, Meta(min_length=1, max_length=MAX_TEXT)]
 Described: TypeAlias = Annotated[str, Meta(max_length=DESCRIPTION_CHARACTERS)]
 Limit: TypeAlias = Annotated[int, Meta(ge=1, le=PAGE_MOST)]

@@ -176,6 +176,8 @@ _STEP = re.compile(r"\.([A-Za-z_][A-Za-z0-9_]*)|\[(\d+)\]")
 _MISSING = re.compile(r"Object missing required field `([A-Za-z_][A-Za-z0-9_]*)`")
 _EXPECTED = re.compile(r"Expected [^'\"]*")
 _QUERY_FIELDS = 16
+NO_NUL = r"^[^\u0000]*$"
+"""Of texts whose characters the database counts itself: SQLite's length() ends at a U+0000."""
 
 
 @cache
@@ -251,6 +253,8 @@ def _wrong(told: str) -> Wrong:
         return Wrong(pointer, "Leave out what is no field here.")
     if _EXPECTED.fullmatch(said):
         return Wrong(pointer, f"{said}.")
+    if said.endswith(f"matching regex {NO_NUL!r}"):
+        return Wrong(pointer, "Leave U+0000 out.")
     if said.startswith("Invalid enum value"):
         return Wrong(pointer, "Send one of the words that are allowed here.")
     return Wrong(pointer, "Send a value that is allowed here.")
