@@ -17,8 +17,8 @@ def parser(boundary: bytes, callbacks: Mapping[str, Callable[..., None]], most: 
     """Return the parser of a body. most: bytes of one header of a part. Raises ValueError for what is no boundary."""
     from python_multipart.multipart import MultipartParser
 
-    # What it warns of is answered to the client; its words may hold what that sent.
-    logging.getLogger("python_multipart").addHandler(logging.NullHandler())
+    # What it warns of is answered to the client; its words hold what that sent, as often as it likes to send it.
+    logging.getLogger("python_multipart").setLevel(logging.CRITICAL + 1)
     made: Any = MultipartParser(boundary, dict(callbacks), max_header_size=most)  # type: ignore[arg-type]
     return made  # type: ignore[no-any-return]
 

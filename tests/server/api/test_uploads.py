@@ -1,5 +1,6 @@
 """Uploads: one file and its category, whole, named plainly and of a kind that is read."""
 
+import logging
 from collections.abc import Callable
 from io import BytesIO
 from typing import TypeVar
@@ -19,6 +20,7 @@ from agent.server.serve import serve_stream
 from agent.testing.faults import pipe
 from agent.testing.network import inline
 
+from ...logs import logged
 from . import asker, code_in, request
 
 T = TypeVar("T")
@@ -143,6 +145,17 @@ async def test_what_is_no_upload_says_why(body: tuple[bytes, str], status: int, 
     got, _, value = await ask.ask("POST", DOCS, *body)
     assert (got, code_in(value)) == (status, code)
     assert ask.house.documents == {}
+
+
+async def test_what_is_no_upload_is_not_logged_either(capfd: pytest.CaptureFixture[str]) -> None:
+    """Its parser would say a line of each, with a byte of it: whoever sends such would fill the log."""
+    ask = asker()
+    kind = "Content-Type: multipart/form-data; boundary=x"
+    handlers = [*logging.getLogger("python_multipart").handlers]
+    with logged("warning") as log:
+        assert await ask.code("POST", DOCS, b"nonsense", kind) == "bad_upload"
+    assert (log.getvalue(), capfd.readouterr().err) == ("", "")
+    assert logging.getLogger("python_multipart").handlers == handlers  # one more for each upload is a leak
 
 
 def pdf() -> bytes:
