@@ -29,7 +29,8 @@ _ANY = (
     "storage",
     "full",
 )
-_BODY = ("bad_json", "too_slow", "too_large", "unsupported_media_type")
+_HEAD = ("too_slow", "head_too_large", "unknown_version")
+_BODY = ("bad_json", "too_large", "unsupported_media_type")
 _POST = ("in_progress", "key_reused")
 _WRITE = ("shutting_down",)
 _LIST = ("bad_cursor",)
@@ -57,9 +58,10 @@ def statuses(route: Route) -> dict[int, list[str]]:
 
 def _codes(route: Route) -> Iterator[str]:
     if route.who == "open":
-        yield from ("bad_request", "forbidden", "misdirected", "full", "internal")
+        yield from ("bad_request", "forbidden", "misdirected", "full", "internal", *_HEAD)
         return
     yield from _ANY
+    yield from _HEAD
     yield "not_found"
     yield from route.problems
     if route.body is not None:

@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl
 
 import msgspec
 
-from ..config import BODY_MAX, MAX_NESTING, RULES_BYTES, UPLOAD_MAX, UPLOADS_AT_ONCE
+from ..config import BODY_MAX, HEAD_MAX, MAX_NESTING, RULES_BYTES, UPLOAD_MAX, UPLOADS_AT_ONCE
 from ..errors import AgentError
 
 T = TypeVar("T")
@@ -43,7 +43,7 @@ FAULTS: Mapping[str, Fault] = {
     "forbidden": Fault(403, "Not allowed", "Requests from that Origin are not allowed; see --allow-origin."),
     "not_found": Fault(404, "Not found", "There is nothing here by that name."),
     "method_not_allowed": Fault(405, "Method not allowed", "Use a method that Allow names."),
-    "too_slow": Fault(408, "Too slow", "Send the whole body sooner."),
+    "too_slow": Fault(408, "Too slow", "Send the whole request sooner."),
     "turn_in_progress": Fault(
         409, "Turn in progress", "Wait for its end, cancel it, or send interrupt: true.", 1
     ),
@@ -95,6 +95,9 @@ FAULTS: Mapping[str, Fault] = {
     ),
     "unreadable": Fault(422, "Unreadable document", "The file could not be read as what it says it is."),
     "rate_limited": Fault(429, "Too many requests", "Wait a moment before you ask again.", 1),
+    "head_too_large": Fault(
+        431, "Head too large", f"Send a request line and headers of at most {HEAD_MAX // 1024} KB."
+    ),
     "internal": Fault(500, "Internal error", "Something broke here; ask again, or report the fault."),
     "storage": Fault(503, "Storage unavailable", "Nothing can be kept just now; send the request again.", 2),
     "shutting_down": Fault(503, "Going down", "The server is going down; send the request again.", 2),
@@ -106,6 +109,7 @@ FAULTS: Mapping[str, Fault] = {
     "too_many_uploads": Fault(
         503, "Full", f"{UPLOADS_AT_ONCE} uploads are being read; send this one again in a moment.", 2
     ),
+    "unknown_version": Fault(505, "Unknown version", "Send HTTP/1.1."),
 }
 _USUAL = {
     400: "bad_request",
@@ -114,7 +118,8 @@ _USUAL = {
     404: "not_found",
     405: "method_not_allowed",
 }
-_USUAL |= {408: "too_slow", 413: "too_large", 421: "misdirected", 429: "rate_limited", 503: "full"}
+_USUAL |= {408: "too_slow", 413: "too_large", 421: "misdirected", 429: "rate_limited", 431: "head_too_large"}
+_USUAL |= {503: "full", 505: "unknown_version"}
 
 
 class Wrong(msgspec.Struct, frozen=True):

@@ -23,8 +23,6 @@ Who: TypeAlias = Literal["open", "project", "operator"]
 Method: TypeAlias = Literal["GET", "POST", "PUT", "DELETE"]
 
 PREFIXES = (b"/projects", b"/chat", b"/threads", b"/calls", b"/tools", b"/health", b"/openapi.json")
-METHODS = (b"GET", b"HEAD", b"POST", b"PUT", b"DELETE", b"PATCH", b"OPTIONS")
-"""That are read of a request for these paths: each is answered here, if only by which ones there are."""
 _PART = rf"[A-Za-z0-9._~-]{{1,{MAX_ID}}}"
 
 

@@ -223,7 +223,7 @@ async def _at_the_door(edge: Edge, stream: trio.abc.Stream, peer: str | None, vi
         refusal = admitted
     edge.observer.count("connections", "rejected")
     edge.observer.count("rejections", str(refusal.status))
-    await hang_up(stream, edge.render(refusal, head if isinstance(head, Head) else None))
+    await hang_up(stream, edge.render(refusal, head if isinstance(head, Head) else refusal.of))
     return None
 
 

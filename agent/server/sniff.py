@@ -6,13 +6,16 @@ not HTTP/1.x is answered here with a few bytes and never reaches them.
 
 For the HTTP server the head is written anew: no `Upgrade`, no `HTTP2-Settings`, `Connection: close`, and nothing
 about a body, because nothing there takes one; what does is served without that server (api/). A connection therefore
-carries exactly one request, the checked one. Methods that change things pass for the paths of the HTTP API alone, which
-says itself what each of them takes.
+carries exactly one request, the checked one. Every method passes for the paths of the HTTP API, which says itself what
+each of them takes; for the others those that change nothing do, and POST.
+
+Who is refused here is told so as the clients of its path read it, as far as the path could be read.
 """
 
+import re
 from base64 import b64decode
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 
 import h11
@@ -28,6 +31,9 @@ SOCKET_PATHS = (b"/", b"/ws")
 _READ = 4096
 _ERRORS = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}  # OpenAI's types
 _VERSION = b"13"
+_ASKED = re.compile(
+    rb"([A-Za-z]{1,16}) (/[!-~]*)"
+)  # as much of a request's first line as is needed to answer it
 _BODY = (b"content-length", b"transfer-encoding")
 # What may not pass to the HTTP server: other protocols, a second request, a body, and headers about this hop.
 _STRIPPED = frozenset(
@@ -39,13 +45,15 @@ _STRIPPED = frozenset(
 class Refusal:
     """An answer that ends the connection: an HTTP status, a sentence that says what to do, extra headers.
 
-    code: a word for programs, where the status alone does not say it.
+    code: a word for programs, where the status alone does not say it. of: what it answers, where no whole head came
+    that could be read: its method and its target, or what of that has come.
     """
 
     status: int
     words: str
     headers: Mapping[str, str] = field(default_factory=dict)
     code: str = ""
+    of: "Head | None" = None
 
     def render(self, *, body: bool = True, as_error: bool = False) -> bytes:
         """Return the whole HTTP/1.1 response as bytes; without its body when it answers a HEAD.
@@ -131,10 +139,10 @@ async def read_head(stream: trio.abc.ReceiveStream) -> Head | Refusal | None:
                 parser.receive_data(bytes(data))
                 event = parser.next_event()
             except h11.RemoteProtocolError as error:
-                return _malformed(error.error_status_hint)
+                return replace(_malformed(error.error_status_hint), of=_asked(received))
             if isinstance(event, h11.Request):
                 return _admissible(event, bytes(received), bytes(parser.trailing_data[0]))
-    return Refusal(408, f"Send the whole request head within {HEAD_TIMEOUT:g} seconds.")
+    return Refusal(408, f"Send the whole request head within {HEAD_TIMEOUT:g} seconds.", of=_asked(received))
 
 
 async def hang_up(stream: trio.abc.Stream, last: bytes = b"", linger: float = CLOSE_TIMEOUT) -> None:
@@ -160,20 +168,32 @@ async def hang_up(stream: trio.abc.Stream, last: bytes = b"", linger: float = CL
         await trio.aclose_forcefully(stream)
 
 
+def _asked(received: bytes | bytearray) -> Head | None:
+    """Return what a head asks for that is no whole one, only to be answered; None where its first line says nothing."""
+    found = _ASKED.match(received)
+    return None if found is None else Head(found[1], found[2], VERSIONS[-1], (), b"", b"")
+
+
 def _admissible(request: h11.Request, received: bytes, rest: bytes) -> Head | Refusal:
     """Turn a parsed request into a Head, or into the refusal of what this port does not speak."""
     raw = received[: len(received) - len(rest)]
     headers = tuple((bytes(name), bytes(value)) for name, value in request.headers)
     head = Head(bytes(request.method), bytes(request.target), bytes(request.http_version), headers, raw, rest)
-    if len(raw) > HEAD_MAX:
+    refusal = _unspoken(head)
+    return head if refusal is None else replace(refusal, of=head)
+
+
+def _unspoken(head: Head) -> Refusal | None:
+    """Return what of a head this port does not speak, or None."""
+    if len(head.raw) > HEAD_MAX:
         return _malformed(431)
     if head.version not in VERSIONS:
         return Refusal(505, "This port speaks HTTP/1.1.")
-    if head.method not in (routes.METHODS if routes.serves(head.path) else METHODS):
+    if head.method not in METHODS and not routes.serves(head.path):
         return Refusal(405, "This port answers GET, HEAD and POST.", {"Allow": "GET, HEAD, POST"})
     if not head.target.startswith(b"/"):
         return Refusal(400, "Send a path that begins with a slash.")
-    return (_bad_upgrade(head) if head.upgrade else None) or head
+    return _bad_upgrade(head) if head.upgrade else None
 
 
 def _bad_upgrade(head: Head) -> Refusal | None:

@@ -18,6 +18,7 @@ from agent.config import (
     CLOSE_TIMEOUT,
     DRAIN_TIMEOUT,
     FIRST_WORDS,
+    HEAD_MAX,
     WRITE_TIMEOUT,
 )
 from agent.llm.script import Entry, ScriptModel
@@ -487,6 +488,9 @@ REFUSED = (
     (request("/ask", b"", length=False), 400, "bad_request"),
     (request("/ask", BODY, method="GET"), 405, "method_not_allowed"),
     (request("/v1/models", BODY), 405, "method_not_allowed"),
+    (request("/ask", BODY, method="PUT"), 405, "method_not_allowed"),
+    (request("/ask", BODY, "Content-Length: 1"), 400, "bad_request"),
+    (request("/ask", BODY, "X: " + "x" * HEAD_MAX), 431, "request_header_fields_too_large"),
     (request("/ask", BODY, "Origin: http://evil.example"), 403, "forbidden"),
     (request("/ask", BODY, "Origin: null"), 403, "forbidden"),
     (request("/ask", BODY).replace(b"localhost", b"evil.example"), 421, "misdirected_request"),

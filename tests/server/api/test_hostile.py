@@ -9,7 +9,15 @@ import trio
 import trio.testing
 from structlog.testing import capture_logs
 
-from agent.config import BODY_CHUNKS, BODY_MAX, BODY_TIMEOUT, HTTP_TIMEOUT, MAX_NESTING, RESULT_BYTES
+from agent.config import (
+    BODY_CHUNKS,
+    BODY_MAX,
+    BODY_TIMEOUT,
+    HEAD_MAX,
+    HTTP_TIMEOUT,
+    MAX_NESTING,
+    RESULT_BYTES,
+)
 from agent.errors import BadEdit, BadTool, Conflict, StorageFailed
 from agent.ports.desk import Asked, Listener
 from agent.protocol.http import ChatMessage, ToolResult
@@ -199,6 +207,39 @@ async def test_a_body_that_cannot_be_read_is_told_why(data: bytes, code: str) ->
     status, headers, body = await ask.raw(data)
     path = "/chat" if b" /chat " in data else "/calls/c/begin"
     assert held_to_the_document("POST", path, status, headers, body)["code"] == code
+    assert ask.house.done == []
+
+
+HEAD = b"POST /chat HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+
+
+@pytest.mark.parametrize(
+    ("data", "status", "code"),
+    [
+        (HEAD + b"Content-Length: -1\r\n\r\n", 400, "bad_request"),
+        (HEAD + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\n", 400, "bad_request"),
+        (HEAD + b"Transfer-Encoding: gzip, chunked\r\n\r\n", 400, "bad_request"),
+        (HEAD + b"X: a\0b\r\n\r\n", 400, "bad_request"),
+        (HEAD + b"X : b\r\n\r\n", 400, "bad_request"),
+        (HEAD + b"Host: localhost\r\n\r\n", 400, "bad_request"),
+        (HEAD + b"X: " + b"b" * HEAD_MAX + b"\r\n\r\n", 431, "head_too_large"),
+        (b"GET /calls?" + b"a" * 2 * HEAD_MAX, 431, "head_too_large"),
+        (b"GET /calls HTTP/1.2\r\nHost: localhost\r\n\r\n", 505, "unknown_version"),
+        (b"GET /calls?x=\xff HTTP/1.1\r\nHost: localhost\r\n\r\n", 400, "bad_request"),
+        (b"GET /calls", 408, "too_slow"),
+        (b"BREW /calls HTTP/1.1\r\nHost: localhost\r\n\r\n", 405, "method_not_allowed"),
+        (b"get /calls HTTP/1.1\r\nHost: localhost\r\n\r\n", 405, "method_not_allowed"),
+    ],
+)
+async def test_a_head_that_cannot_be_read_is_a_problem_too(
+    data: bytes, status: int, code: str, autojump_clock: trio.testing.MockClock
+) -> None:
+    """As far as its path could be read, its clients are told what is wrong as they are of anything else."""
+    ask = asker()
+    got, headers, body = await ask.raw(data)
+    method, path = ("POST", "/chat") if data.startswith(HEAD) else (data.split()[0].decode(), "/calls")
+    assert (got, held_to_the_document(method, path, got, headers, body)["code"]) == (status, code)
+    assert headers.get("allow") == ("GET, HEAD" if status == 405 else None)
     assert ask.house.done == []
 
 
