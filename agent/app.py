@@ -21,7 +21,7 @@ from .config import (
     DRAIN_TIMEOUT,
     FLUSH_TIMEOUT,
     RECORD_TIMEOUT,
-    UPLOADS_AT_ONCE,
+    UPLOADS_READ_AT_ONCE,
 )
 from .fsm import mermaid
 from .host import Threads
@@ -142,7 +142,7 @@ class App:
                 async with trio.open_nursery() as timers:
                     if made.store is not None:
                         self.desk = desk_of(made, made.store, parts, self.runner)
-                        reading = self._adapters.run_sync or Threads(UPLOADS_AT_ONCE)
+                        reading = self._adapters.run_sync or Threads(UPLOADS_READ_AT_ONCE)
                         self._rooms = rooms_of(made, made.store, self.desk, reading)
                         await timers.start(self.desk.run)
                     timers.start_soon(self.registry.keep_time)

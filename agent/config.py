@@ -62,6 +62,9 @@ PULSE_TICK = 0.005  # seconds between two moments at which something may be said
 DELTAS_A_PASS = 8  # that one turn says without a pace, before the others
 VOICES_A_PASS = 256  # before other tasks have their turn: up to 15 ms without a pace
 
+# --- the process
+SWITCH_INTERVAL = 0.001  # for which a thread that computes keeps the interpreter when another wants it
+
 # --- workers
 WORKERS_MAX = 64
 WORKER_MESSAGE = 1024 * 1024  # of one message between supervisor and worker; figures take some 20 KiB
@@ -205,7 +208,13 @@ DOCUMENTS_BYTES = 100 * 1024 * 1024  # ... and of all their texts, as UTF-8
 UPLOAD_MAX = 10 * 1024 * 1024  # of one document, as it is sent ...
 UPLOAD_TEXT = 2 * 1024 * 1024  # ... and of its text, as UTF-8
 UPLOADS_AT_ONCE = 4
-UPLOAD_TIMEOUT = 30.0
+UPLOAD_TIMEOUT = 30.0  # for one to come
+UPLOADS_READ_AT_ONCE = (
+    2  # by threads, each of which takes its turn at the interpreter before the event loop's
+)
+READING_TIMEOUT = (
+    25.0  # for a thread, and for what it then reads: less than the HTTP_TIMEOUT that answers for all
+)
 UPLOAD_FIELDS = 8  # beside the file, each of at most ...
 UPLOAD_FIELD = 1024  # ... so much, name and headers too
 RULES_BYTES = 24 * 1024  # of all rules of a project: each stands in every prompt

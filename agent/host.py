@@ -2,6 +2,7 @@
 
 import resource
 import secrets
+import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -10,6 +11,8 @@ from typing import TypeVar
 
 import structlog
 import trio
+
+from .config import SWITCH_INTERVAL
 
 _log = structlog.get_logger("agent.host")
 _THREADS = 4
@@ -23,6 +26,15 @@ def raise_file_limit(wanted: int) -> None:
         allowed = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
         with suppress(ValueError, OSError):
             resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
+
+
+def switch_soon() -> None:
+    """Let the event loop have the interpreter back sooner from threads of this process that compute.
+
+    A turn over HTTP waits for it some twenty times, each time for as long as every such thread may keep it: beside two
+    that read large documents it took 60 to 70 ms and at most 190, at Python's own 5 ms 160 and at most 600.
+    """
+    sys.setswitchinterval(SWITCH_INTERVAL)
 
 
 class WallClock:

@@ -24,9 +24,12 @@ from agent.commands import ask as asking
 from agent.commands import serve as serving
 from agent.commands import talk
 from agent.compose import Adapters
+from agent.config import SWITCH_INTERVAL
 from agent.errors import UsageError, WireClosed
+from agent.host import switch_soon
 from agent.server.lag import watch_loop
 from agent.settings import Settings
+from agent.workers import process as worker
 
 
 class FakeServer:
@@ -84,6 +87,7 @@ def logged(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[list[Any
     monkeypatch.setattr(serving, "Server", FakeServer)
     monkeypatch.setattr(log, "configure", lambda *_, **__: None)
     monkeypatch.setattr(serving, "share_heaps", lambda: None)
+    monkeypatch.setattr(serving, "switch_soon", lambda: None)
     monkeypatch.setattr(serving, "set_aside", lambda: None)
     monkeypatch.setattr(FakeServer, "made", [])
     monkeypatch.setattr(FakeServer, "signals", [])
@@ -220,6 +224,24 @@ def test_serve_prepares_its_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(serving, "set_aside", lambda: note("aside"))
     served()
     assert seen == ["heaps, servers 0", "aside, servers 1"]
+
+
+def test_serve_lets_threads_that_compute_keep_the_interpreter_for_a_moment_only(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """In a process of its own, and in those of its workers."""
+    intervals: list[float] = []
+    for module in (serving, worker):
+        monkeypatch.setattr(module, "switch_soon", switch_soon)
+        monkeypatch.setattr(module, "share_heaps", lambda: None)
+    monkeypatch.setattr("sys.setswitchinterval", intervals.append)
+    served()
+    monkeypatch.setattr("sys.argv", ["worker"])
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(ValueError, match="not enough values"):
+        worker.main()
+    signal.signal(signal.SIGINT, before)
+    assert intervals == [SWITCH_INTERVAL] * 2
 
 
 def test_a_start_and_an_end_are_one_line_each(

@@ -23,6 +23,7 @@ from ..compose import Adapters
 from ..config import LOG_FLUSH
 from ..errors import AgentError, UsageError
 from ..heap import set_aside, share_heaps
+from ..host import switch_soon
 from ..server.lag import watch_loop
 from ..settings import Settings
 from ..spool import Spool, descriptor_of
@@ -47,6 +48,7 @@ async def serve(*, settings: Annotated[Flags, Parameter(name="*")] = DEFAULTS) -
     Example: agent serve --kb docs --port 9000
     """
     share_heaps()
+    switch_soon()
     if not settings.documents.kb.is_dir():
         raise UsageError(
             f"there is no knowledge base in {settings.documents.kb.absolute()}: "

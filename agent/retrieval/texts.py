@@ -88,6 +88,8 @@ def _passages(document: DocumentText, effort: Effort) -> tuple[Passage, ...]:
         effort.look()
         return False
 
+    if document.text.count("\n") > FILE_LINES:  # to read them takes seconds, of everybody's time too
+        raise TooMuch(f"has more than {FILE_LINES} lines; split it")
     suffix = PurePosixPath(document.filename).suffix.lower()
     reader = suffix if suffix in _MARKDOWN else ".txt"
     found = read(f"text{reader}", document.text.encode(), given_up)

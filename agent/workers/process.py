@@ -14,6 +14,7 @@ from ..compose import Adapters
 from ..config import LOG_FLUSH
 from ..errors import UsageError
 from ..heap import set_aside, share_heaps
+from ..host import switch_soon
 from ..server.lag import watch_loop
 from .channel import Channel
 from .handed import Handed
@@ -32,6 +33,7 @@ def main() -> None:
     comes too. It is only the supervisor who ends a worker at once.
     """
     share_heaps()
+    switch_soon()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     messages, handed, rates = map(int, sys.argv[1:4])
     try:

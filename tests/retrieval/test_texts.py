@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent.config import UPLOAD_MAX, UPLOAD_TEXT
+from agent.config import FILE_LINES, UPLOAD_MAX, UPLOAD_TEXT
 from agent.documents import NotInstalled, Unreadable
 from agent.errors import BadDocument, GivenUp
 from agent.ports.projects import DocumentText
@@ -91,6 +91,15 @@ def test_a_text_of_the_largest_size_is_taken() -> None:
     assert len(text) == UPLOAD_TEXT
     with pytest.raises(BadDocument, match="at most"):
         text_of("a.txt", "text/plain", ("å" * (UPLOAD_TEXT // 2 + 1)).encode())
+
+
+def test_a_text_of_too_many_lines_is_not_read_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To read two megabytes of them takes seconds of CPU, and they are refused after it all the same."""
+    monkeypatch.setattr("agent.retrieval.texts.read", lambda *_: pytest.fail("it is read"))
+    for line in (b"a\n", b"a\n\n", b"# a\n"):
+        with pytest.raises(BadDocument) as bad:
+            text_of("a.md", "text/markdown", line * (FILE_LINES + 1))
+        assert bad.value.code == "too_long"
 
 
 def test_the_text_of_a_file_is_counted_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,17 +1,17 @@
 """Makes text of an uploaded file, in a worker thread: reading takes CPU, of a hostile file too.
 
 What a file is, the type says that it was sent as, or else its suffix. The thread stops soon after nobody waits for it
-any more, and a file has only so much CPU.
+any more, and a file has only so much CPU. Who got no thread in time is told to come again: nothing is wrong with its
+file.
 """
 
 from collections.abc import Callable
-from functools import partial
 from pathlib import PurePosixPath
 from typing import TypeAlias
 
 import trio
 
-from ...config import UPLOAD_TIMEOUT
+from ...config import READING_TIMEOUT
 from ...errors import BadRequest, GivenUp
 from ...ports.work import RunSync
 from ...protocol.problems import Unanswerable
@@ -53,18 +53,27 @@ class Reading:
         self._text_of = text_of
 
     async def __call__(self, filename: str, mime: str, data: bytes) -> ReadText:
-        """Return a file's text. Raises Unanswerable. Cancelled, or after UPLOAD_TIMEOUT seconds, reading ends soon."""
+        """Return a file's text. Raises Unanswerable. Cancelled, or after READING_TIMEOUT seconds, reading ends soon."""
         effort = Effort()
+        begun = False
+
+        def text_of() -> tuple[str, int]:
+            nonlocal begun
+            begun = True
+            return self._text_of(filename, mime, data, effort)
+
         try:
-            with trio.move_on_after(UPLOAD_TIMEOUT):
-                text, pieces = await self._run(partial(self._text_of, filename, mime, data, effort))
+            with trio.move_on_after(READING_TIMEOUT):
+                text, pieces = await self._run(text_of)
                 return ReadText(text, type_of(filename, mime), pieces)
         except BadRequest as bad:
             code, why = _CODES.get(bad.code, "bad_upload"), bad.message
         except GivenUp:
             code, why = "unreadable", ""
         else:
-            code, why = "unreadable", "The file took too long to be read."
+            code, why = (
+                ("unreadable", "The file took too long to be read.") if begun else ("too_many_uploads", "")
+            )
         finally:
             effort.give_up()
         raise Unanswerable(code, why)

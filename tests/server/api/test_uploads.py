@@ -11,7 +11,14 @@ import trio.testing
 from docx import Document as docx_document
 from fpdf import FPDF
 
-from agent.config import UPLOAD_FIELDS, UPLOAD_MAX, UPLOAD_TEXT, UPLOAD_TIMEOUT, UPLOADS_AT_ONCE
+from agent.config import (
+    READING_TIMEOUT,
+    UPLOAD_FIELDS,
+    UPLOAD_MAX,
+    UPLOAD_TEXT,
+    UPLOAD_TIMEOUT,
+    UPLOADS_AT_ONCE,
+)
 from agent.errors import BadRequest
 from agent.protocol.problems import Unanswerable
 from agent.retrieval.effort import Effort
@@ -204,8 +211,9 @@ async def test_a_reader_of_others_is_given_up_when_nobody_waits(
     assert (told.value.code, told.value.detail) == ("text_too_long", "Split it.")
 
     async def slow(function: Callable[[], T]) -> T:
-        await trio.sleep(2 * UPLOAD_TIMEOUT)
-        return function()
+        read = function()
+        await trio.sleep(2 * READING_TIMEOUT)
+        return read
 
     def reads(filename: str, mime: str, data: bytes, effort: Effort) -> tuple[str, int]:
         return "", 0
@@ -220,6 +228,28 @@ async def test_a_reader_of_others_is_given_up_when_nobody_waits(
         with pytest.raises(Unanswerable, match="unreadable"):
             await Reading(slow, reads)("a.md", "", b"x")
     assert [each.given_up for each in efforts] == [True]
+
+
+async def test_who_waits_for_a_reader_in_vain_is_told_to_come_again(
+    autojump_clock: trio.testing.MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And whose file is still being read then that it is the file: neither that nothing can be kept."""
+    body, kind = form(category="FACTS")
+
+    async def no_thread(function: Callable[[], T]) -> T:
+        await trio.sleep_forever()
+        raise AssertionError
+
+    async def too_long(function: Callable[[], T]) -> T:
+        function()
+        return await no_thread(function)
+
+    for runs, status, code in ((no_thread, 503, "too_many_uploads"), (too_long, 422, "unreadable")):
+        monkeypatch.setattr("tests.server.api.rooms.inline", runs)
+        ask = asker()
+        got, headers, value = await ask.ask("POST", DOCS, body, kind)
+        assert (got, code_in(value), "retry-after" in headers) == (status, code, status == 503)
+        assert ask.house.documents == {}
 
 
 async def test_a_file_is_so_large_and_takes_so_long(autojump_clock: trio.testing.MockClock) -> None:
