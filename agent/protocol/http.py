@@ -1,8 +1,8 @@
 """What is asked over the HTTP API: one Struct for each body and query; pure.
 
 Names are snake_case. A field that a request does not have is refused and not skipped: a misspelt `arguments` of an
-approval would otherwise approve what nobody meant. The
-project is named by `project_id`; where it is left out, it is the one that the key opens, or the house's own.
+approval would otherwise approve what nobody meant. So is one that an object has twice, of which readers take either.
+The project is named by `project_id`; where it is left out, it is the one that the key opens, or the house's own.
 """
 
 from collections.abc import Mapping

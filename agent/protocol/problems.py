@@ -4,6 +4,7 @@ One table says for each code its status, its title and what to do. A detail neve
 the place in what was sent is known, `errors` has it as a JSON Pointer. `error` repeats the title, for older callers.
 """
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -196,7 +197,10 @@ def decode(kind: type[T], body: bytes) -> T:
         if _too_deep(body):
             raise RecursionError
         decoded: T = _decoder(kind).decode(body)  # type: ignore[arg-type]
+        json.loads(body, object_pairs_hook=_once, parse_int=str, parse_float=str)
         return decoded
+    except _Twice:
+        wrong = Unanswerable("bad_request", "Send each field of an object once.")
     except RecursionError:
         wrong = Unanswerable("bad_json", f"Nest arrays and objects at most {MAX_NESTING} deep.")
     except msgspec.ValidationError as error:
@@ -205,6 +209,16 @@ def decode(kind: type[T], body: bytes) -> T:
         wrong = Unanswerable("bad_json")
     # Raised out here so that an exception which quotes the body does not travel along as context.
     raise wrong
+
+
+class _Twice(Exception):
+    """A field that an object has twice."""
+
+
+def _once(fields: list[tuple[str, Any]]) -> None:
+    """Raise _Twice where an object has a field twice: who else reads it may go by the one that does not count here."""
+    if len(dict(fields)) < len(fields):
+        raise _Twice
 
 
 def decode_query(kind: type[T], query: bytes) -> T:

@@ -2,6 +2,7 @@
 
 import json
 import time
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -74,6 +75,37 @@ async def test_a_body_that_does_not_fit_is_told_where(body: bytes, code: str, po
     assert [each["pointer"] for each in value["errors"]] == ([] if pointer is None else [pointer])
     assert SECRET not in json.dumps(value)
     assert ask.house.done == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"user_id":"anna","outcome":"ignore","outcome":"accept"}',
+        b'{"user_id":"anna","outcome":"edit","arguments":{"order":"A-1","ord\\u0065r":"B-2"}}',
+        b'{"user_id":"anna","user_id":"anna"}',
+    ],
+)
+async def test_a_field_that_is_given_twice_approves_nothing(body: bytes) -> None:
+    """Who looked it through on its way here may have read the other one; of a query or a form it is refused too."""
+    ask = asker()
+    ask.house.add_call("c")
+    status, _, value = await ask.ask("POST", "/calls/c/approve", body)
+    assert (status, code_in(value), value["detail"]) == (
+        400,
+        "bad_request",
+        "Send each field of an object once.",
+    )
+    assert ask.house.calls["c"].status == "suggested"
+
+
+def test_a_good_body_is_read_twice_in_a_moment() -> None:
+    """However much of it there is: once for what it says, once for what it says twice."""
+    for many in (b'"a",' * 60_000, b'"' + b"a" * 8 + b'",' * 20_000, b"1.5," * 60_000, b'{"a":1},' * 30_000):
+        body = b'{"tool_call_id":"c","ok":true,"data":[%s]}' % many[: BODY_MAX - 100].rpartition(b",")[0]
+        began = time.thread_time()
+        with suppress(Unanswerable):
+            decode(ToolResult, body)
+        assert time.thread_time() - began < 0.25
 
 
 @pytest.mark.parametrize(
