@@ -11,7 +11,7 @@ by the 404 of what never existed.
 """
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
@@ -244,15 +244,13 @@ class HttpApi:
         keep: Callable[[], None],
     ) -> None:
         """Read the body, answer and hang up; see `plain.Seated`."""
-        uploads = admitted.route.uploads
-        if uploads and not self._uploads.acquire():
-            await self._refuse(admitted, stream, failed("too_many_uploads"))
-            return
-        try:
-            await self._read_and_answer(admitted, stream, reading, keep)
-        finally:
-            if uploads:
-                self._uploads.release()
+        with ExitStack() as upload:
+            if admitted.route.uploads:
+                if not self._uploads.acquire():
+                    await self._refuse(admitted, stream, failed("too_many_uploads"))
+                    return
+                upload.callback(self._uploads.release)
+            await self._read_and_answer(admitted, stream, reading, keep, upload.close)
 
     async def _read_and_answer(
         self,
@@ -260,7 +258,9 @@ class HttpApi:
         stream: trio.abc.Stream,
         reading: trio.CancelScope,
         keep: Callable[[], None],
+        answered: Callable[[], None],
     ) -> None:
+        """Do so. answered: called when nothing of the body is kept any more."""
         came: _Came | Answer = failed("full", "Others are waiting and your request did not come.")
         with reading:
             came = await caught(partial(self._read, admitted, stream), self._rooms.new_id)
@@ -268,12 +268,15 @@ class HttpApi:
             self._observer.count("limited", "silent")
         keep()
         if isinstance(came, Answer):
+            answered()
             await self._refuse(admitted, stream, came)
             return
         async with trio.open_nursery() as nursery:
             nursery.start_soon(until_it_leaves, stream, nursery.cancel_scope)
             await self._tell(admitted, stream, came, nursery.cancel_scope)
             nursery.cancel_scope.cancel()
+        del came  # before another one may come in its place
+        answered()
         await hang_up(stream)
 
     async def _read(self, admitted: _Admitted, stream: trio.abc.Stream) -> _Came | Answer:

@@ -287,3 +287,26 @@ async def test_so_many_are_read_at_once(autojump_clock: trio.testing.MockClock) 
         for each in ends:
             each.close()
     assert (await ask.ask("POST", DOCS, body, kind))[0] == 201
+
+
+@pytest.mark.parametrize("category", ["FACTS", "OTHER"])
+async def test_who_was_answered_is_no_longer_read(
+    category: str, autojump_clock: trio.testing.MockClock
+) -> None:
+    """Good or bad: another upload has its turn, though the client has not closed its connection yet."""
+    ask = asker()
+    body, kind = form(category=category)
+    async with trio.open_nursery() as nursery:
+        ends = []
+        for _ in range(UPLOADS_AT_ONCE):
+            ours, theirs = pipe(1 << 30)
+            nursery.start_soon(serve_stream, ask.edge, theirs)
+            ours.feed(request("POST", DOCS, body, kind))
+            assert await ours.receive_some(1 << 16)
+            ends.append(ours)
+        end, theirs = pipe(1 << 30)
+        nursery.start_soon(serve_stream, ask.edge, theirs)
+        end.feed(request("POST", DOCS, *form(category="STATE")))
+        assert b'"category":"STATE"' in await end.receive_some(1 << 16)
+        for each in (*ends, end):
+            each.close()
