@@ -90,11 +90,8 @@ async def test_a_field_that_is_given_twice_approves_nothing(body: bytes) -> None
     ask = asker()
     ask.house.add_call("c")
     status, _, value = await ask.ask("POST", "/calls/c/approve", body)
-    assert (status, code_in(value), value["detail"]) == (
-        400,
-        "bad_request",
-        "Send each field of an object once.",
-    )
+    assert (status, code_in(value)) == (400, "bad_request")
+    assert value["detail"] == "Send each field of an object once."
     assert ask.house.calls["c"].status == "suggested"
 
 
