@@ -12,6 +12,11 @@ class Deltas(Protocol):
         """How many further deltas may wait."""
         ...
 
+    @property
+    def heard(self) -> bool:
+        """Whether anybody is told the deltas; where nobody is, a text may be put as one."""
+        ...
+
     def put_delta(self, turn: int, data: bytes, written: Callable[[], None] | None = None) -> bool:
         """Queue a delta of a turn, a whole frame; False, and nothing queued, when that is not the open one."""
         ...

@@ -2,7 +2,8 @@
 
 Saying is no task: a turn is a voice of the server's one pulse. Its scope never holds a write. When it is ended its
 scope is cancelled, the pulse forgets it, and its number is refused by core and wire alike; the task may take a moment
-to unwind, and the next turn's Brain waits for that on the session's lock.
+to unwind, and the next turn's Brain waits for that on the session's lock. A text that nobody hears (over HTTP, where no
+events are asked for) is handed over as one: of it nothing is said that a cancel could leave unsaid.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -230,7 +231,8 @@ class Turn:
     def _next_piece(self) -> bool:
         """Whether there is a piece to hand over; makes those of the text whose turn it is."""
         while self._texts and not self._pieces:
-            self._pieces = deltas(self._texts[0].text)[::-1]
+            text = self._texts[0].text
+            self._pieces = deltas(text)[::-1] if self._deltas.heard or not text else [text]
             if not self._pieces:
                 self._text_is_over()
                 self._spoken()

@@ -1,8 +1,8 @@
 """A thread's wire (implements `agent.ports.wire.Wire`): what a session says is kept, and only then told.
 
-Deltas are told at once, or not at all when nobody listens. Every other frame waits, in order, until what it says is
-kept: all that one step of the session has put is kept together, in one go, so that an answer is never kept without
-what it suggests. A frame that says nothing to keep passes as soon as those before it have.
+Deltas are told at once, or not at all when nobody listens: a text is then put as one of them. Every other frame waits,
+in order, until what it says is kept: all that one step of the session has put is kept together, in one go, so that an
+answer is never kept without what it suggests. A frame that says nothing to keep passes as soon as those before it have.
 
 When something cannot be kept, nothing more is told: whoever waits is told why, and the session ends as if its client
 had left.
@@ -72,6 +72,11 @@ class ThreadWire:
         if self.listener is None:
             return 1
         return self.listener.room - sum(1 for each in self._waiting if each.turn)
+
+    @property
+    def heard(self) -> bool:
+        """Whether somebody listens."""
+        return self.listener is not None
 
     def when_room(self, told: Written) -> None:
         """Call `told` once there is room, unless the turn was purged meanwhile, or nobody listens any more."""

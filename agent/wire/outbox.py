@@ -13,6 +13,7 @@ it: what is left of it stays first, as something that nothing removes.
 """
 
 from collections.abc import Awaitable, Callable
+from typing import Final
 
 import msgspec
 import trio
@@ -44,6 +45,8 @@ class Outbox:
     lost: called once when nothing more can be written: the client is gone (False), or stalls (True).
     room: how many further deltas may wait.
     """
+
+    heard: Final = True  # by its client
 
     __slots__ = (
         "_begun",

@@ -1,5 +1,7 @@
 """What a caller over HTTP gets of a thread, and what is kept of it."""
 
+from typing import Any
+
 import pytest
 import trio
 import trio.testing
@@ -10,6 +12,7 @@ from agent.ports.calls import CallReport
 from agent.ports.pages import Window
 from agent.ports.projects import HOUSE
 from agent.threads.settings import ThreadSettings
+from agent.threads.wire import ThreadWire
 
 from .lab import ANSWER, LOOK_UP, NOTE, ORDERS, REFUND, SHIP, Ear, lab
 
@@ -54,6 +57,32 @@ async def test_frames_come_as_a_socket_has_them(autojump_clock: trio.testing.Moc
         assert ear.kinds()[-3:] == ["stream_end", "response", "action_suggestion"]
         assert "".join(frame["delta"] for frame in ear.frames if frame["type"] == "stream") == reply.text
         assert ear.frames[-1]["why"] == ["definition", "risk"]
+
+
+async def test_a_text_is_said_word_by_word_to_who_listens_and_as_one_to_nobody(
+    autojump_clock: trio.testing.MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What nobody hears costs one delta, not one for each word; the reply is the same."""
+    put: list[bytes] = []
+    put_delta = ThreadWire.put_delta
+
+    def note(wire: ThreadWire, turn: int, data: bytes, written: Any = None) -> bool:
+        put.append(data)
+        return put_delta(wire, turn, data, written)
+
+    monkeypatch.setattr(ThreadWire, "put_delta", note)
+    async with lab() as r:
+        ear = Ear()
+        heard = await r.chat(listener=ear)
+        assert [frame["delta"] for frame in ear.frames if frame["type"] == "stream"] == [
+            "It ",
+            "costs ",
+            "299 ",
+            "kr.",
+        ]
+        assert len(put) == 4
+        unheard = await r.chat()
+        assert (len(put), unheard.text) == (5, heard.text)
 
 
 async def test_a_call_runs_in_its_turn_when_nobody_need_approve_it(
