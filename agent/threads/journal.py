@@ -215,8 +215,15 @@ class Journal:
                 step.ended.append(frame.suggestion_id)
         elif isinstance(frame, ActionClosed):
             step.move(Move(frame.suggestion_id, frame.reason))
+            if frame.reason != "answered":
+                self._not_taken(step, frame.suggestion_id)
         elif isinstance(frame, Error) and frame.code in _TURNED_AWAY:
             self._turned_away(step, frame)
+
+    def _not_taken(self, step: "_Step", call: str) -> None:
+        """End the turn of words that were said in place of an approval which their session let go of meanwhile."""
+        if self._turn is not None and call == self._turn.message:
+            step.end(call, "cancelled")
 
     def _turned_away(self, step: "_Step", frame: Error) -> None:
         turned_away = frame.id or frame.suggestion_id

@@ -11,6 +11,7 @@ from agent.errors import BadEdit, Conflict, NotFound
 from agent.ports.calls import CallReport
 from agent.ports.pages import Window
 from agent.ports.projects import HOUSE
+from agent.ports.threads import Begun, Opening
 from agent.threads.settings import ThreadSettings
 from agent.threads.wire import ThreadWire
 
@@ -173,6 +174,29 @@ async def test_words_in_place_of_a_yes_are_the_next_message(autojump_clock: trio
         with pytest.raises(Conflict):
             await r.desk.approve(HOUSE, call.id, "bo")
         assert r.began() == []
+
+
+async def test_words_that_their_session_does_not_take_are_cancelled(
+    autojump_clock: trio.testing.MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A session whose call is cancelled while the words for it are being kept leaves nobody waiting."""
+    async with lab(REFUND, ANSWER) as r:
+        reply = await r.chat()
+        begin_turn = r.stores.threads.begin_turn
+
+        async def begin(opening: Opening) -> Begun:
+            begun: Begun = await begin_turn(opening)
+            awake = r.desk.awake.get(HOUSE, reply.thread)
+            assert awake is not None
+            awake.cancel()
+            return begun
+
+        monkeypatch.setattr(r.stores.threads, "begin_turn", begin)
+        with trio.move_on_after(10) as waiting, pytest.raises(Conflict, match="cancelled"):
+            await r.desk.respond(HOUSE, reply.calls[0].id, "anna", "no, what is the price?")
+        assert not waiting.cancelled_caught
+        assert [each.status for each in await r.messages(reply.thread)] == ["done", "done", "cancelled"]
+        assert (await r.chat("price?", reply.thread)).text == "It costs 299 kr."
 
 
 async def test_what_is_rejected_or_expires_never_runs(autojump_clock: trio.testing.MockClock) -> None:
