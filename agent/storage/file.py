@@ -141,7 +141,7 @@ class DatabaseFile:
         """Do something that writes nothing, and sees one state of the database; raises `FAULTS`, and what it does."""
         assert self._connection is not None, "the database is not open"
         _roll_back(self._connection)
-        self._connection.exec_driver_sql("BEGIN")
+        _command(self._connection, "BEGIN")
         try:
             return work(self._connection)
         finally:
@@ -298,12 +298,12 @@ def _settle_if_alone(data: Path, now: int) -> None:
 def _transaction(connection: sa.Connection) -> Iterator[None]:
     """A write transaction, committed at the end of the block, or rolled back, whatever ended it."""
     _roll_back(connection)  # what a rollback that failed has left open
-    connection.exec_driver_sql("BEGIN IMMEDIATE")
+    _command(connection, "BEGIN IMMEDIATE")
     try:
         yield
-        connection.exec_driver_sql("COMMIT")
+        _command(connection, "COMMIT")
     except BaseException:
-        with suppress(SQLAlchemyError):
+        with suppress(SQLAlchemyError, sqlite3.Error):
             _roll_back(connection)
         raise
 
@@ -311,21 +311,31 @@ def _transaction(connection: sa.Connection) -> Iterator[None]:
 @contextmanager
 def _savepoint(connection: sa.Connection) -> Iterator[None]:
     """A part of a transaction that is undone alone when the block raises."""
-    connection.exec_driver_sql("SAVEPOINT request")
+    _command(connection, "SAVEPOINT request")
     try:
         yield
     except BaseException:
-        with suppress(SQLAlchemyError):  # where the fault has ended the whole transaction
-            connection.exec_driver_sql("ROLLBACK TO request")
-            connection.exec_driver_sql("RELEASE request")
+        with suppress(SQLAlchemyError, sqlite3.Error):  # where the fault has ended the whole transaction
+            _command(connection, "ROLLBACK TO request")
+            _command(connection, "RELEASE request")
         raise
-    connection.exec_driver_sql("RELEASE request")
+    _command(connection, "RELEASE request")
 
 
 def _roll_back(connection: sa.Connection) -> None:
+    if _driver(connection).in_transaction:
+        _command(connection, "ROLLBACK")
+
+
+def _command(connection: sa.Connection, statement: str) -> None:
+    """Give SQLite a statement that has no values and no rows: it needs nothing of what others are prepared with."""
+    _driver(connection).execute(statement)
+
+
+def _driver(connection: sa.Connection) -> sqlite3.Connection:
     raw = connection.connection.driver_connection
-    if raw is not None and raw.in_transaction:
-        connection.exec_driver_sql("ROLLBACK")
+    assert isinstance(raw, sqlite3.Connection)
+    return raw
 
 
 def _engine(data: Path | None, patience: float) -> sa.Engine:

@@ -48,6 +48,7 @@ class Trust:
         ]  # made once: they are looked at twice for each batch
         self._patience = patience
         self._opened = self._identity()
+        self._header = b""  # of the log, as it was last found whole
         self._spoiled = ""
 
     def check(self) -> None:
@@ -60,7 +61,7 @@ class Trust:
             found = []
         if found != self._opened:
             raise Untrusted(_GONE)
-        if not any(_whole_log(self._paths[1]) for _ in range(3)):  # once it may be read while it is written
+        if not any(self._log_is_whole() for _ in range(3)):  # once it may be read while it is written
             self.spoil("its log was overwritten")
 
     def spoil(self, why: str) -> None:
@@ -77,6 +78,16 @@ class Trust:
         if found != len(claimed):
             raise Untrusted("what was written cannot be read back")
 
+    def _log_is_whole(self) -> bool:
+        """Whether the log begins as it did, which was right, or otherwise and right too."""
+        with open(self._paths[1], "rb", buffering=0) as file:
+            header = file.read(_HEADER)
+        if header != self._header:
+            if not _whole_log(header):
+                return False
+            self._header = header
+        return True
+
     def _identity(self) -> list[tuple[int, int]]:
         found = [os.stat(path) for path in self._paths]
         return [(file.st_dev, file.st_ino) for file in found]
@@ -88,13 +99,11 @@ def afresh(path: Path, patience: float) -> sqlite3.Connection:
     return sqlite3.connect(uri, uri=True, timeout=patience, isolation_level=None)
 
 
-def _whole_log(path: str) -> bool:
-    """Whether a write-ahead log begins with a header whose checksum is right, or is empty after a checkpoint.
+def _whole_log(header: bytes) -> bool:
+    """Whether a write-ahead log that begins so has a header whose checksum is right, or is empty after a checkpoint.
 
     One that somebody else emptied is caught with the next claim, which SQLite writes behind where it had come to.
     """
-    with open(path, "rb", buffering=0) as file:
-        header = file.read(_HEADER)
     if not header:
         return True
     words = [header[at : at + _WORD] for at in range(0, _HEADER, _WORD)]

@@ -24,11 +24,12 @@ from .transaction import Transaction
 
 _OF = (messages.c.project_id == sa.bindparam("project"), messages.c.thread_id == sa.bindparam("thread"))
 _CALLS_OF = (calls.c.project_id == sa.bindparam("project"), calls.c.thread_id == sa.bindparam("thread"))
-_PENDING = sa.select(messages.c.owner).where(*_OF, messages.c.status == "pending")
-_HELD = sa.select(sa.func.count()).select_from(messages).where(*_OF)
-_MESSAGE: sa.Select[Any] = sa.select(messages.c.number, messages.c.status).where(
-    *_OF, messages.c.id == sa.bindparam("message")
+_STANDS = sa.select(  # how many messages a thread has, and whose turn is pending in it: none where none is
+    sa.select(sa.func.count()).select_from(messages).where(*_OF).scalar_subquery().label("held"),
+    sa.select(messages.c.owner).where(*_OF, messages.c.status == "pending").scalar_subquery().label("owner"),
 )
+_MESSAGE: sa.Select[Any] = sa.select(messages.c.status).where(*_OF, messages.c.id == sa.bindparam("message"))
+_NEW_THREAD = sa.insert(threads)
 _INSERT = sa.insert(messages)
 _INSERT_ONCE = insert(messages).on_conflict_do_nothing(index_elements=["project_id", "id"])
 _NEXT_TURN = (
@@ -44,7 +45,7 @@ _TOUCH = (
 )
 _END = (
     sa.update(messages)
-    .where(messages.c.number == sa.bindparam("of"), messages.c.status == "pending")
+    .where(*_OF, messages.c.id == sa.bindparam("message"), messages.c.status == "pending")
     .values(status=sa.bindparam("to"), owner=None)
 )
 _FORGET_RESULT = sa.delete(messages).where(
@@ -127,29 +128,16 @@ _ANSWERED = _answered()
 def begin(opening: Opening, transaction: Transaction) -> Begun:
     """Keep a message as pending; what the port says of `begin_turn`."""
     connection = transaction.connection
-    of = {"project": opening.project, "thread": opening.thread}
     if opening.new:
         known_project(connection, opening.project)
-        connection.execute(
-            sa.insert(threads).values(
-                project_id=opening.project,
-                id=opening.thread,
-                user_id=opening.user,
-                created_at=opening.at,
-                updated_at=opening.at,
-                turn=0,
-            )
-        )
     else:
-        known_thread(connection, opening.project, opening.thread)
-        _end_the_dead(opening, transaction)
-    if connection.execute(_HELD, of).scalar_one() >= MESSAGES_MOST:
-        raise Conflict("thread_full")
+        _check_free(opening, transaction)
     if opening.closes is not None:
         closed = moves.close(transaction, opening.project, opening.closes, "answered", opening.at, once=True)
         if closed.thread != opening.thread:
             raise NotFound("there is no such thing")
-    changed = thread(connection.execute(_NEXT_TURN, {**of, "at": opening.at}).one())
+    changed = _first_turn(opening, connection) if opening.new else _next_turn(opening, connection)
+    of = {"project": opening.project, "thread": opening.thread}
     if opening.call is not None:  # what it returned is said once, where the turn goes on from it
         connection.execute(_FORGET_RESULT, {**of, "call": opening.call})
     message = StoredMessage(
@@ -163,13 +151,17 @@ def begin(opening: Opening, transaction: Transaction) -> Begun:
         call=opening.call,
     )
     connection.execute(_INSERT, _row(opening.project, message, transaction.owner))
+    if opening.new:
+        return Begun(changed)
     return Begun(changed, _read_calls(connection, _ENDED, {**of, "of": changed.turn - 1}))
 
 
 def say(said: Said, kb: str | None, transaction: Transaction) -> bool:
     """Keep what a turn says; what the port says of `say`."""
     connection = transaction.connection
-    known_thread(connection, said.project, said.thread)
+    touched = connection.execute(_TOUCH, {"project": said.project, "thread": said.thread, "at": said.at})
+    if not touched.rowcount:
+        raise NotFound("there is no such thing")
     goes_on = _goes_on(said, transaction)
     if goes_on:
         if said.answer is not None:
@@ -180,7 +172,6 @@ def say(said: Said, kb: str | None, transaction: Transaction) -> bool:
         connection.execute(_INSERT_ONCE, _row(said.project, message))
     for move in said.moves:
         moves.go_on(transaction, said.project, said.thread, move, said.at)
-    connection.execute(_TOUCH, {"project": said.project, "thread": said.thread, "at": said.at})
     return goes_on
 
 
@@ -241,16 +232,41 @@ def _read_calls(
     return tuple(map(moves.read, connection.execute(wanted, of)))
 
 
-def _end_the_dead(opening: Opening, transaction: Transaction) -> None:
-    """Cancel a pending message that nobody works on any more; raises `Conflict` where somebody does."""
+def _first_turn(opening: Opening, connection: sa.Connection) -> Thread:
+    """Make a thread in which a turn begins."""
+    made = Thread(opening.thread, opening.project, opening.user, opening.at, opening.at, 1)
+    row = {
+        "project_id": made.project,
+        "id": made.id,
+        "user_id": made.user,
+        "created_at": made.created_at,
+        "updated_at": made.updated_at,
+        "turn": made.turn,
+    }
+    connection.execute(_NEW_THREAD, row)
+    return made
+
+
+def _next_turn(opening: Opening, connection: sa.Connection) -> Thread:
+    """Count a further turn of a thread; raises `NotFound` for one that is not there, or another project's."""
+    of = {"project": opening.project, "thread": opening.thread, "at": opening.at}
+    return thread(found(connection.execute(_NEXT_TURN, of).one_or_none()))
+
+
+def _check_free(opening: Opening, transaction: Transaction) -> None:
+    """Cancel a pending message that nobody works on any more; raises `Conflict` where somebody does, or in a full one.
+
+    Of a thread that is not there nothing is said.
+    """
     of = {"project": opening.project, "thread": opening.thread}
-    pending = transaction.connection.execute(_PENDING, of).one_or_none()
-    if pending is None:
-        return
-    leftover = pending.owner == transaction.owner and opening.alone
-    if not leftover and not transaction.dead(pending.owner):
-        raise Conflict("turn_in_progress")
-    transaction.connection.execute(_END_ALL, of)
+    stands = transaction.connection.execute(_STANDS, of).one()
+    if stands.owner is not None:
+        leftover = stands.owner == transaction.owner and opening.alone
+        if not leftover and not transaction.dead(stands.owner):
+            raise Conflict("turn_in_progress")
+        transaction.connection.execute(_END_ALL, of)
+    if stands.held >= MESSAGES_MOST:
+        raise Conflict("thread_full")
 
 
 def _row(project: str, message: StoredMessage, owner: str | None = None) -> dict[str, Any]:
@@ -275,8 +291,7 @@ def _goes_on(said: Said, transaction: Transaction) -> bool:
     if said.message is None:
         return True
     of = {"project": said.project, "thread": said.thread, "message": said.message}
-    kept = found(transaction.connection.execute(_MESSAGE, of).one_or_none())
-    if kept.status == "pending" and said.status is not None:
-        transaction.connection.execute(_END, {"of": kept.number, "to": said.status})
+    if said.status is not None and transaction.connection.execute(_END, {**of, "to": said.status}).rowcount:
         return True
+    kept = found(transaction.connection.execute(_MESSAGE, of).one_or_none())
     return bool(kept.status in ("pending", said.status))

@@ -325,9 +325,13 @@ async def test_another_projects_thread_is_not_there(store: Store) -> None:
     await store.projects.create_project("p2", "other", "", NOW)
     before = await messages(store)
     for project, id in (("p2", "t1"), (HOUSE, "t0"), ("p0", "t1")):
+        words = an_opening("m2", project=project, thread=id, new=False, closes="c1")
+        closing = said(None, project=project, thread=id, status=None, moves=(Move("c1", "cancelled"),))
         asked: tuple[Callable[[], Awaitable[object]], ...] = (
             partial(store.threads.begin_turn, an_opening("m2", project=project, thread=id, new=False)),
+            partial(store.threads.begin_turn, words),
             partial(store.threads.say, said(project=project, thread=id)),
+            partial(store.threads.say, closing),
             partial(store.threads.wake, project, id, 9),
             partial(store.threads.thread, project, id),
             partial(store.threads.messages, project, id, ALL),
@@ -350,6 +354,7 @@ async def test_another_projects_thread_is_not_there(store: Store) -> None:
     await store.threads.say(said("m1", project="p2", moves=(Move("c1", "expired"),)))
     with pytest.raises(NotFound):
         await store.threads.message("p2", "a1")
+    assert (await store.calls.call(HOUSE, "c1")).status == "suggested"
     assert await messages(store) == before
     assert (await store.threads.threads("p2", ALL)).entries[0].turn == 1
     assert (await store.calls.call(HOUSE, "c1")).status == "suggested"
