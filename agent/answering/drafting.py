@@ -25,9 +25,11 @@ class Drafting:
     async def whole(self, prompt: Prompt, hits: Sequence[Hit]) -> str:
         """Return the whole draft; raises as `pieces` does."""
         found: list[str] = []
-        async with self.pieces(prompt, hits) as pieces:
-            async for piece in pieces:
-                found.append(piece)
+        bounds = _Bounds()
+        async with self._read(prompt, hits) as deltas:
+            async for delta in deltas:
+                found.append(bounds.within(delta.text))
+            bounds.end()
         return "".join(found)
 
     @asynccontextmanager
@@ -37,9 +39,17 @@ class Drafting:
         Raises `ModelFailed` when the model fails, takes longer than the timeout, is over DRAFT_MAX bytes, is no
         text, or says nothing. Leaving the block, also by a cancel, closes the stream (UNWIND_TIMEOUT seconds at most).
         """
+        async with self._read(prompt, hits) as deltas:
+            yield _Bounded(deltas)
+
+    @asynccontextmanager
+    async def _read(
+        self, prompt: Prompt, hits: Sequence[Hit]
+    ) -> AsyncGenerator[AsyncGenerator[Delta, None], None]:
+        """Give the model's deltas within its time, and close its stream."""
         with trio.move_on_after(self._timeout) as deadline:
             async with _closed(self._model.stream(prompt, hits)) as deltas:
-                yield _Bounded(deltas)
+                yield deltas
         if deadline.cancelled_caught:
             raise ModelFailed("the draft took too long", "timeout")
 
@@ -56,32 +66,48 @@ class _Given:
         yield Delta(self._draft)
 
 
-class _Bounded:
-    """Iterates over the text of deltas; raises `ModelFailed` where they break a bound."""
+class _Bounds:
+    """What a draft may be; raises `ModelFailed` where its pieces are not."""
 
-    def __init__(self, deltas: AsyncGenerator[Delta, None]) -> None:
-        self._deltas = deltas
+    __slots__ = ("_empty", "_size")
+
+    def __init__(self) -> None:
         self._size = 0
         self._empty = True
 
-    def __aiter__(self) -> "_Bounded":
-        return self
-
-    async def __anext__(self) -> str:
+    def within(self, text: str) -> str:
+        """Return the next piece."""
         try:
-            text = (await anext(self._deltas)).text
-        except StopAsyncIteration:
-            if self._empty:
-                raise ModelFailed("the draft is empty") from None
-            raise
-        try:
-            self._size += len(text.encode())
+            self._size += len(text) if text.isascii() else len(text.encode())
         except UnicodeEncodeError:
             raise ModelFailed("the draft is not text") from None
         if self._size > DRAFT_MAX:
             raise ModelFailed("the draft is too long")
         self._empty = self._empty and not text.strip()
         return text
+
+    def end(self) -> None:
+        """Take that there is no further piece."""
+        if self._empty:
+            raise ModelFailed("the draft is empty")
+
+
+class _Bounded:
+    """Iterates over the text of deltas within the bounds."""
+
+    def __init__(self, deltas: AsyncGenerator[Delta, None]) -> None:
+        self._deltas = deltas
+        self._bounds = _Bounds()
+
+    def __aiter__(self) -> "_Bounded":
+        return self
+
+    async def __anext__(self) -> str:
+        delta = await anext(self._deltas, None)
+        if delta is None:
+            self._bounds.end()
+            raise StopAsyncIteration
+        return self._bounds.within(delta.text)
 
 
 @asynccontextmanager

@@ -104,7 +104,8 @@ def verify(
         return verdict
     sure = confidence
     if sure is None:
-        named = [line for hit in hits if hit.snippet in verdict.citations for line in hit.passage.headings]
+        cited = frozenset(verdict.citations)
+        named = [line for hit in hits if hit.snippet in cited for line in hit.passage.headings]
         sure = confidence_of(verdict.said, verdict.citations, best, named)
     text = VerifiedText(verdict.said, verdict.citations, sure)
     return Verdict(verdict.said, verdict.citations, verdict.checks, (), text)

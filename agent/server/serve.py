@@ -30,7 +30,7 @@ from .guest import Guest
 from .hypercorn_edge import HttpServer
 from .limits import Cap
 from .places import Place
-from .sniff import Head, Refusal, hang_up, read_head
+from .sniff import Head, Refusal, close_now, hang_up, read_head
 from .websocket import Connection, Handler, serve_websocket
 
 _log = structlog.get_logger("agent.server")
@@ -166,7 +166,7 @@ async def serve_stream(edge: Edge, stream: trio.abc.Stream, peer: str | None = N
         _log.error("connection failed", exc_info=faults)
     finally:
         edge.cap.depart()
-        await trio.aclose_forcefully(stream)
+        await close_now(stream)
 
 
 async def _accept(

@@ -1,5 +1,7 @@
 """The first request head of a connection: how it is read, refused and written anew."""
 
+import socket
+
 import h11
 import pytest
 import trio
@@ -8,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.config import HEAD_MAX, HEAD_TIMEOUT
-from agent.server.sniff import Head, Refusal, hang_up, read_head
+from agent.server.sniff import Head, Refusal, close_now, hang_up, read_head
 
 GET = b"GET /ws HTTP/1.1\r\nHost: localhost\r\n"
 KEY = b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
@@ -311,6 +313,28 @@ async def test_hanging_up_lets_a_client_that_still_sends_read_the_answer(
     assert trio.current_time() - started <= 3
     with pytest.raises(trio.BrokenResourceError):
         await client.send_all(b"anyone?")
+
+
+async def test_a_socket_is_closed_without_a_round_of_the_loop() -> None:
+    """Whoever waits for it is told; to close it again does nothing. Another stream is closed as forcefully."""
+    ours, theirs = socket.socketpair()
+    stream = trio.SocketStream(trio.socket.from_stdlib_socket(ours))
+    with theirs:
+        async with trio.open_nursery() as nursery:
+
+            async def wait() -> None:
+                with pytest.raises(trio.ClosedResourceError):
+                    await stream.receive_some()
+
+            nursery.start_soon(wait)
+            await trio.testing.wait_all_tasks_blocked()
+            with trio.testing.assert_no_checkpoints():
+                await close_now(stream)
+        await close_now(stream)
+        assert theirs.recv(1) == b""
+    client, server = trio.testing.memory_stream_pair()
+    await close_now(server)
+    assert await client.receive_some() == b""
 
 
 async def test_hanging_up_on_a_client_that_has_left_raises_nothing() -> None:

@@ -285,14 +285,17 @@ async def test_a_slow_body_and_one_that_is_cut_are_let_go_of(autojump_clock: tri
 
 
 async def test_a_good_body_may_come_in_any_way() -> None:
-    """In chunks, byte by byte, or when it is asked for."""
+    """With its head, byte by byte, in chunks, or when it is asked for; what follows it is none of it."""
     ask = asker()
     whole = request("POST", "/chat", GOOD)
+    for data in (whole, whole + whole, whole + b"}"):
+        assert (await ask.raw(data))[0] == 200
     assert (await ask.raw(*(whole[n : n + 1] for n in range(len(whole)))))[0] == 200
     chunked = request("POST", "/chat", None, "Content-Type: application/json", "Transfer-Encoding: chunked")
     assert (await ask.raw(chunked + b"%x\r\n%s\r\n0\r\n\r\n" % (len(GOOD), GOOD)))[0] == 200
     status, _, rest = await ask.raw(request("POST", "/chat", GOOD, "Expect: 100-continue"))
     assert (status, rest.startswith(b"HTTP/1.1 200 OK")) == (100, True)
+    assert ask.house.done == [ask.house.done[0]] * 6
 
 
 async def test_a_report_is_bounded() -> None:
