@@ -23,7 +23,7 @@ from .wording import chosen, compose, statement
 PIECES_AT_ONCE = 16
 """Deltas that come without a wait, where no delay is set, before other tasks have their turn: some 20 microseconds."""
 
-_PIECE = (1, 30)  # characters of a delta
+_PIECE = 30  # characters of a delta, at most
 _CUT = re.compile(r"\d(?=\d)")  # what ends a delta sooner
 
 
@@ -92,9 +92,9 @@ class MockModel:
 
 
 def _pieces(draft: str, rng: Random) -> Iterator[str]:
-    at = 0
-    while at < len(draft):
-        end = min(at + rng.randint(*_PIECE), len(draft))
+    at, size, drawn = 0, len(draft), rng.random
+    while at < size:
+        end = min(at + 1 + int(_PIECE * drawn()), size)
         cut = _CUT.search(draft, at, end)
         end = cut.end() if cut is not None else end
         yield draft[at:end]

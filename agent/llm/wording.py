@@ -38,8 +38,10 @@ def chosen(evidence: Sequence[Hit]) -> list[Hit]:
     size = 0
     for hit in evidence:
         said = statement(hit)
+        if found and size + len(said) > QUOTE_CHARS:
+            continue
         its = tuple(_WORD.findall(said.casefold()))
-        if found and (its in words or size + len(said) > QUOTE_CHARS):
+        if its in words:
             continue
         if hit.passage not in passages:
             if len(passages) >= SECTIONS:

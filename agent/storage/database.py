@@ -249,7 +249,10 @@ class Database:
         """Write what waits, batch by batch, until it closes; then what is kept, for a while; then close."""
         with self._committing:
             while not self._closing:
-                with trio.move_on_at(self._try_again if self._trouble else inf):
+                if self._trouble:
+                    with trio.move_on_at(self._try_again):
+                        await self._wanted.wait()
+                else:
                     await self._wanted.wait()
                 self._wanted = trio.Event()
                 while await self._batch() and (self._waiting or not self._trouble):

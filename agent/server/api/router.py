@@ -15,7 +15,6 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
-from math import inf
 from typing import Any
 
 import trio
@@ -344,8 +343,11 @@ class HttpApi:
 
     async def _within(self, route: Route, request: Request) -> Answer:
         """Do what a route is for; what is no turn gets HTTP_TIMEOUT seconds for it."""
-        with trio.move_on_after(inf if route.turn else HTTP_TIMEOUT):
-            return await HANDLERS[route.name](self._rooms, request)
+        handler = HANDLERS[route.name]
+        if route.turn:
+            return await handler(self._rooms, request)
+        with trio.move_on_after(HTTP_TIMEOUT):
+            return await handler(self._rooms, request)
         return failed("storage")
 
     async def _refuse(self, admitted: _Admitted, stream: trio.abc.Stream, answer: Answer) -> None:
