@@ -35,7 +35,7 @@ import structlog
 import trio
 
 from ..config import ACTION_TIMEOUT, BEGIN_LOOK, BEGIN_SURE, RECORD_TIMEOUT
-from ..errors import ActionFailed, ActionUnknown, AgentError
+from ..errors import ActionFailed, ActionUnknown, AgentError, Conflict, NotFound
 from ..ports.action import CANCELLED, Before, Call, Ended, Executor, Outcome, Running, Still
 from ..ports.clock import Clock
 from ..ports.ledger import Ledger
@@ -275,7 +275,10 @@ class Runner:
                     action.sure_at = trio.current_time()
                     claimed = await self._ledger.claim(call.suggestion_id, call.action, self._clock.now_ms())
                 except Exception as error:  # noqa: BLE001  the edge of one action: what cannot be claimed is not run
-                    _complain("action claim failed", call, error)
+                    if _taken_back(error):
+                        _log.info("action taken back", action=call.action, suggestionId=call.suggestion_id)
+                    else:
+                        _complain("action claim failed", call, error)
                 nursery.cancel_scope.cancel()
         if scope.cancelled_caught and claimed is None:
             _log.error("action claim late", action=call.action, suggestionId=call.suggestion_id)
@@ -325,6 +328,11 @@ class Runner:
 def _over() -> bool:
     """Whether the current task is cancelled, or a deadline around it has passed, though it may not know yet."""
     return trio.current_effective_deadline() <= trio.current_time()
+
+
+def _taken_back(error: Exception) -> bool:
+    """Whether nobody wants an action any more that was to be claimed: its turn was cancelled, or its thread deleted."""
+    return isinstance(error, NotFound) or (isinstance(error, Conflict) and error.code == "cancelled")
 
 
 def _complain(event: str, call: Call, error: Exception) -> None:

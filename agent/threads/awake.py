@@ -5,8 +5,9 @@ left but what was kept: a turn that had not come to its end is kept as cancelled
 file.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
+from math import inf
 
 import trio
 
@@ -77,7 +78,7 @@ class Awake:
     ) -> None:
         """Be awake until it sleeps or is ended. Started, with itself, when it takes events.
 
-        Cancelled, its session ends as one whose client has left.
+        Cancelled, its session ends as one whose client has left; what it has said is kept within RECORD_TIMEOUT.
         """
         project, thread = self.scope.project, self.scope.thread
         journal = Journal(project, thread, threads, calls, parts.clock, parts.new_id, kept_for)
@@ -88,11 +89,16 @@ class Awake:
                 self._session = Session(own, wire, scope=self.scope, kept=kept_for)
                 self._wire, self._journal = wire, journal
                 self.post(Wake(woken.history, _live(woken.live, arguments), trio.current_time()))
-                nursery.start_soon(wire.run)
+                keeping = trio.CancelScope(shield=True, deadline=inf)  # which is set when the session ends
+                nursery.start_soon(_within, keeping, wire.run)
                 task_status.started(self)
-                await self._session.run()
-                with trio.move_on_after(RECORD_TIMEOUT, shield=True):
-                    await wire.settled()
+                try:
+                    await self._session.run()
+                finally:
+                    keeping.deadline = trio.current_time() + RECORD_TIMEOUT
+                    with trio.CancelScope(shield=True, deadline=keeping.deadline):
+                        await wire.settled()
+                    keeping.cancel()
                 nursery.cancel_scope.cancel()
         finally:
             self.over.set()
@@ -189,6 +195,11 @@ class Awake:
     def closed(self) -> bool:
         """Whether its session takes nothing any more."""
         return self._session is None or self._session.state == "closed"
+
+
+async def _within(scope: trio.CancelScope, run: Callable[[], Awaitable[None]]) -> None:
+    with scope:
+        await run()
 
 
 def _live(calls: Sequence[StoredCall], arguments: Arguments | None) -> tuple[Live, ...]:

@@ -23,7 +23,7 @@ import trio
 
 from ..actions.fields import lacking
 from ..actions.runner import Runner
-from ..config import BEGIN_LOOK, BEGIN_SURE
+from ..config import BEGIN_LOOK, BEGIN_SURE, RECORD_TIMEOUT
 from ..errors import AgentError, BadEdit, Conflict, NotFound, StorageFailed
 from ..ports.action import Payload
 from ..ports.calls import ApprovalGiven, CallReport, Move, StoredCall
@@ -267,6 +267,8 @@ class ThreadDesk:
             awake = await self._waking.wake(
                 opening.project, opening.thread, begun.thread, begun.thread.turn - 1
             )
+            if awake.closed:  # the server has begun to go down meanwhile
+                raise Conflict("shutting_down")
             waiter = begin(awake, tuple(result_of(each) for each in begun.ended))
         except BaseException as error:
             if begun is not None or not isinstance(error, AgentError):  # it is kept, or may be
@@ -279,8 +281,8 @@ class ThreadDesk:
         finally:
             if not waiter.over.is_set():
                 awake.cancel(opening.id)
-            if waiter.error is not None and awake.over.is_set():
-                self._give_up(opening)  # a session that broke has said nothing of its end
+            if awake.closed and waiter.reply is None:
+                self._give_up(opening)  # a session that broke, or was cut off, has said nothing of its end
             awake.leave(listener)
 
     async def _stop(self, awake: Awake | None) -> None:
@@ -295,10 +297,11 @@ class ThreadDesk:
 
     async def _keep_cancelled(self, opening: Opening) -> None:
         said = Said(opening.project, opening.thread, opening.id, "cancelled", self._now())
-        try:
-            await self._stores.threads.say(said)
-        except (NotFound, Conflict, StorageFailed) as error:
-            _log.warning("message left pending", **where(error))
+        with trio.move_on_after(RECORD_TIMEOUT, shield=True):  # also where the server goes down at once
+            try:
+                await self._stores.threads.say(said)
+            except (NotFound, Conflict, StorageFailed) as error:
+                _log.warning("message left pending", **where(error))
 
     async def _handed_over(self, reply: Reply) -> Reply:
         """Begin what the caller is to run without anybody's approval, as it is given with the reply."""

@@ -2,27 +2,30 @@
 
 from dataclasses import dataclass
 
-from ..config import APPROVAL_SECONDS, LEASE_SECONDS, check, finite
+from ..config import APPROVAL_SECONDS, LEASE_SECONDS, THREAD_CALM, check, finite
 
 
 @dataclass(frozen=True, slots=True)
 class ThreadSettings:
-    """How long a call of a thread waits for somebody.
+    """How long a call of a thread waits for somebody, and a thread for the next message.
 
     Raises `agent.errors.UsageError`, one line that names the setting, when a value cannot work.
 
     Args:
         approval_time: Seconds in which a call that was suggested over HTTP can be approved, 1 to 604800 (7 days).
         lease_time: Seconds in which a caller reports a call that it has begun, 1 to 86400 (a day).
+        calm_time: Seconds without anything in progress after which a thread is kept on disk alone, 1 to 86400 (a day).
     """
 
     approval_time: float = APPROVAL_SECONDS
     lease_time: float = LEASE_SECONDS
+    calm_time: float = THREAD_CALM
 
     def __post_init__(self) -> None:
         """Check what the types cannot say."""
         check(
-            finite(self.approval_time, self.lease_time),
+            finite(self.approval_time, self.lease_time, self.calm_time),
             (not 1 <= self.approval_time <= 7 * 86400, "approval-time must be 1 to 604800 seconds"),
             (not 1 <= self.lease_time <= 86400, "lease-time must be 1 to 86400 seconds"),
+            (not 1 <= self.calm_time <= 86400, "calm-time must be 1 to 86400 seconds"),
         )

@@ -9,7 +9,7 @@ import structlog
 import trio
 
 from ..actions.runner import Runner
-from ..config import SWEEP_EVERY, THREAD_CALM, THREAD_WAKES_WITH, THREADS_AWAKE
+from ..config import SWEEP_EVERY, THREAD_WAKES_WITH, THREADS_AWAKE
 from ..errors import Conflict, NotFound, StorageFailed
 from ..ports.calls import CallStore, Due, StoredCall
 from ..ports.projects import ProjectStore
@@ -120,10 +120,10 @@ class Waking:
             expected = known.turn if turn is None else turn
             if awake is not None and not awake.over.is_set():
                 awake.behind = awake.behind or awake.turn != expected
-                if not awake.behind or not awake.calm:
+                if not awake.closed and not (awake.behind and awake.calm):
                     awake.turn = expected
                     return awake
-                awake.sleep()  # others have begun turns meanwhile
+                awake.sleep()  # others have begun turns meanwhile, or it is about to be over
                 await awake.over.wait()
             if len(self._awake) >= THREADS_AWAKE and not self._make_room():
                 raise Conflict("too_many_threads")
@@ -182,7 +182,7 @@ class Waking:
             if awake is not None and each.status == "expired":
                 awake.post(Expired(each.call, trio.current_time()))
         await self._end_cancelled()
-        long_ago = trio.current_time() - THREAD_CALM
+        long_ago = trio.current_time() - self._settings.calm_time
         for awake in [each for each in self._awake.values() if each.since <= long_ago]:
             awake.sleep()
 

@@ -12,7 +12,7 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 
 from agent.actions.runner import Runner, Stopped
 from agent.config import ACTION_TIMEOUT, RECORD_TIMEOUT
-from agent.errors import ActionFailed, ActionUnknown
+from agent.errors import ActionFailed, ActionUnknown, Conflict, NotFound
 from agent.ports.action import Call, Executor, Outcome, Running
 from agent.ports.ledger import Row, Status
 from agent.storage.memory import MemoryLedger
@@ -485,6 +485,33 @@ async def test_no_log_line_holds_a_payload_or_a_faults_text(
     assert "action record failed" in lines
     assert "action report broke" in lines
     assert "SECRET" not in lines
+
+
+@pytest.mark.parametrize(
+    ("error", "level"),
+    [
+        (NotFound("the thread was deleted"), "info"),
+        (Conflict("cancelled"), "info"),
+        (Conflict("arguments_changed"), "error"),
+    ],
+)
+async def test_an_action_that_its_client_takes_back_before_its_claim_is_no_fault(
+    nursery: trio.Nursery, log: io.StringIO, error: Exception, level: str
+) -> None:
+    """A thread that is deleted, or a turn that is cancelled meanwhile: nothing runs, and the log holds no error."""
+    outcomes: list[Outcome] = []
+    executor = Scripted()
+    runner = Rig(nursery, executor).runner
+
+    async def before() -> None:
+        await trio.lowlevel.checkpoint()
+        raise error
+
+    runner.start(CALL, outcomes.append, before)
+    await runner.wait_idle()
+    assert ([each.status for each in outcomes], executor.called) == (["failed"], 0)
+    assert ('"level": "error"' in log.getvalue()) == (level == "error")
+    assert ("action taken back" in log.getvalue()) == (level == "info")
 
 
 # --- detach, drain and the end of the app
