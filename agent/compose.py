@@ -68,8 +68,9 @@ class Adapters:
     """Parts that stand in for the ones the settings name; None takes those. What a test or an embedder swaps.
 
     knowledge: never reloaded. run_sync: the system watches the folder in a thread too, so with another way to do
-    blocking work it is watched only if `watch` says how. ledger: with one nothing but actions is kept, so that there is
-    nothing over HTTP that needs more. mcp: starts the MCP servers of the tools file.
+    blocking work it is watched only if `watch` says how. store: all that is kept, its ledger too. ledger: with
+    one alone nothing but actions is kept, so that there is nothing over HTTP that needs more. mcp: starts the MCP
+    servers of the tools file.
     watch_loop: runs beside the server and measures its event loop, on real time; None measures nothing.
     """
 
@@ -81,6 +82,7 @@ class Adapters:
     executor: Executor | None = None
     mcp: McpConnect | None = None
     ledger: Ledger | None = None
+    store: Store | None = None
     clock: Clock | None = None
     run_sync: RunSync | None = None
     watch_loop: Callable[[Observer], Awaitable[None]] | None = None
@@ -151,12 +153,15 @@ async def composed(
     clock = chosen.clock or WallClock()
     tools = opened_tools(settings, clock)
     async with AsyncExitStack() as stack:
-        ledger, store = chosen.ledger, None
+        ledger, store = chosen.ledger, chosen.store
         if ledger is None:
-            run_sync = chosen.run_sync or Threads(1)
-            store = await stack.enter_async_context(
-                opened_store(settings.storage, settings.documents.kb, run_sync, clock, observer, ledger_told)
-            )
+            if store is None:
+                run_sync = chosen.run_sync or Threads(1)
+                store = await stack.enter_async_context(
+                    opened_store(
+                        settings.storage, settings.documents.kb, run_sync, clock, observer, ledger_told
+                    )
+                )
             ledger = store.ledger
         executor = chosen.executor
         if executor is None:

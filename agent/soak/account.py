@@ -3,56 +3,20 @@
 Pure: the caller says what was sent and what came, and when. A rule that is broken is noted at the frame that breaks
 it; what is owed is checked by `settled`, once the client believes that nothing is in progress, or by `cut_off`, when
 a server that goes down has ended the connection.
-
-Numbers are checked the hard way, by runs of digits: each must stand in a citation, leading zeros aside. The mock's and
-a script's drafts hold numbers as their sources write them; a model that rewrites `1 234` as `1234` would need the
-number rule itself, which is not asked here so that the check shares no code with what it checks.
 """
 
-import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any, ClassVar, TypeAlias
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
 
+from .asked import Asked, Suggested
+from .cited import citations_of, unsupported
 from .figures import Tally
+from .notes import CONFIRMED, Note, digest_of
 from .pages import Pages
 from .wire import Frame
 
 BEHIND = 10.0  # seconds in which a change of the knowledge base must have been taken over
-_RUN = re.compile(r"\d+")
 _EXPECTED_ERRORS = ("busy", "rate_limited", "shutting_down", "unknown_suggestion")
-
-
-@dataclass(slots=True)
-class Asked:
-    """A message. `cancelled_at`: when its cancel was sent, in seconds."""
-
-    at: float
-    said: str = ""
-    cancelled_at: float | None = None
-    ended: str | None = None  # the reason of its stream_end, or the code of its error
-    answered: bool = False
-    behind: float | None = (
-        None  # seconds for which what its answer cites had been changed before it was asked
-    )
-
-
-@dataclass(slots=True)
-class Suggested:
-    """A suggestion: how often the client decided on it, and how often it was told of an end."""
-
-    confirms: int = 0
-    confirmed_at: float = 0.0  # the last time
-    rejects: int = 0
-    answers: int = 0  # action_executed frames
-    closed: int = 0  # action_closed frames
-    ends: int = 0
-    live: bool = True
-    missing: tuple[str, ...] = ()  # what its confirm fills in
-
-
-Note: TypeAlias = Callable[[str, str], None]
-"""Takes what became of a suggestion, `confirmed` or what its client was told of its end, and the suggestion's id."""
 
 
 class Account:
@@ -68,7 +32,7 @@ class Account:
         self.guesses = 0  # confirms of ids that were never issued to this client, not answered yet
         self._name = name
         self._tally = tally
-        self._became = note or (lambda kind, id: None)
+        self._became = note or (lambda what, id, digest="", tool="": None)
         self._pages = pages
         self._came = 0
         self._owed: str | None = None  # the message whose response must be the next frame
@@ -88,13 +52,14 @@ class Account:
             if asked.cancelled_at is None:
                 asked.cancelled_at = at
 
-    def confirmed(self, suggestion: str, at: float) -> None:
-        """A confirm is about to be sent; of an id that this client was never given, it is a guess."""
+    def confirmed(self, suggestion: str, at: float, filled: Mapping[str, Any] | None = None) -> None:
+        """A confirm is about to be sent, with what is filled in; of an id never given to this client, it is a guess."""
         self._tally.count("confirms")
         if suggestion in self.suggestions:
             self.suggestions[suggestion].confirms += 1
             self.suggestions[suggestion].confirmed_at = at
-            self._became("confirmed", suggestion)
+            payload = {**self.suggestions[suggestion].payload, **(filled or {})}
+            self._became(CONFIRMED, suggestion, digest_of(payload))
         else:
             self.guesses += 1
 
@@ -228,7 +193,7 @@ class Account:
         asked.said = ""
 
     def _took_from(self, pages: Pages, frame: Frame, asked: Asked) -> None:
-        behind = pages.behind(_citations(frame), asked.at)
+        behind = pages.behind(citations_of(frame), asked.at)
         if behind is None:
             self._broken("kb", f"{frame['id']} cites what was never in the knowledge base at one time")
             return
@@ -244,7 +209,7 @@ class Account:
             self._broken("I1", f"a suggestion before the response to {frame['id']}")
         if id in self.suggestions:
             self._broken("I5", f"{id} was suggested twice")
-        self.suggestions[id] = Suggested(missing=tuple(frame.get("missing", ())))
+        self.suggestions[id] = Suggested(missing=tuple(frame.get("missing", ())), payload=frame["payload"])
 
     def _action_closed(self, frame: Frame, at: float) -> None:
         each = self._suggestion(frame)
@@ -323,19 +288,3 @@ class Account:
         "action_executed": _action_executed,
         "error": _error,
     }
-
-
-def unsupported(response: Frame) -> Iterator[str]:
-    """Yield each run of digits of a response that stands in none of its citations, nor in a heading they show."""
-    cited: set[str] = set()
-    for citation in _citations(response):
-        shown = f"{citation['snippet']}\n{citation.get('heading', '')}"
-        cited.update(run.lstrip("0") for run in _RUN.findall(shown))
-    for run in _RUN.findall(response["text"]):
-        if run.lstrip("0") not in cited:
-            yield run
-
-
-def _citations(response: Frame) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = response["citations"]
-    return found

@@ -7,14 +7,15 @@ of an idle connection through the same loop; steps of the loop, memory, tasks an
     once all of everything -> census -> the crowd comes -> ... -> each settles and leaves -> census
     -> the crowd comes again -> the server drains beneath it -> what clients were told, effects and the ledger agree
 
-All the while the knowledge base is rewritten, the webhook is slow or fails, and so does the disk of a ledger. The
-users draw from a seed, hold no more than their own connection's account, and are bounded in number and time. Only
-this machine's own servers can be soaked.
+All the while the knowledge base is rewritten, the webhook is slow or fails, and so does the disk of what is kept. Some
+users come over HTTP, with tools. All draw from a seed, hold no more than their own connection's or thread's account,
+and are bounded in number and time. Only this machine's own servers can be soaked.
 """
 
 import io
 import json
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, TextIO, cast
 
@@ -23,6 +24,7 @@ from cyclopts import Parameter
 
 from .. import log
 from ..client.client import DEFAULT_URL
+from ..config import check
 from ..errors import AgentError, UsageError, WireClosed
 from ..heap import share_heaps
 from ..protocol.url import of_this_machine
@@ -31,25 +33,56 @@ from .phases import probing, showing, soak_inside
 from .scene import Scene, Target
 from .verdict import Run, summary
 
-CLIENTS_MAX, SECONDS_MAX = 5000, 24 * 3600.0
+CLIENTS_MAX, CALLERS_MAX, SECONDS_MAX = 5000, 500, 24 * 3600.0
+SHARE = 10  # users with a socket to one over HTTP
+
+
+@dataclass(frozen=True, slots=True)
+class Users:
+    """Who comes. Raises `agent.errors.UsageError` for more than one machine has room for."""
+
+    clients: Annotated[int, Parameter(help="How many users there are at a time, each with a socket.")] = 200
+    http: Annotated[
+        int | None,
+        Parameter(help="How many more there are over HTTP, with tools; as it is, one to ten with a socket."),
+    ] = None
+    seconds: Annotated[float, Parameter(help="How long they stay.")] = 60.0
+    seed: Annotated[int, Parameter(help="Of everything that the users draw.")] = 1
+
+    def __post_init__(self) -> None:
+        """Check what the types cannot say."""
+        check(
+            (
+                not 1 <= self.clients <= CLIENTS_MAX or not 1 <= self.seconds <= SECONDS_MAX,
+                f"clients must be 1 to {CLIENTS_MAX} and seconds 1 to {SECONDS_MAX:g}",
+            ),
+            (not 0 <= self.callers <= CALLERS_MAX, f"http must be 0 to {CALLERS_MAX}"),
+        )
+
+    @property
+    def callers(self) -> int:
+        """How many come over HTTP."""
+        return -(-self.clients // SHARE) if self.http is None else self.http
+
+
+EVERYBODY = Users()
 
 
 async def soak(
     *,
     url: Annotated[str, Parameter(env_var="AGENT_URL", help="The server's page or socket.")] = DEFAULT_URL,
     token: Annotated[str | None, Parameter(env_var="AGENT_TOKEN", help="The server's token.")] = None,
-    clients: Annotated[int, Parameter(help="How many users there are at a time.")] = 200,
-    seconds: Annotated[float, Parameter(help="How long they stay.")] = 60.0,
-    seed: Annotated[int, Parameter(help="Of everything that the users draw.")] = 1,
+    users: Annotated[Users, Parameter(name="*")] = EVERYBODY,
     own: Annotated[
         bool, Parameter(name="--self", negative=(), help="Soak a server of its own, from the inside.")
     ] = False,
     data: Annotated[
-        Path | None, Parameter(help="Folder that the server of its own remembers actions in; else in memory.")
+        Path | None,
+        Parameter(help="Folder that the server of its own keeps things in; else one that goes with it."),
     ] = None,
     slow_disk: Annotated[
         float,
-        Parameter(help="Milliseconds that each of its writes takes longer; one in a hundred, 50 times that."),
+        Parameter(help="Milliseconds that each of its writes takes longer; one in a hundred, 25 times that."),
     ] = 20.0,
 ) -> int:
     """Let random users ask, cancel, confirm, drop and come back, and check every promise; the result is JSON.
@@ -58,8 +91,6 @@ async def soak(
 
     Example: agent soak --self --clients 200 --seconds 60
     """
-    if not 1 <= clients <= CLIENTS_MAX or not 1 <= seconds <= SECONDS_MAX:
-        raise UsageError(f"clients must be 1 to {CLIENTS_MAX} and seconds 1 to {SECONDS_MAX:g}")
     if not 0 <= slow_disk <= 1000:
         raise UsageError("slow-disk must be 0 to 1000 milliseconds")
     if data is not None and not own:
@@ -67,13 +98,13 @@ async def soak(
     errors = ErrorLines(sys.stderr)
     log.configure("console", "error", cast(TextIO, errors))
     share_heaps()
-    run = Run(clients, seconds)
+    run = Run(users.clients, users.seconds, users.callers)
     try:
         if own:
-            await soak_inside(run, seed, data, slow_disk / 1000)
+            await soak_inside(run, users.seed, data, slow_disk / 1000)
             run.faults = errors.count
         else:
-            await soak_outside(run, seed, _target(url, token, clients))
+            await soak_outside(run, users.seed, _target(url, token, users.clients + users.callers))
     except (AgentError, BaseExceptionGroup) as error:
         cause = _single(error)
         if isinstance(cause, UsageError) or not isinstance(cause, AgentError):
@@ -92,7 +123,7 @@ async def soak_outside(run: Run, seed: int, target: Target) -> None:
     async with probing(target, run), trio.open_nursery() as around:
         around.start_soon(showing, lambda: run.tally)
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(stay, scene, seed, run.clients)
+            nursery.start_soon(stay, scene, seed, run.clients, run.callers)
             await trio.sleep(run.seconds)
             scene.stop.set()
         around.cancel_scope.cancel()

@@ -8,8 +8,10 @@ from random import Random
 
 import trio
 
+from .callers import Caller
 from .pages import NAMES, Pages
 from .scene import Scene
+from .talk import Talk
 from .users import HANG_UP, PATIENCE, QUESTIONS, SUBJECTS, User, Visit
 
 ARRIVALS = 50.0  # users a second, so that not all of them shake hands at once
@@ -18,17 +20,20 @@ TAKEN_OVER = 15.0  # seconds in which an answer must come from what was written 
 DRAINED = 45.0  # seconds in which a server that goes down must have let everybody go
 
 
-async def stay(scene: Scene, seed: int, number_of: int) -> None:
+async def stay(scene: Scene, seed: int, number_of: int, callers: int = 0) -> None:
     """Let users come, use the server and leave, until `scene.stop` is set or a server that drains is gone.
 
-    Those who cannot leave in time are a broken promise. Cancelled, everything ends at once.
+    number_of, callers: how many there are, over sockets and over HTTP. Those who cannot leave in time are a broken
+    promise. Cancelled, everything ends at once.
     """
     with trio.CancelScope() as overall:
         async with trio.open_nursery() as around:
             around.start_soon(_see_out, scene, overall)
             async with trio.open_nursery() as users:
-                for number in range(1, number_of + 1):
-                    users.start_soon(User(number, seed, scene).run)
+                sockets = [User(number, seed, scene).run for number in range(1, number_of + 1)]
+                over_http = [Caller(number, seed, scene).run for number in range(1, callers + 1)]
+                for each in (*sockets, *over_http):
+                    users.start_soon(each)
                     with trio.move_on_after(1 / ARRIVALS):
                         await scene.stop.wait()
             around.cancel_scope.cancel()
@@ -50,7 +55,7 @@ async def _until(event: trio.Event, scope: trio.CancelScope) -> None:
     scope.cancel()
 
 
-async def first_of_all(scene: Scene) -> None:
+async def first_of_all(scene: Scene, over_http: bool = False) -> None:
     """Ask each question and do a bit of everything, so that what is made once is there before anything is counted."""
 
     async def visit(number: int, question: str) -> None:
@@ -68,6 +73,8 @@ async def first_of_all(scene: Scene) -> None:
             line.drop()
 
     async with trio.open_nursery() as nursery:
+        if over_http:
+            nursery.start_soon(Talk("the first", "the first", scene, Random(0), hasty=False).do_everything)
         for number, question in enumerate(QUESTIONS):
             nursery.start_soon(visit, number, question)
 

@@ -1,23 +1,28 @@
 """The operator's end of a webhook: it takes effect, refuses, breaks, hangs up or dawdles, and notes every effect.
 
-An effect is noted under its Idempotency-Key before anything is answered, and never held back because the key is known:
-whether an action has taken effect twice is what is to be found out.
+An effect is noted under its Idempotency-Key before anything is answered, with the hash of what it was told and the
+action's name, and never held back because the key is known: whether an action has taken effect twice is what is to be
+found out.
 """
 
+import json
 from collections.abc import Callable
 from functools import partial
 from random import Random
+from typing import TypeAlias
 
 import trio
 
 from ..config import WEBHOOK_TIMEOUT
+from .notes import digest_of
 
 MOMENT = 0.25  # seconds at most, before the effect and again after it
 SLOW = (1.0, 4.0)  # seconds, within what a webhook is given
 TOO_SLOW = WEBHOOK_TIMEOUT + 1.0
 # What becomes of a call, and how often in a hundred.
 FATES = {"done": 78, "slow": 4, "refused": 8, "broken": 4, "cut": 3, "lost": 2, "too slow": 1}
-_ANSWERS = {"refused": "409 Conflict", "broken": "500 Internal Server Error"}
+_ANSWERS = {"refused": "422 Unprocessable Content", "broken": "500 Internal Server Error"}
+Effect: TypeAlias = Callable[[str, str, str], None]
 _PATIENCE = 30.0  # seconds for one exchange
 _READ = 4096
 
@@ -25,10 +30,11 @@ _READ = 4096
 class Hook:
     """An endpoint on a free loopback port.
 
-    effect: is told the key of each effect, when it is taken. fates: their weights.
+    effect: is told the key, the hash of the payload and the action of each effect, when it is taken. fates: their
+    weights.
     """
 
-    def __init__(self, seed: int, effect: Callable[[str], None], fates: dict[str, int] = FATES) -> None:
+    def __init__(self, seed: int, effect: Effect, fates: dict[str, int] = FATES) -> None:
         self.port = 0
         self._rng = Random(f"{seed}/hook")
         self._effect = effect
@@ -46,13 +52,13 @@ class Hook:
         async with stream:
             with trio.move_on_after(_PATIENCE):
                 try:
-                    key = await _key(stream)
-                    if key is not None:
-                        await self._answer(stream, key)
+                    called = await _called(stream)
+                    if called is not None:
+                        await self._answer(stream, *called)
                 except (trio.BrokenResourceError, trio.ClosedResourceError):
                     return
 
-    async def _answer(self, stream: trio.abc.Stream, key: str) -> None:
+    async def _answer(self, stream: trio.abc.Stream, key: str, body: bytes) -> None:
         fate = self._rng.choices(tuple(self._fates), tuple(self._fates.values()))[0]
         before, after = self._rng.uniform(0, MOMENT), self._rng.uniform(0, MOMENT)
         if fate == "slow":
@@ -61,7 +67,8 @@ class Hook:
             after = TOO_SLOW
         await trio.sleep(before)
         if fate not in ("refused", "lost"):
-            self._effect(key)
+            call = json.loads(body)
+            self._effect(key, digest_of(call["payload"]), call["action"])
         await trio.sleep(after)
         if fate not in ("cut", "lost"):
             status = _ANSWERS.get(fate, "200 OK")
@@ -70,8 +77,8 @@ class Hook:
             )
 
 
-async def _key(stream: trio.abc.Stream) -> str | None:
-    """Read one whole request; return its Idempotency-Key, or None when it was broken off."""
+async def _called(stream: trio.abc.Stream) -> tuple[str, bytes] | None:
+    """Read one whole request; return its Idempotency-Key and its body, or None when it was broken off."""
     data = bytearray()
     more = partial(stream.receive_some, _READ)
     while (end := data.find(b"\r\n\r\n")) < 0:
@@ -82,8 +89,9 @@ async def _key(stream: trio.abc.Stream) -> str | None:
         name.strip().lower(): value.strip()
         for name, _, value in (line.partition(":") for line in data[:end].decode().split("\r\n")[1:])
     }
-    while len(data) < end + 4 + int(fields["content-length"]):
+    begin = end + 4
+    while len(data) < begin + int(fields["content-length"]):
         if not (read := await more()):
             return None
         data += read
-    return fields["idempotency-key"]
+    return fields["idempotency-key"], bytes(data[begin:])

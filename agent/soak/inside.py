@@ -1,14 +1,15 @@
 """A server to soak from the inside: on a real loopback port, in this process, and measured while it runs.
 
-The server is the whole one (its sniffer, sessions, mock model, live knowledge base, webhook and ledger) with an
-observer of ours, which keeps each cancel's exact time, and one of two ledgers: in memory, small and full from the
-start, so that remembering, which is bounded, does not look like leaking; or the one on disk, whose disk is made slow.
+The server is the whole one (its sniffer, sessions, mock model, live knowledge base, tools, webhook and storage) with an
+observer of ours, which keeps each cancel's exact time. What it keeps is on a disk that is made slow; or it is a ledger
+alone, in memory, small and full from the start, so that remembering, which is bounded, does not look like leaking.
 """
 
 import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import TypeVar
@@ -19,46 +20,56 @@ from ..app import App
 from ..compose import Adapters
 from ..config import MEMORY
 from ..host import Threads, WallClock
-from ..ports.ledger import Ledger
 from ..ports.work import RunSync
 from ..server.metrics import Metrics
 from ..settings import Settings
 from ..storage.memory import MemoryLedger
-from ..storage.open import opened_ledger
+from ..storage.open import opened_store
 from .census import tasks
 from .figures import Histogram
+from .tools import write_file
 from .users import QUESTIONS
 
 HALLUCINATED = 0.2  # the share of drafts with an invented number
 MODEL_DELAY_MS = 1.0  # before each piece of a draft, so that there is a draft to cancel
 LEDGER_ROWS = 128
+AT_ONCE = 3  # requests of one user over HTTP, and some whose client has left
+CALM = 1.0  # seconds after which a thread sleeps: what is left is counted when all of them do
+LEASE = 10.0  # seconds in which a caller reports, so that some do not
 SETTLED = 15.0  # seconds in which everything of clients that have left must be gone
 HICCUPS = (
     0.01,
-    50.0,
+    25.0,
 )  # the share of a slow disk's pieces of work that take so many times longer than the others
+READING = "DatabaseFile.read_each"  # what is read is at hand; `storage.file` costs 0.2 s to import
+OF_THREADS = "agent.threads."  # tasks, of which one keeps what a thread says before that is told
 T = TypeVar("T")
 
 
 class Stopwatch(Metrics):
-    """The server's figures, and every cancel's seconds from frame decoded to stream_end handed to the stream."""
+    """The server's figures, and every cancel's seconds from frame decoded to stream_end handed to the stream.
+
+    kept: those of threads, which are not told before they are on the disk.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self.cancels = Histogram()
+        self.kept = Histogram()
         self.blind_until = 0.0  # a census stops the loop; what it delays is not the server's doing
 
     def measure(self, metric: str, seconds: float) -> None:
         """Keep a cancel's time too."""
         super().measure(metric, seconds)
         if metric == "cancel_seconds" and trio.current_time() > self.blind_until:
-            self.cancels.add(seconds)
+            of_thread = trio.lowlevel.current_task().name.startswith(OF_THREADS)
+            (self.kept if of_thread else self.cancels).add(seconds)
 
 
 class SlowDisk:
     """Blocking work on a disk that is slow to sync (implements `agent.ports.work.RunSync`).
 
-    Each piece of work, in its thread, takes `seconds` longer, and a hundredth of them fifty times that.
+    Each piece of work but reading, in its thread, takes `seconds` longer, and a hundredth of them 25 times that.
     """
 
     def __init__(self, run_sync: RunSync, seconds: float, seed: int) -> None:
@@ -68,6 +79,8 @@ class SlowDisk:
 
     async def __call__(self, function: Callable[[], T]) -> T:
         """Return `function()`, later; as the one that is slowed down says."""
+        if _name(function) == READING:
+            return await self._run_sync(function)
         share, times = HICCUPS
         seconds = self._seconds * (times if self._rng.random() < share else 1)
 
@@ -78,6 +91,12 @@ class SlowDisk:
                 time.sleep(seconds)
 
         return await self._run_sync(slowly)
+
+
+def _name(function: Callable[[], object]) -> str:
+    while isinstance(function, partial):
+        function = function.func
+    return str(getattr(function, "__qualname__", ""))
 
 
 @dataclass(frozen=True)
@@ -111,8 +130,9 @@ class Inside:
 class Ground:
     """What a server to soak stands on.
 
-    knowledge: folder of the knowledge base. webhook: the port of an endpoint on this machine; None only records.
-    data: folder of the ledger; None remembers in memory. slow: seconds that each write of it takes longer.
+    knowledge: folder of the knowledge base; beside it stands the operator's file of tools. webhook: the port of an
+    endpoint on this machine; None only records. data: folder in which all is kept; None keeps nothing but a ledger, in
+    memory, and serves nobody over HTTP. slow: seconds that each write of it takes longer.
     """
 
     knowledge: Path
@@ -120,10 +140,19 @@ class Ground:
     data: Path | None = None
     slow: float = 0.0
 
+    @property
+    def tools(self) -> Path:
+        """The operator's file."""
+        return self.knowledge.with_suffix(".tools.json")
+
 
 @asynccontextmanager
-async def inside(seed: int, clients: int, ground: Ground) -> AsyncGenerator[Inside, None]:
-    """Run a server of our own on a free loopback port for the time of a block, or until it has drained."""
+async def inside(seed: int, clients: int, ground: Ground, callers: int = 0) -> AsyncGenerator[Inside, None]:
+    """Run a server of our own on a free loopback port for the time of a block, or until it has drained.
+
+    clients, callers: how many users there are, over sockets and over HTTP.
+    """
+    write_file(ground.tools)
     settings = Settings.of(
         port=0,
         kb=ground.knowledge,
@@ -131,9 +160,12 @@ async def inside(seed: int, clients: int, ground: Ground) -> AsyncGenerator[Insi
         mock_hallucinate=HALLUCINATED,
         mock_delay_ms=MODEL_DELAY_MS,
         # Who drops a connection and comes back has two for a moment.
-        max_connections=2 * max(clients, len(QUESTIONS)) + 16,
+        max_connections=2 * max(clients, len(QUESTIONS)) + AT_ONCE * callers + 16,
         action_webhook=None if ground.webhook is None else f"http://127.0.0.1:{ground.webhook}/",
         data=MEMORY if ground.data is None else str(ground.data),
+        tools=ground.tools,
+        calm_time=CALM,
+        lease_time=LEASE,
     )
     stopwatch, over = Stopwatch(), trio.Event()
     async with trio.open_nursery() as nursery:
@@ -150,8 +182,8 @@ async def _serve(
     over: trio.Event,
     task_status: "trio.TaskStatus[tuple[App, int]]",
 ) -> None:
-    async with _ledger(settings, ground, seed) as ledger:
-        app = App(settings, Adapters(ledger=ledger))
+    async with _keeping(settings, ground, seed, stopwatch) as adapters:
+        app = App(settings, adapters)
         app.metrics = stopwatch
         async with trio.open_nursery() as nursery:
             await nursery.start(app.run)
@@ -161,14 +193,16 @@ async def _serve(
 
 
 @asynccontextmanager
-async def _ledger(settings: Settings, ground: Ground, seed: int) -> AsyncGenerator[Ledger, None]:
+async def _keeping(
+    settings: Settings, ground: Ground, seed: int, observer: Metrics
+) -> AsyncGenerator[Adapters, None]:
     if ground.data is not None:
         run_sync = SlowDisk(Threads(1), ground.slow, seed)
-        async with opened_ledger(settings.storage, ground.knowledge, run_sync, WallClock()) as kept:
-            yield kept
+        async with opened_store(settings.storage, ground.knowledge, run_sync, WallClock(), observer) as store:
+            yield Adapters(store=store)
         return
     ledger, now = MemoryLedger(LEDGER_ROWS), WallClock().now_ms()
     for number in range(LEDGER_ROWS):
         await ledger.claim(f"{number:032x}", "send_sms", now)
         await ledger.record(f"{number:032x}", "done", {"success": True, "data": {"ran": "send_sms"}}, now)
-    yield ledger
+    yield Adapters(ledger=ledger)

@@ -18,8 +18,10 @@ from .census import Census
 from .crowd import ARRIVALS
 from .figures import Tally
 from .inside import Ground, Inside, inside
+from .kept import Kept, kept_since
 from .memory import Samples, resident
-from .reckoning import disagreements, read, rows_since, totals
+from .notes import read
+from .reckoning import counted_otherwise, disagreements, figures_of, left_open, totals
 from .remote import KNOWLEDGE, NOTES, RemoteCrowd, remote_crowd
 from .scene import Target
 from .steps import Steps
@@ -29,35 +31,51 @@ from .wire import Line, open_line
 PING_EVERY = 0.02
 LINE_EVERY = 1.0  # seconds between two lines of figures
 BUSY = 5.0  # seconds from the arrival of the last user until the server is told to go down
+LATE = 5000  # milliseconds in which a lease that is over must have been seen to be
 LOOKS, LOOK_AGAIN = (
     8,
     0.5,
 )  # how often, and every how many seconds: the watch of a folder may be about to look
 BLIND = 0.5  # seconds after a census that time nothing
 LEDGER_FILE = "ledger.sqlite"  # as `storage.sqlite` names it, which costs 0.2 s to import
+DATA = "data"  # what a server keeps that is told no other folder
 
 
 async def soak_inside(run: Run, seed: int, data: Path | None, slow: float) -> None:
     """Soak a server of our own; everything found is in `run`. Cancelled, everything ends at once.
 
-    data: the folder of its ledger; None remembers in memory. slow: seconds that each write of it takes longer.
+    data: the folder in which it keeps what it keeps; None is one of our own where there are users over HTTP, else it
+    remembers in memory. slow: seconds that each write of it takes longer.
     Raises UsageError when the folder cannot be used, AgentError when the crowd's process breaks.
     """
     began, threads = WallClock().now_ms(), Threads(1)
     with tempfile.TemporaryDirectory(prefix="agent-soak-") as name:
         folder = Path(name)
-        async with remote_crowd(folder, seed, run.clients) as crowd:
+        if data is None and run.callers:
+            data = folder / DATA
+        file = None if data is None else data / LEDGER_FILE
+        async with remote_crowd(folder, seed, run.clients, run.callers) as crowd:
             ground = Ground(folder / KNOWLEDGE, crowd.hook, data, slow)
-            async with inside(seed, run.clients, ground) as server:
+            async with inside(seed, run.clients, ground, run.callers) as server:
                 await _first(run, crowd, server)
                 await _crowded(run, crowd, server)
                 await _all_left(run, crowd, server)
+                if file is not None:
+                    at_rest = await threads(lambda: kept_since(file, began, WallClock().now_ms()))
+                    for broken in left_open(at_rest):
+                        run.tally.violation(*broken)
                 await _drained(run, crowd, server)
-            run.cancels = server.stopwatch.cancels
+                over = WallClock().now_ms()
+            run.cancels, run.kept_cancels = server.stopwatch.cancels, server.stopwatch.kept
             await crowd.do("gone")
         run.tally.add(crowd.tally)
         run.crowd_resident = crowd.resident
-        await threads(lambda: _reckon(run, folder / NOTES, data, began))
+        kept = None
+        if file is not None:
+            kept = await threads(lambda: kept_since(file, began, over - LATE))
+            for broken in counted_otherwise(figures_of(server.stopwatch.text()), kept.rows):
+                run.tally.violation(*broken)
+        await threads(lambda: _reckon(run, folder / NOTES, kept))
 
 
 async def _first(run: Run, crowd: RemoteCrowd, server: Inside) -> None:
@@ -113,14 +131,13 @@ async def _drained(run: Run, crowd: RemoteCrowd, server: Inside) -> None:
     run.drain["seconds"] = round(trio.current_time() - began, 2)
 
 
-def _reckon(run: Run, notes: Path, data: Path | None, began: int) -> None:
-    """Compare what was told, what took effect and what was recorded since `began` (Unix ms). It blocks."""
+def _reckon(run: Run, notes: Path, kept: Kept | None) -> None:
+    """Compare what was told, what took effect and what is kept. It blocks."""
     with open(notes, encoding="ascii") as lines:
         actions = read(lines)
-    rows = None if data is None else rows_since(data / LEDGER_FILE, began)
-    for promise, what in disagreements(actions, rows):
-        run.tally.violation(promise, what)
-    run.reckoning = totals(actions, rows)
+    for broken in disagreements(actions, kept):
+        run.tally.violation(*broken)
+    run.reckoning = totals(actions, kept)
 
 
 def _count(run: Run, server: Inside) -> Census:
@@ -140,7 +157,8 @@ async def _sample(run: Run, server: Inside) -> None:
     while True:
         run.resident.add(at, float(resident() or 0))
         run.blocks.add(at, float(sys.getallocatedblocks()))
-        run.sessions.add(at, float(len(server.app.registry)))
+        awake = 0 if server.app.desk is None else len(server.app.desk.awake)
+        run.sessions.add(at, float(len(server.app.registry) - awake))
         at += run.resident.every
         await trio.sleep_until(at)
 
@@ -177,7 +195,7 @@ async def showing(tally: Callable[[], Tally]) -> None:
         await trio.sleep(LINE_EVERY if interactive else 10 * LINE_EVERY)
         present = tally()
         figures = ", ".join(
-            f"{present.counts.get(name, 0)} {name}" for name in ("messages", "cancels", "confirms")
+            f"{present.counts.get(name, 0)} {name}" for name in ("messages", "cancels", "confirms", "chats")
         )
         slowest = present.cancels.report()["p99_ms"]
         text = (

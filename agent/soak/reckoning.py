@@ -1,19 +1,18 @@
-"""What the clients were told, what took effect and what the ledger on disk says: do they agree?
+"""What the clients were told, what took effect and what stands in the server's file: do they agree?
 
-During a soak every confirm, every end that a client was told and every effect of the webhook is a line of a file, so
-that nothing is held; when all have left and the server has gone, the files are read, with the ledger's rows as they
-stand there. A row that still says claimed was an action whose outcome was lost.
+During a soak every yes, every end that a client was told and every effect is noted (`notes`); when all have left and
+the server has gone, the notes are read, with the file as it stands there (`kept`). A row that still says claimed was an
+action whose outcome was lost, unless its caller has it.
 """
 
-import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TextIO
+from collections.abc import Iterator, Mapping
 
-EFFECT = "effect"
+from .kept import CALLER, Kept, Row
+from .notes import Action
+from .tools import FREE
+
+Broken = tuple[str, str]  # the promise, and words
 # For what a client was told: the row there may be (None: no row), and the least and the most effects.
 AGREES: dict[str | None, tuple[tuple[str | None, ...], int, int]] = {
     "done": (("done",), 1, 1),
@@ -31,83 +30,106 @@ EFFECTS: dict[str | None, tuple[int, int]] = {
     "cancelled": (0, 0),
     None: (0, 0),
 }
+_RAN = (
+    "confirmed",
+    "claimed",
+    "done",
+    "failed",
+    "unknown",
+)  # what a call is that somebody must have said yes to
+_ENDED = ("done", "failed", "unknown")  # what the ledger has to say too
 
 
-@dataclass(slots=True)
-class Action:
-    """One suggestion that was confirmed, told of or carried out."""
-
-    confirmed: bool = False
-    told: str | None = None
-    effects: int = 0
-
-
-class Notes:
-    """The lines of one soak, on their way into a file."""
-
-    def __init__(self, file: TextIO) -> None:
-        self._file = file
-
-    def note(self, what: str, id: str) -> None:
-        """Note what became of a suggestion."""
-        self._file.write(f"{what} {id}\n")
-
-    def effect(self, id: str) -> None:
-        """Note an effect."""
-        self.note(EFFECT, id)
-
-
-def read(lines: Iterable[str]) -> dict[str, Action]:
-    """Return the suggestions that the lines of notes tell of, by id; of two ends the first counts."""
-    actions: dict[str, Action] = {}
-    for line in lines:
-        what, _, id = line.strip().partition(" ")
-        action = actions.setdefault(id, Action())
-        if what == "confirmed":
-            action.confirmed = True
-        elif what == EFFECT:
-            action.effects += 1
-        elif action.told is None:
-            action.told = what
-    return actions
-
-
-def disagreements(actions: Mapping[str, Action], rows: Mapping[str, str] | None) -> Iterator[tuple[str, str]]:
-    """Yield each broken promise and its words. rows: status by suggestion id; None, there is no ledger to read."""
-    for id in actions.keys() | (rows or {}).keys():
-        action = actions.get(id, Action())
-        if action.effects > 1:
-            yield "I4", f"{id} took effect {action.effects} times"
-        if not action.confirmed and (action.effects or id in (rows or {})):
-            yield "I4", f"{id} was never confirmed, and took effect {action.effects} times"
+def disagreements(actions: Mapping[str, Action], kept: Kept | None) -> Iterator[Broken]:
+    """Yield each broken promise and its words. kept: None where there is no file to read."""
+    rows = kept.rows if kept is not None else {}
+    for id in actions.keys() | rows.keys():
+        action, row = actions.get(id, Action()), rows.get(id)
+        yield from _unapproved(id, action, row)
         allowed, least, most = AGREES[action.told]
         if not least <= min(action.effects, 1) <= most:
             yield "ledger", f"{id} is told {action.told}, and took effect {action.effects} times"
-        if rows is None:
+        if kept is None or (row is not None and row.leased(kept.at)):
             continue
-        row = rows.get(id)
-        if row == "claimed":
+        status = row.status if row is not None else None
+        if status == "claimed":
             yield "ledger", f"{id} is told {action.told}, and is still claimed"
-        elif row not in allowed:
-            yield "ledger", f"{id} is told {action.told}, and its row says {row}"
-        elif not EFFECTS[row][0] <= min(action.effects, 1) <= EFFECTS[row][1]:
-            yield "ledger", f"{id}: its row says {row}, and it took effect {action.effects} times"
+        elif status not in allowed:
+            yield "ledger", f"{id} is told {action.told}, and its row says {status}"
+        elif not EFFECTS[status][0] <= min(action.effects, 1) <= EFFECTS[status][1]:
+            yield "ledger", f"{id}: its row says {status}, and it took effect {action.effects} times"
+    if kept is not None:
+        yield from left_open(kept)
+        yield from _calls(actions, kept)
 
 
-def rows_since(file: Path, claimed_at: int) -> dict[str, str]:
-    """Return the statuses in a ledger's file, by suggestion id, of what was claimed since (Unix ms). It blocks.
+def _unapproved(id: str, action: Action, row: Row | None) -> Iterator[Broken]:
+    """Yield what of a call took effect more than once, or without a yes to just that."""
+    if action.effects > 1:
+        yield "I4", f"{id} took effect {action.effects} times"
+    tools = action.tools | ({row.tool} if row is not None else set())
+    if tools and tools <= FREE:
+        return
+    if not action.confirmed and (action.effects or row is not None):
+        yield "I4", f"{id} was never confirmed, and took effect {action.effects} times"
+    elif not all(map(action.allows, action.ran)):
+        yield "I4", f"{id} took effect with other arguments than somebody has said yes to"
 
-    The file is read as it is: opening it as a ledger would settle what was left claimed.
+
+def left_open(kept: Kept) -> Iterator[Broken]:
+    """Yield what has not ended, where nothing is in progress any more; what a caller has taken is the caller's."""
+    for id, call in kept.calls.items():
+        if call.runs:
+            yield "I5", f"call {id} is left {call.status}"
+        elif call.status == "claimed" and (call.lease_until or 0) <= kept.at:
+            yield "I5", f"call {id} is left claimed, and its lease is over"
+    for id in kept.pending:
+        yield "I1", f"message {id} is left pending"
+
+
+def _calls(actions: Mapping[str, Action], kept: Kept) -> Iterator[Broken]:
+    """Yield in what calls that are kept disagree with what was said, with what took effect, and with the ledger."""
+    for id, call in kept.calls.items():
+        action, row = actions.get(id, Action()), kept.rows.get(id)
+        if call.free and call.tool not in FREE:
+            yield "I4", f"call {id} of {call.tool} asked nobody"
+        if call.status in _RAN and not call.free:
+            if not action.confirmed:
+                yield "I4", f"call {id} is {call.status}, and nobody has said yes to it"
+            elif not action.allows(call.digest):
+                yield "I4", f"call {id} is {call.status} with other arguments than somebody has said yes to"
+        if action.ran - {call.digest}:
+            yield "I4", f"call {id} took effect with other arguments than it is kept with"
+        status = row.status if row is not None else None
+        if status != call.status and (call.status in _ENDED or status not in ("cancelled", None)):
+            yield "ledger", f"call {id} is {call.status}, and its row says {status}"
+
+
+def figures_of(text: bytes) -> dict[str, float]:
+    """Return the figures of a text in Prometheus' format, by name and labels."""
+    lines = (line.rpartition(" ") for line in text.decode().splitlines() if not line.startswith("#"))
+    return {name: float(value) for name, _, value in lines}
+
+
+def counted_otherwise(figures: Mapping[str, float], rows: Mapping[str, Row]) -> Iterator[Broken]:
+    """Yield where a server's own figures (by name and labels) are not what its ledger holds since it began.
+
+    What could not be claimed is told as failed, and has no row.
     """
-    with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection:
-        return dict(
-            connection.execute(
-                "SELECT suggestion_id, status FROM actions WHERE claimed_at >= ?", (claimed_at,)
-            ).fetchall()
+    held = Counter(row.status for row in rows.values() if row.owner != CALLER)
+    for status in _ENDED:
+        told = sum(
+            figures.get(f'agent_{name}_total{{outcome="{status}"}}', 0)
+            for name in ("confirms_ended", "actions")
         )
+        if told < held[status] or (told > held[status] and status != "failed"):
+            yield "ledger", f"/metrics tells of {told:g} actions {status}, the ledger of {held[status]}"
+    for name in ("agent_actions_running", "agent_actions_unrecorded"):
+        if figures.get(name, 0):
+            yield "ledger", f"/metrics tells of {figures[name]:g} {name}"
 
 
-def totals(actions: Mapping[str, Action], rows: Mapping[str, str] | None) -> dict[str, object]:
+def totals(actions: Mapping[str, Action], kept: Kept | None) -> dict[str, object]:
     """Return the figures of a reckoning."""
     told = Counter(str(action.told or "nobody") for action in actions.values() if action.confirmed)
     figures: dict[str, object] = {
@@ -115,6 +137,13 @@ def totals(actions: Mapping[str, Action], rows: Mapping[str, str] | None) -> dic
         "told": dict(sorted(told.items())),
         "effects": sum(action.effects for action in actions.values()),
     }
-    if rows is not None:
-        figures["rows"] = dict(sorted(Counter(rows.values()).items()))
+    if kept is not None:
+        figures["rows"] = _counted(row.status for row in kept.rows.values())
+    if kept is not None and kept.calls:
+        figures["calls"] = _counted(f"{call.runs_at} {call.status}" for call in kept.calls.values())
+        figures["edited"] = _counted(call.status for call in kept.calls.values() if call.edited)
     return figures
+
+
+def _counted(words: Iterator[str]) -> dict[str, int]:
+    return dict(sorted(Counter(words).items()))

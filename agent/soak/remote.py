@@ -26,8 +26,8 @@ from .crowd import first_of_all, keep_rewriting, see_taken_over, stay
 from .figures import Tally
 from .hook import Hook
 from .memory import resident
+from .notes import Notes
 from .pages import Pages
-from .reckoning import Notes
 from .scene import Scene, Target
 
 NOTES = "notes"  # in the folder that both processes know
@@ -100,8 +100,13 @@ async def _when(event: trio.Event, scope: trio.CancelScope) -> None:
 
 
 @asynccontextmanager
-async def remote_crowd(folder: Path, seed: int, clients: int) -> AsyncGenerator[RemoteCrowd, None]:
-    """Start a crowd in a process of its own for the time of a block; its knowledge base is there from the start."""
+async def remote_crowd(
+    folder: Path, seed: int, clients: int, callers: int = 0
+) -> AsyncGenerator[RemoteCrowd, None]:
+    """Start a crowd in a process of its own for the time of a block; its knowledge base is there from the start.
+
+    clients, callers: how many users there are, over sockets and over HTTP.
+    """
     process = await trio.lowlevel.open_process(
         [sys.executable, "-m", __name__], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )
@@ -109,7 +114,7 @@ async def remote_crowd(folder: Path, seed: int, clients: int) -> AsyncGenerator[
     try:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(crowd.run)
-            await crowd.do("begin", folder=str(folder), seed=seed, clients=clients)
+            await crowd.do("begin", folder=str(folder), seed=seed, clients=clients, callers=callers)
             yield crowd
             nursery.cancel_scope.cancel()
     finally:
@@ -126,6 +131,7 @@ class _Crowd:
 
     def __init__(self, spec: dict[str, Any], notes: Notes, nursery: trio.Nursery) -> None:
         self._seed, self._clients = int(spec["seed"]), int(spec["clients"])
+        self._callers = int(spec["callers"])
         self._notes = notes
         self._nursery = nursery
         self._knowledge = Path(spec["folder"]) / KNOWLEDGE
@@ -149,7 +155,7 @@ class _Crowd:
 
     async def _first(self) -> None:
         self._scene = self._new_scene()
-        await first_of_all(self._scene)
+        await first_of_all(self._scene, self._callers > 0)
 
     async def _stay(self) -> None:
         self._scene = self._new_scene()
@@ -163,7 +169,7 @@ class _Crowd:
             await keep_rewriting(self._pages)
 
     async def _be_there(self, over: trio.Event) -> None:
-        await stay(self._scene, self._seed, self._clients)
+        await stay(self._scene, self._seed, self._clients, self._callers)
         over.set()
 
     async def _stop(self) -> None:
@@ -181,7 +187,7 @@ class _Crowd:
         await self._staying.wait()
 
     def _new_scene(self) -> Scene:
-        target = Target("127.0.0.1", self._port, clients=self._clients)
+        target = Target("127.0.0.1", self._port, clients=self._clients + self._callers)
         return Scene(target, self._tally, self._notes.note, self._pages)
 
     _COMMANDS: ClassVar[dict[str, Callable[["_Crowd"], Awaitable[None]]]] = {

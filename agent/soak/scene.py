@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 
 import trio
 
-from .account import Note
 from .figures import Tally
+from .notes import Note
 from .pages import Pages
 from .wire import HANDSHAKE_TIMEOUT, Line, open_line
 
@@ -41,7 +41,7 @@ class Scene:
     """What the users of one crowd share.
 
     stop: set when they shall settle and leave. drain: set before the server is told to go down; then it may hang up.
-    note, pages: as for an account.
+    note, pages: as for an account, or a talk's calls.
     """
 
     target: Target
@@ -50,6 +50,11 @@ class Scene:
     pages: Pages | None = None
     stop: trio.Event = field(default_factory=trio.Event)
     drain: trio.Event = field(default_factory=trio.Event)
+
+    @property
+    def over(self) -> bool:
+        """Whether they have to go, or may be told to."""
+        return self.stop.is_set() or self.drain.is_set()
 
     async def line(self, greet: bool = False) -> Line:
         """Open a connection; as `open_line`."""

@@ -16,6 +16,7 @@ from ..errors import WireClosed
 from ..testing.demo import CALL, PREMIUM, PRICE, RETURNS
 from .account import Account
 from .scene import Scene
+from .tools import COURIER
 from .wire import LEAVINGS, GaveUp, Leaving, Line
 
 # Seconds in which whatever was asked for must have ended: a message may wait for two actions at their deadlines.
@@ -35,6 +36,7 @@ SUBJECTS = (
     "Vad kostar en retur? Skicka ett sms till 070-174 06 05.",
     "When do you answer the phone?",
     "what is the capital of Mongolia",
+    COURIER.format(117),
 )
 FILLED = {"phone": "070-174 06 05", "text": "Hej!", "subject": "Hjälp"}  # where a suggestion lacks it
 # A model that draws by the words it is asked makes a number up for some of these.
@@ -254,10 +256,10 @@ class Visit:
             return None
         chosen = self._rng.choice(live)
         for _ in range(times):
-            self.account.confirmed(chosen, trio.current_time())
-            missing = self.account.suggestions[chosen].missing
-            filled = {"payload": {name: FILLED[name] for name in missing}} if missing else {}
-            await self._line.send("confirm_action", suggestionId=chosen, **filled)
+            filled = {name: FILLED[name] for name in self.account.suggestions[chosen].missing}
+            self.account.confirmed(chosen, trio.current_time(), filled)
+            payload = {"payload": filled} if filled else {}
+            await self._line.send("confirm_action", suggestionId=chosen, **payload)
         return chosen
 
     async def _reject(self, id: str) -> None:

@@ -25,6 +25,7 @@ DRAIN_SPARE = 2.0  # seconds, for a loop that has much to do
 class Run:
     """One soak as it goes; what stands after `blind_until` is seen from the inside only.
 
+    clients, callers: how many users there are, over sockets and over HTTP.
     pings: an idle connection's, through the loop of this process. resident, blocks: bytes, and blocks of memory that
     Python holds. sessions: how many there were. drain: how many sessions and actions there were when the server was
     told to go down, and the seconds that it took.
@@ -32,6 +33,7 @@ class Run:
 
     clients: int
     seconds: float
+    callers: int = 0
     tally: Tally = field(default_factory=Tally)
     pings: Histogram = field(default_factory=Histogram)
     lasted: float = 0.0
@@ -42,6 +44,7 @@ class Run:
     sessions: Samples | None = None
     steps: Steps | None = None
     cancels: Histogram = field(default_factory=Histogram)
+    kept_cancels: Histogram = field(default_factory=Histogram)
     faults: int = 0
     drain: dict[str, float] = field(default_factory=dict)
     reckoning: Mapping[str, object] | None = None
@@ -54,8 +57,9 @@ def summary(run: Run) -> dict[str, Any]:
     failed = [f"{promise} broken {count} times" for promise, count in sorted(tally.broken.items())]
     report: dict[str, Any] = {
         "clients": run.clients,
+        "callers": run.callers,
         "seconds": round(run.lasted, 1),
-        **{name: tally.counts.get(name, 0) for name in ("messages", "cancels", "confirms")},
+        **{name: tally.counts.get(name, 0) for name in ("messages", "cancels", "confirms", "chats")},
         "handshakes_given_up": sum(tally.counts.get(name, 0) for name in HANDSHAKES),
         "counts": dict(sorted(tally.counts.items())),
         "violations": {promise: tally.broken.get(promise, 0) for promise in PROMISES},
@@ -85,6 +89,7 @@ def _sessions(run: Run, report: dict[str, Any]) -> list[str]:
 
 def _cancels(run: Run, report: dict[str, Any]) -> list[str]:
     cancel = report["cancel_in_server"] = run.cancels.report()
+    report["cancel_of_thread_kept"] = run.kept_cancels.report()
     ping = report["idle_ping"]["p99_ms"]
     if cancel["p99_ms"] and ping and cancel["p99_ms"] > max(CANCEL_P99 * 1000, CANCEL_PINGS * ping):
         return [f"cancel p99 is {cancel['p99_ms']} ms, of an idle ping {ping} ms"]
@@ -140,7 +145,7 @@ def _steps(run: Run, report: dict[str, Any]) -> list[str]:
     report["garbage_collections"] = run.steps.collections.report()
     if alone > STEP_MAX:
         return [f"a step of {task} held the loop for {alone * 1000:.0f} ms of CPU"]
-    if seconds > STEP_MAX * slower(run.clients):
+    if seconds > STEP_MAX * slower(run.clients + run.callers):
         return [f"a garbage collection held the loop for {seconds * 1000:.0f} ms of CPU"]
     return []
 

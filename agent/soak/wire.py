@@ -21,7 +21,7 @@ HANDSHAKE_TIMEOUT = 10.0
 _TEXT, _CLOSE, _PING, _PONG = 0x81, 0x88, 0x89, 0x8A
 _MASKED = 0x80
 _READ = 16 * 1024
-_RESET = struct.pack("ii", 1, 0)  # SO_LINGER on, 0 seconds
+RESET = struct.pack("ii", 1, 0)  # SO_LINGER on, 0 seconds
 
 
 class GaveUp(WireClosed):
@@ -97,7 +97,7 @@ class Line:
                 self.drop()
         else:
             if how == "reset":
-                self._stream.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+                self._stream.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
             self.drop()
 
     def drop(self) -> None:

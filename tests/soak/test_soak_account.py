@@ -59,7 +59,7 @@ def judge(
     """Play a connection, one step a second: frames that come, and in tuples what the client does."""
     tally = Tally()
     noted: list[str] = [] if notes is None else notes
-    account = Account("user", tally, lambda what, id: noted.append(f"{what} {id}"), pages)
+    account = Account("user", tally, lambda what, id, digest="", tool="": noted.append(f"{what} {id}"), pages)
     account.asked("1", 0.0)
     for at, step in enumerate(steps, 1):
         if isinstance(step, dict):

@@ -2,19 +2,36 @@
 
 import io
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from agent.host import WallClock
-from agent.soak.reckoning import Notes, disagreements, read, rows_since, totals
+from agent.soak.kept import Kept, KeptCall, Row, kept_since
+from agent.soak.notes import Notes, digest_of, read
+from agent.soak.reckoning import counted_otherwise, disagreements, figures_of, left_open, totals
 from agent.storage.sqlite import ledger_in
 from agent.storage.trust import FILE
 from agent.testing.network import inline
 
+NOW = 1000
+SAID = ["confirmed a x", "effect a x book_courier", "done a"]
+FREE = ["effect a x find_parcel", "done a"]  # of a tool that needs nobody's yes
+
 
 def found(lines: list[str], rows: dict[str, str] | None) -> list[str]:
     """Return the promises that are broken."""
-    return sorted(promise for promise, _ in disagreements(read(lines), rows))
+    kept = None if rows is None else Kept({id: Row(status) for id, status in rows.items()})
+    return sorted(promise for promise, _ in disagreements(read(lines), kept))
+
+
+def of_call(lines: list[str], row: str | None = "done", **call: Any) -> list[tuple[str, str]]:
+    """Return what is broken of one call of a thread, and of its row."""
+    given = {"status": "done", "tool": "book_courier", "runs_at": "webhook", "digest": "x", **call}
+    caller = given["runs_at"] == "caller"
+    lease = given.get("lease_until")
+    rows = {} if row is None else {"a": Row(row, given["tool"], "caller" if caller else "it", lease)}
+    return list(disagreements(read(lines), Kept(rows, {"a": KeptCall(**given)}, (), NOW)))
 
 
 @pytest.mark.parametrize(
@@ -34,6 +51,8 @@ def found(lines: list[str], rows: dict[str, str] | None) -> list[str]:
         (["confirmed a"], {}),
         (["confirmed a", "effect a"], {"a": "done"}),
         (["confirmed a"], {"a": "cancelled"}),
+        (["confirmed a x", "confirmed a y", "withdrawn a x", "effect a y", "done a"], {"a": "done"}),
+        (["confirmed a x", "confirmed a x", "withdrawn a x", "effect a x", "done a"], {"a": "done"}),
     ],
 )
 def test_what_agrees_is_not_noted(lines: list[str], rows: dict[str, str]) -> None:
@@ -49,6 +68,11 @@ def test_what_agrees_is_not_noted(lines: list[str], rows: dict[str, str]) -> Non
         ("I4", ["effect a"], {}),
         ("I4", ["closed a"], {"a": "done"}),
         ("I4", [], {"a": "cancelled"}),
+        ("I4", ["confirmed a x", "effect a y", "done a"], {"a": "done"}),
+        ("I4", ["confirmed a x", "withdrawn a x", "effect a x", "done a"], {"a": "done"}),
+        ("I4", ["confirmed a x", "confirmed a y", "withdrawn a y", "effect a y", "done a"], {"a": "done"}),
+        ("I4", ["effect a x find_parcel", "effect a x find_parcel", "done a"], {"a": "done"}),
+        ("I4", ["effect a x book_courier", "done a"], {"a": "done"}),
         ("ledger", ["confirmed a", "effect a", "done a"], {"a": "claimed"}),
         ("ledger", ["confirmed a", "effect a", "done a"], {}),
         ("ledger", ["confirmed a", "effect a", "done a"], {"a": "unknown"}),
@@ -69,24 +93,114 @@ def test_what_disagrees_is_noted(promise: str, lines: list[str], rows: dict[str,
     assert promise in found(lines, rows)
 
 
+@pytest.mark.parametrize(
+    ("lines", "row", "call"),
+    [
+        (SAID, "done", {}),
+        (["confirmed a x", "effect a x", "unknown a"], "unknown", {"status": "unknown"}),
+        ([], None, {"status": "suggested"}),
+        (["closed a"], None, {"status": "answered"}),
+        (["confirmed a x", "closed a"], "cancelled", {"status": "cancelled"}),
+        (FREE, "done", {"tool": "find_parcel", "free": True}),
+        (["confirmed a x"], None, {"status": "confirmed", "runs_at": "caller"}),
+        (["confirmed a x"], "claimed", {"status": "claimed", "runs_at": "caller", "lease_until": NOW + 1}),
+    ],
+)
+def test_a_call_that_agrees_is_not_noted(lines: list[str], row: str | None, call: dict[str, Any]) -> None:
+    """Also one that its caller has taken, and may still report."""
+    assert of_call(lines, row, **call) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "lines", "row", "call"),
+    [
+        ("left claimed", ["confirmed a x"], "claimed", {"status": "claimed"}),
+        ("left confirmed", ["confirmed a x"], None, {"status": "confirmed"}),
+        (
+            "its lease is over",
+            ["confirmed a x"],
+            "claimed",
+            {"status": "claimed", "runs_at": "caller", "lease_until": NOW},
+        ),
+        ("nobody has said yes", ["effect a x find_parcel"], "done", {}),
+        ("nobody has said yes", [], None, {"status": "confirmed", "runs_at": "caller"}),
+        ("asked nobody", SAID, "done", {"free": True}),
+        ("with other arguments than somebody", ["confirmed a y", "effect a y", "done a"], "done", {}),
+        ("than it is kept with", ["confirmed a x", "confirmed a y", "effect a y", "done a"], "done", {}),
+        ("its row says failed", ["confirmed a x"], "failed", {"status": "unknown"}),
+        ("its row says None", SAID, None, {}),
+        ("its row says done", ["confirmed a x", "effect a x"], "done", {"status": "cancelled"}),
+    ],
+)
+def test_a_call_that_disagrees_is_noted(
+    words: str, lines: list[str], row: str | None, call: dict[str, Any]
+) -> None:
+    """With what was said, with what took effect, and with the ledger; and one that is left running."""
+    assert any(words in what for _, what in of_call(lines, row, **call))
+
+
+def test_a_message_that_is_left_pending_is_noted() -> None:
+    """Nothing is in progress any more, and it has not ended."""
+    assert list(left_open(Kept({}, {}, ("m",), NOW))) == [("I1", "message m is left pending")]
+
+
+@pytest.mark.parametrize(
+    ("figures", "statuses", "broken"),
+    [
+        ({"confirms_ended": 1, "actions": 1}, ["done", "done"], 0),
+        ({"confirms_ended": 1}, ["done", "done"], 1),
+        ({"confirms_ended": 3}, ["done", "done"], 1),
+    ],
+)
+def test_figures_that_are_not_the_ledger_s_are_noted(
+    figures: dict[str, int], statuses: list[str], broken: int
+) -> None:
+    """Told and untold together; what callers run is not counted there."""
+    text = "".join(f'agent_{name}_total{{outcome="done"}} {count}.0\n' for name, count in figures.items())
+    rows = {str(at): Row(status) for at, status in enumerate(statuses)} | {"c": Row("done", owner="caller")}
+    read_back = figures_of(f"# HELP x\n{text}agent_actions_running 0.0\n".encode())
+    assert len(list(counted_otherwise(read_back, rows))) == broken
+    assert list(counted_otherwise({"agent_actions_unrecorded": 2.0}, {})) == [
+        ("ledger", "/metrics tells of 2 agent_actions_unrecorded")
+    ]
+
+
+def test_what_could_not_be_claimed_has_no_row() -> None:
+    """It is told as failed; a row that says so must have been told."""
+    told = {'agent_confirms_ended_total{outcome="failed"}': 1.0}
+    assert list(counted_otherwise(told, {})) == []
+    assert len(list(counted_otherwise({}, {"a": Row("failed")}))) == 1
+
+
 def test_notes_are_lines() -> None:
     """They are read as they were written; of two ends the first is what the client was told."""
     file = io.StringIO()
     notes = Notes(file)
-    notes.note("confirmed", "a")
-    notes.effect("a")
+    notes.note("confirmed", "-a", "12")
+    notes.effect("-a", "34", "remind_me")
     notes.note("closed", "b")
     notes.note("done", "b")
     actions = read(file.getvalue().splitlines())
-    assert (actions["a"].confirmed, actions["a"].effects, actions["a"].told) == (True, 1, None)
+    a = actions["-a"]
+    assert (a.confirmed, a.effects, a.told, a.ran, a.tools) == (True, 1, None, {"34"}, {"remind_me"})
+    assert (a.allows("12"), a.allows("34")) == (True, False)
     assert actions["b"].told == "closed"
-    assert totals(actions, {"a": "done"}) == {
+    kept = Kept({"-a": Row("done")}, {"-a": KeptCall("done", "remind_me", "caller", "12", edited=True)})
+    assert totals(actions, kept) == {
         "confirmed": 1,
         "told": {"nobody": 1},
         "effects": 1,
         "rows": {"done": 1},
+        "calls": {"caller done": 1},
+        "edited": {"done": 1},
     }
     assert "rows" not in totals(actions, None)
+
+
+def test_arguments_are_told_apart_by_their_hash() -> None:
+    """As it is written on the wire: the keys in order, without blanks, in UTF-8."""
+    assert digest_of({"b": 1, "a": "å"}) == digest_of({"a": "å", "b": 1})
+    assert digest_of({"a": 1}) == "015abd7f5cc57a2dd94b7590f04ad8084273905ee33ec5cebeae62276a97f862"
 
 
 async def test_the_ledger_is_read_as_it_stands(tmp_path: Path) -> None:
@@ -95,5 +209,9 @@ async def test_the_ledger_is_read_as_it_stands(tmp_path: Path) -> None:
         for at, id in enumerate("abc"):
             await ledger.claim(id, "send_sms", at)
         await ledger.record("b", "done", {"success": True}, 10**15)
-    assert rows_since(tmp_path / FILE, 1) == {"b": "done", "c": "claimed"}
-    assert rows_since(tmp_path / FILE, 0)["a"] == "claimed"
+    rows = kept_since(tmp_path / FILE, 1, NOW).rows
+    assert {id: (row.status, row.tool) for id, row in rows.items()} == {
+        "b": ("done", "send_sms"),
+        "c": ("claimed", "send_sms"),
+    }
+    assert kept_since(tmp_path / FILE, 0, NOW).rows["a"].status == "claimed"

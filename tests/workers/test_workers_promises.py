@@ -252,7 +252,7 @@ def readiness(server: Pair) -> str:
 
 def test_a_crowd_finds_every_promise_kept_by_a_pair(tmp_path: Path) -> None:
     """`agent soak` of random users against two workers; when they have left, nothing of them is counted any more."""
-    with pair(tmp_path, "--pace-ms", "5") as server:
+    with pair(tmp_path, "--pace-ms", "5", "--calm-time", "1") as server:
         server.ready()
         workers = server.workers()
         url = f"ws://127.0.0.1:{server.port}/ws"
@@ -270,6 +270,7 @@ def test_a_crowd_finds_every_promise_kept_by_a_pair(tmp_path: Path) -> None:
         assert report["counts"]["ended done"] > 10
         assert report["counts"]["ended cancelled"] > 5
         assert report["confirms"] > 0
+        assert report["chats"] > 0
         trio.run(nobody_left, server)
         assert server.workers() == workers
         for level in ("agent_sessions", "agent_turns_running", "agent_actions_running"):

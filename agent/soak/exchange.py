@@ -1,0 +1,159 @@
+"""One request over HTTP, made by a client that may not wait for the answer.
+
+Each has a connection of its own, which the server closes behind its answer. Who has no patience left goes as clients
+go: the socket is let go, reset, or only its sending half is ended, and then the server has to hang up.
+"""
+
+import json
+import socket
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+import trio
+
+from ..errors import WireClosed
+from .wire import HANDSHAKE_TIMEOUT, RESET, GaveUp
+
+Going: TypeAlias = Literal["drop", "reset", "eof"]
+GOINGS: tuple[Going, ...] = ("drop", "reset", "eof")
+ANSWER_TIMEOUT = 60.0  # seconds in which a request must have its whole answer
+HANG_UP = 8.0  # seconds in which a server that was left must hang up too
+_READ = 16 * 1024
+
+
+class Stayed(WireClosed):
+    """The server did not hang up after this end had left."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A request. patience: seconds until this end leaves, in the way `going`; None waits for the answer."""
+
+    method: str
+    path: str
+    body: dict[str, Any] | None = None
+    patience: float | None = None
+    events: bool = False
+    going: Going = "drop"
+
+    def written(self, host: str, port: int, token: str | None) -> bytes:
+        """Return it as bytes."""
+        data = b"" if self.body is None else json.dumps(self.body).encode()
+        lines = [
+            f"{self.method} {self.path} HTTP/1.1",
+            f"Host: {f'[{host}]' if ':' in host else host}:{port}",
+            f"Accept: {'text/event-stream' if self.events else 'application/json'}",
+            *([f"Authorization: Bearer {token}"] if token is not None else []),
+            *(["Content-Type: application/json", f"Content-Length: {len(data)}"] if data else []),
+        ]
+        return "\r\n".join((*lines, "", "")).encode() + data
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came: a status, and JSON; of events the last one's. status: 0, this end did not wait for it."""
+
+    status: int = 0
+    content: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def good(self) -> bool:
+        """Whether it was done."""
+        return 200 <= self.status < 300
+
+    @property
+    def word(self) -> str:
+        """The code of a problem, else the status."""
+        return str(self.content.get("code", self.status)) if self.status >= 400 else str(self.status)
+
+
+LEFT = Answer()
+
+
+async def exchange(
+    asked: Request, host: str, port: int, token: str | None = None, slower: float = 1.0
+) -> Answer:
+    """Send a request and return the answer, or LEFT where this end had no patience for it.
+
+    slower: by what factor every wait is longer. Cancelled, the connection is closed. Raises GaveUp when no connection
+    comes about in time, WireClosed when the server lets nobody in or gives no whole answer within ANSWER_TIMEOUT, and
+    Stayed when it does not hang up on who has left.
+    """
+    stream: trio.SocketStream | None = None
+    try:
+        with trio.fail_after(HANDSHAKE_TIMEOUT * slower):
+            stream = await trio.open_tcp_stream(host, port)
+        came = bytearray()
+        patience = ANSWER_TIMEOUT * slower if asked.patience is None else asked.patience
+        with trio.move_on_after(patience) as waiting:
+            await stream.send_all(asked.written(host, port, token))
+            await _read(stream, came)
+        if not waiting.cancelled_caught:
+            return parsed(bytes(came))
+        if asked.patience is None:
+            raise WireClosed
+        await _leave(stream, asked.going, slower)
+        return LEFT
+    except trio.TooSlowError:
+        raise GaveUp from None
+    except (OSError, trio.BrokenResourceError):
+        raise WireClosed from None
+    finally:
+        if stream is not None:
+            stream.socket.close()
+
+
+async def _read(stream: trio.SocketStream, came: bytearray) -> None:
+    while read := await stream.receive_some(_READ):
+        came += read
+
+
+async def _leave(stream: trio.SocketStream, going: Going, slower: float) -> None:
+    if going == "reset":
+        stream.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+    if going != "eof":
+        return
+    with trio.move_on_after(HANG_UP * slower):
+        try:
+            await stream.send_eof()
+            await _read(stream, bytearray())
+        except trio.BrokenResourceError:
+            pass
+        return
+    raise Stayed
+
+
+def parsed(came: bytes) -> Answer:
+    """Return a whole answer; of events the last one counts. Raises WireClosed for one that is not whole."""
+    head, _, body = came.partition(b"\r\n\r\n")
+    lines = head.split(b"\r\n")
+    status = lines[0][9:12]
+    if not status.isdigit():
+        raise WireClosed
+    fields = {
+        name.strip().lower(): value.strip() for name, _, value in (line.partition(b":") for line in lines[1:])
+    }
+    if fields.get(b"transfer-encoding") == b"chunked":
+        body = _joined(body)
+    elif len(body) < int(fields.get(b"content-length", 0)):
+        raise WireClosed
+    if not fields.get(b"content-type", b"").startswith(b"text/event-stream"):
+        return Answer(int(status), json.loads(body) if body else {})
+    name, _, data = body.rstrip(b"\n").rpartition(b"event: ")[2].partition(b"\ndata: ")
+    if name not in (b"result", b"problem"):
+        raise WireClosed
+    content = json.loads(data)
+    return Answer(int(content["status"]) if name == b"problem" else int(status), content)
+
+
+def _joined(body: bytes) -> bytes:
+    """Return what chunks hold; raises WireClosed without the last one."""
+    joined = bytearray()
+    while True:
+        size, end, body = body.partition(b"\r\n")
+        if not end:
+            raise WireClosed
+        if not (length := int(size, 16)):
+            return bytes(joined)
+        joined += body[:length]
+        body = body[length + 2 :]

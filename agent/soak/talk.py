@@ -1,0 +1,287 @@
+"""One talk of a user over HTTP: what it does in one thread, and its account of what became of each call.
+
+Random as a visit over a socket is (`users`): it chats (JSON and events), interrupts and cancels, approves (twice at
+once), changes, answers with words, declines, takes calls that run here and reports them, and deletes the thread amid
+all that. A talk ends settled, what it knows checked against what the server keeps of it, or is left as it is.
+"""
+
+from collections.abc import Awaitable, Callable
+from random import Random
+from typing import Any, ClassVar
+
+import trio
+
+from .asking import HASTY, Asking
+from .calls import Calls, View
+from .cited import unsupported
+from .exchange import LEFT, Answer, Request
+from .kept import CALLER
+from .notes import EFFECT, digest_of
+from .scene import Scene
+from .tools import BOOKING, EDITS, ORDERS, SAYINGS
+from .users import FILLED, PATIENCE
+
+DECIDES = 0.7  # the share of what a user does that is about a call, where one waits
+GOES_ON = 0.3  # the share of words about a call that shall be answered from what came of it
+LOOK_AGAIN = 0.2  # seconds until it is seen once more whether a thread is at rest
+_NOT_SEEN = "0" * 64
+_PAGE = "?limit=200"
+
+
+class Talk:
+    """One thread: what its user does there, and its account of what became of each call."""
+
+    def __init__(self, user: str, name: str, scene: Scene, rng: Random, hasty: bool = True) -> None:
+        self.calls = Calls(name, scene.tally, scene.note)
+        self._user = user
+        self._name = name
+        self._scene = scene
+        self._tally = scene.tally
+        self._rng = rng
+        self._asking = Asking(name, scene, rng, hasty)
+        self._thread: str | None = None
+
+    async def do_something(self) -> None:
+        """Do one thing that a user does. Cancelled, a request may have been sent."""
+        decides = self._one() is not None and self._rng.random() < DECIDES
+        acts, weights = zip(*(self._DECIDING if decides else self._TALKING).items(), strict=True)
+        await self._rng.choices(acts, weights)[0](self)
+        await self._take()
+
+    async def do_everything(self) -> None:
+        """Do each thing once, after every saying; then settle, and delete the thread."""
+        for saying in range(len(SAYINGS)):
+            await self._chat(saying=saying)
+        for act in (*self._TALKING, *self._DECIDING):
+            await self._chat(saying=BOOKING)
+            await act(self)
+            await self._take()
+        await self.settle()
+        await self.delete()
+
+    async def settle(self) -> None:
+        """Cancel, wait until nothing is in progress, and check what the server keeps of the thread."""
+        thread = self._thread
+        if thread is None or self._scene.drain.is_set():
+            return
+        await self._asking.ask("cancel", Request("POST", f"/threads/{thread}/cancel"))
+        with trio.move_on_after(PATIENCE * self._scene.target.slower):
+            await self._look()
+            while any(view["runs_at"] != CALLER for view in self.calls.of_status("confirmed", "claimed")):
+                await trio.sleep(LOOK_AGAIN)
+                await self._look()
+        calls = await self._asking.ask("look", Request("GET", f"/threads/{thread}/calls{_PAGE}"))
+        messages = await self._asking.ask("look", Request("GET", f"/threads/{thread}/messages{_PAGE}"))
+        if calls.good and messages.good:
+            self.calls.settled(calls.content["items"], messages.content["items"])
+            self._tally.count("talks settled")
+
+    async def delete(self) -> None:
+        """Delete the thread, whatever it does."""
+        thread, self._thread = self._thread, None
+        if thread is not None:
+            self._asking.gone.add(thread)
+            self.calls.forget(thread)
+            await self._asking.ask("delete", Request("DELETE", f"/threads/{thread}"))
+
+    # --- what a user does
+
+    async def _chat(self, interrupt: bool = False, saying: int | None = None) -> None:
+        text, tools = SAYINGS[saying] if saying is not None else self._rng.choice(SAYINGS)
+        text = text.format(self._rng.choice(ORDERS))
+        body: dict[str, Any] = {"user_id": self._user, "message": text, "tools": tools}
+        if self._thread is not None:
+            body |= {"thread_id": self._thread, "interrupt": interrupt}
+        events = self._rng.random() < 0.3
+        self._tally.count("chats")
+        await self._replied(
+            await self._asking.ask("chat", self._asking.hastily("POST", "/chat", body, events))
+        )
+
+    async def _chat_and(self, then: Callable[[], Awaitable[None]]) -> None:
+        if self._thread is None:
+            await self._chat()
+        async with trio.open_nursery() as both:
+            both.start_soon(self._chat)
+            await trio.sleep(self._rng.uniform(0, HASTY))
+            await then()
+
+    async def _interrupt(self) -> None:
+        await self._chat_and(lambda: self._chat(interrupt=True))
+
+    async def _chat_and_cancel(self) -> None:
+        await self._chat_and(self._cancel)
+
+    async def _chat_and_delete(self) -> None:
+        await self._chat_and(self.delete)
+
+    async def _approve(self) -> None:
+        if (view := self._one()) is not None:
+            await self._yes("approve", view)
+
+    async def _approve_twice(self) -> None:
+        if (view := self._one()) is not None:
+            async with trio.open_nursery() as both:
+                both.start_soon(self._yes, "approve", view)
+                both.start_soon(self._yes, "approve", view)
+
+    async def _approve_and_cancel(self) -> None:
+        if (view := self._one()) is not None:
+            async with trio.open_nursery() as both:
+                both.start_soon(self._yes, "approve", view)
+                await trio.sleep(self._rng.uniform(0, HASTY))
+                await self._rng.choice((self._cancel, self._cancel_all, self.delete))()
+
+    async def _edit(self) -> None:
+        if (view := self._one(edits=True)) is not None:
+            name, values = EDITS[view["tool"]]
+            await self._yes("edit", view, {**view["arguments"], name: self._rng.choice(values)})
+
+    async def _edit_badly(self) -> None:
+        if (view := self._one()) is not None:
+            wrong = {"nothing": "of this"} if view["parameters"] is None else {}
+            await self._no("bad edit", view, "bad_edit", outcome="edit", arguments=wrong)
+
+    async def _approve_unseen(self) -> None:
+        view = self._one()
+        if view is not None and not view["missing"]:
+            await self._no("approve unseen", view, "arguments_changed", arguments_hash=_NOT_SEEN)
+
+    async def _answer(self) -> None:
+        if (view := self._one()) is not None:
+            said = {"user_id": self._user, "outcome": "respond", "text": "No, what does a return cost?"}
+            came = await self._asking.ask(
+                "answer", self._asking.hastily("POST", f"/calls/{view['id']}/approve", said)
+            )
+            await self._went_on(came)
+
+    async def _reject(self) -> None:
+        if (view := self._one()) is not None:
+            self._seen(
+                await self._asking.ask(
+                    "reject", self._asking.hastily("POST", f"/calls/{view['id']}/reject", {})
+                )
+            )
+
+    async def _take(self) -> None:
+        """Take most of what is to be run here, twice at once: exactly one gets it."""
+        for view in self.calls.of_status("confirmed"):
+            if view["runs_at"] == CALLER and self._rng.random() < DECIDES:
+                async with trio.open_nursery() as both:
+                    both.start_soon(self._begin, view)
+                    both.start_soon(self._begin, view)
+
+    async def _look(self) -> None:
+        if self._thread is not None:
+            came = await self._asking.ask("look", Request("GET", f"/threads/{self._thread}/calls{_PAGE}"))
+            for view in came.content["items"] if came.good else ():
+                self.calls.seen(view)
+
+    async def _cancel(self) -> None:
+        if self._thread is not None:
+            self._tally.count("turns cancelled")
+            await self._asking.ask("cancel turn", Request("DELETE", f"/threads/{self._thread}/turn"))
+
+    async def _cancel_all(self) -> None:
+        if self._thread is not None:
+            await self._asking.ask("cancel", self._asking.hastily("POST", f"/threads/{self._thread}/cancel"))
+
+    # --- a call
+
+    def _one(self, edits: bool = False) -> View | None:
+        """Return a call that waits for a yes, if there is one."""
+        waiting = [view for view in self.calls.of_status("suggested") if not edits or view["tool"] in EDITS]
+        return self._rng.choice(waiting) if waiting else None
+
+    async def _yes(self, what: str, view: View, arguments: View | None = None) -> None:
+        """Approve a call as it is, with what it lacks filled in, or with other arguments."""
+        path, said = f"/calls/{view['id']}/approve", dict[str, Any](user_id=self._user)
+        filled = {name: FILLED[name] for name in view["missing"]}
+        if filled or arguments is not None:
+            said |= {"outcome": "edit", "arguments": filled or arguments}
+        if view["runs_at"] != CALLER and self._rng.random() < GOES_ON:
+            said |= {"continue": True}
+        digest = self.calls.approving(view["id"], arguments or {**view["arguments"], **filled})
+        came = await self._asking.ask(what, self._asking.hastily("POST", path, said))
+        if came.status in (400, 409):
+            self.calls.refused(view["id"], digest)
+        elif came.good:
+            self.calls.won(view["id"], "approval")
+            self._seen(came)
+            await self._went_on(came)
+
+    async def _no(self, what: str, view: View, code: str, **said: object) -> None:
+        """Say a yes that the server must not take."""
+        path = f"/calls/{view['id']}/approve"
+        came = await self._asking.ask(what, Request("POST", path, {"user_id": self._user, **said}), code)
+        if came.good:
+            self._tally.violation("I4", f"{self._name}: {what} of {view['id']} was taken")
+
+    async def _begin(self, view: View) -> None:
+        came = await self._asking.ask("begin", self._asking.hastily("POST", f"/calls/{view['id']}/begin", {}))
+        if came.good:
+            self.calls.won(view["id"], "begin")
+            self._seen(came)
+            await self._carry_out(came.content)
+
+    async def _carry_out(self, view: View) -> None:
+        """Run a call here, or fail to, and report it; or be lost before."""
+        works, heard = self._rng.random() < 0.85, self._rng.random() < 0.9
+        if works and self._scene.note is not None:
+            self._scene.note(EFFECT, view["id"], digest_of(view["arguments"]), view["tool"])
+        if not heard:
+            return
+        report = {"tool_call_id": view["id"], "ok": works, "continue": self._rng.random() < GOES_ON}
+        report |= {"data": {"made": True}} if works else {"error": "It is out of order."}
+        if self._rng.random() < 0.5:
+            report["arguments_hash"] = view["arguments_hash"]
+        for asked in (self._asking.hastily, Request):  # who was not heard says it again
+            came = await self._asking.ask("report", asked("POST", "/tools/result", report))
+            if came.good:
+                self.calls.seen(came.content["call"])
+                await self._went_on(came)
+            if came is not LEFT:
+                return
+
+    def _seen(self, came: Answer) -> None:
+        if came.good:
+            self.calls.seen({name: value for name, value in came.content.items() if name != "reply"})
+
+    async def _went_on(self, came: Answer) -> None:
+        """Take the reply of a turn that somebody's word about a call led to, where there is one."""
+        if came.good and came.content["reply"] is not None:
+            await self._replied(Answer(came.status, came.content["reply"]))
+
+    async def _replied(self, came: Answer) -> None:
+        if not came.good:
+            return
+        reply = came.content
+        if reply["thread_id"] not in self._asking.gone:
+            self._thread = reply["thread_id"]
+        self._tally.count(f"replied {reply['response_json']['mode']}")
+        text = reply["render"]["text_to_send_to_user"]
+        for run in unsupported({"text": text, "citations": reply["citations"]}):
+            self._tally.violation("I3", f"{self._name}: {run} stands in no citation")
+        for view in reply["calls"]:
+            self.calls.seen(view)
+            if view["runs_at"] == CALLER and view["status"] == "claimed":  # it is handed over with the answer
+                await self._carry_out(view)
+
+    _TALKING: ClassVar[dict[Callable[["Talk"], Awaitable[None]], int]] = {
+        _chat: 8,
+        _interrupt: 3,
+        _chat_and_cancel: 3,
+        _chat_and_delete: 1,
+        _look: 2,
+        _cancel_all: 1,
+    }
+    _DECIDING: ClassVar[dict[Callable[["Talk"], Awaitable[None]], int]] = {
+        _approve: 4,
+        _approve_twice: 4,
+        _approve_and_cancel: 3,
+        _edit: 6,
+        _edit_badly: 1,
+        _approve_unseen: 1,
+        _answer: 1,
+        _reject: 1,
+    }
