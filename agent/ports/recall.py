@@ -1,0 +1,70 @@
+"""Finding what was said: turns of conversations and live items, dated and by whom. Times are Unix milliseconds."""
+
+from dataclasses import dataclass
+from typing import Literal, Protocol, TypeAlias
+
+from ..lang import Lang
+from .conversation import Scope
+
+ExcerptKind: TypeAlias = Literal["turn", "item"]
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What is looked for in what was said.
+
+    text: any text. scope: whose; what is another's is not searched. at: now, what "last week" is counted from. limit:
+    excerpts at most. tokens: that they may take together, estimated; 0 is no bound. speaker: the name of who asks, ""
+    for the scope's user. shown: message ids that the reader has before him anyway.
+    """
+
+    text: str
+    lang: Lang
+    scope: Scope
+    at: int
+    limit: int
+    tokens: int = 0
+    speaker: str = ""
+    shown: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """A turn or an item that fits. id: what it is cited by. by: who said it, "user", "assistant" or a name; "" of an
+    item. score: 0..1, by which they were ranked. text: what is shown of it, a part of a long turn.
+
+    citable: it may support a number: an item, or what its user said.
+    """
+
+    id: str
+    kind: ExcerptKind
+    text: str
+    at: int
+    by: str
+    thread: str
+    score: float
+    citable: bool
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """What was found, oldest first. score: 0..1, how surely anything fits; below the floor there are no excerpts.
+
+    disagreements: pairs of ids of excerpts of one key with different numbers, the older first.
+    """
+
+    excerpts: tuple[Excerpt, ...] = ()
+    score: float = 0.0
+    disagreements: tuple[tuple[str, str], ...] = ()
+
+
+NOTHING = Recalled()
+
+
+class Recaller(Protocol):
+    """Finds what was said."""
+
+    async def recall(self, search: Search) -> Recalled:
+        """Return what fits, within its budget. A cancel leaves nothing. Raises `agent.errors.StorageFailed`."""
+        ...
