@@ -78,6 +78,7 @@ class Deed(Word):
     TAKE_ANSWER = "take_answer"
     RELEASE = "release"
     HAND_OVER = "hand_over"
+    DECLINE = "decline"
 
 
 SuggestionRow: TypeAlias = Row[Status, Step, Guard, Deed]
@@ -113,7 +114,7 @@ TABLE: SuggestionTable = Table(
             Deed.ANSWER_CANCELLED,
         ),
         Row(Step.CONFIRM, Status.EXPIRED, None, None, (Deed.ANSWER_EXPIRED,)),
-        Row(Step.REJECT, Status.SUGGESTED, None, Status.REJECTED, (Deed.LAPSED,)),
+        Row(Step.REJECT, Status.SUGGESTED, None, Status.REJECTED, (Deed.LAPSED, Deed.DECLINE)),
         Row(Step.REJECT, Status.CONFIRMED, None, Status.CANCELLED, (Deed.WITHDRAW,)),
         Row(Step.REJECT, Status.CLAIMED, None, None, (Deed.STOP_ACTION,)),
         *rows(Step.REJECT, _ENDED_RUN, None, None, Deed.ANSWER_IGNORED),
@@ -141,8 +142,9 @@ class Suggestion:
 
     id: unguessable. asked: the message that led to it. deadline: seconds on the loop's clock; a confirm that arrives
     at or after it is late. payload: what runs, once it is confirmed; `missing` are the fields that a confirm must fill
-    in. answer: what its user said in place of a yes. theirs: the caller runs it, not the server. `late` and `draining`
-    are what its table's guards see: set by `see`; `incomplete` and `edit_invalid` are set by `hear`.
+    in. answer: what its user said in place of a yes. theirs: the caller runs it, not the server. item: what it would
+    have remembered. `late` and `draining` are what its table's guards see: set by `see`; `incomplete` and
+    `edit_invalid` are set by `hear`.
     """
 
     __slots__ = (
@@ -153,6 +155,7 @@ class Suggestion:
         "deadline",
         "draining",
         "id",
+        "item",
         "lacks",
         "lang",
         "late",
@@ -186,6 +189,7 @@ class Suggestion:
         self.theirs = proposal.runs_at == "caller"
         self.risk = proposal.risk
         self.sources = proposal.sources
+        self.item = proposal.item
         self.lacks: str | None = None
         self.spoiled: str | None = None
         self.answer = ""

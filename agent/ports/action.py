@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias
 
+from .conversation import NO_SCOPE, Scope
 from .tools import Risk
 
 Ended = Literal["done", "failed", "cancelled", "unknown"]
@@ -16,7 +17,7 @@ Payload: TypeAlias = Mapping[str, Any]
 class Call:
     """A confirmed action, as an executor gets it.
 
-    message: the one that led to it. risk, sources: of a tool's call, as it was proposed.
+    message: the one that led to it. risk, sources: of a tool's call, as it was proposed. scope: whose it is.
     """
 
     suggestion_id: str
@@ -25,6 +26,7 @@ class Call:
     message: str = ""
     risk: Risk | None = None
     sources: Mapping[str, str] = field(default_factory=dict)
+    scope: Scope = NO_SCOPE
 
 
 class Executor(Protocol):

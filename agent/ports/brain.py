@@ -70,6 +70,7 @@ class Proposal:
     that it does not. risk: of a tool's call. sources: where each of its arguments comes from, by JSON Pointer. why:
     what asked for approval. runs_at: what carries it out; at the caller, the session hands it over and runs nothing.
     accepts: of a tool's call, says what is wrong with a payload that is to stand in place of this one, or None.
+    item: what is to be remembered, where that is what it proposes.
     """
 
     action: str
@@ -81,6 +82,7 @@ class Proposal:
     why: tuple[str, ...] = ()
     runs_at: RunsAt = "record"
     accepts: Callable[[Payload], str | None] | None = None
+    item: str | None = None
 
     @property
     def handed_over(self) -> bool:

@@ -6,6 +6,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 from .action import Payload
 from .calls import CallReport, StoredCall
+from .memory import Proposed
 from .search import Lang
 
 Mode: TypeAlias = Literal["ACT", "ASK", "NOOP"]
@@ -35,7 +36,7 @@ class Reply:
     """What a turn came to, as it is kept.
 
     message: the id that the turn has. calls: that were made, suggested or handed over, oldest first. blocked: code and
-    message of a refusal.
+    message of a refusal. remembered: what the user's words propose to remember, or have told to.
     """
 
     thread: str
@@ -46,6 +47,7 @@ class Reply:
     confidence: str | None = None
     blocked: Mapping[str, str] | None = None
     calls: tuple[StoredCall, ...] = ()
+    remembered: tuple[Proposed, ...] = ()
 
 
 class Listener(Protocol):

@@ -10,6 +10,7 @@ import msgspec
 
 from ..ports.calls import CallStatus
 from ..ports.desk import Mode
+from ..ports.memory import ItemStatus, ItemType
 from ..ports.projects import Category
 from ..ports.threads import MessageStatus, Role
 from ..ports.tools import Risk, RunsAt
@@ -194,13 +195,24 @@ class ToolRequest(msgspec.Struct, frozen=True):
     risk: Risk
 
 
+class MemoryUpdate(msgspec.Struct, frozen=True):
+    """What a message's words propose to remember; `accepted` where they say so themselves. replaces: items that it
+    contradicts, and that it closes once it is accepted."""
+
+    id: str
+    type: ItemType
+    status: ItemStatus
+    text: str
+    replaces: tuple[str, ...]
+
+
 class ResponseJson(msgspec.Struct, frozen=True):
     """What a turn decided: to act, to ask, or to answer (NOOP)."""
 
     mode: Mode
     message: str
     tool_request: ToolRequest | None
-    memory_updates: tuple[Mapping[str, Any], ...]
+    memory_updates: tuple[MemoryUpdate, ...]
 
 
 class Render(msgspec.Struct, frozen=True):

@@ -15,7 +15,7 @@ from ..ports.action import CANCELLED, Call, Outcome
 from ..ports.brain import Proposal, Question
 from ..ports.conversation import Scope
 from ..protocol.inbound import ConfirmAction, RejectAction
-from .effects import ArmExpiry, DisarmExpiry, LetGoAction, RunAction, StopAction
+from .effects import ArmExpiry, Decline, DisarmExpiry, LetGoAction, RunAction, StopAction
 from .events import Acting, Expired, Live
 from .out import Out, React
 from .states import Trigger
@@ -180,6 +180,7 @@ class Actions:
             suggestion.message,
             suggestion.risk,
             suggestion.sources,
+            self._scope,
         )
         self._out.add(RunAction(call))
 
@@ -283,6 +284,11 @@ class Actions:
         if not suggestion.answer:  # which is still to be taken
             suggestion.let_go()
 
+    def decline(self, suggestion: Suggestion) -> None:
+        """A suggestion that its user does not want; what it would have remembered is declined with it."""
+        if suggestion.item is not None:
+            self._out.add(Decline(self._scope, suggestion.item))
+
     def expired_unseen(self, suggestion: Suggestion) -> None:
         """A confirm that came too late, and before the timer said so."""
         self.lapsed(suggestion)
@@ -340,6 +346,7 @@ DEEDS: dict[Deed, Callable[[Actions, Suggestion], None]] = {
     Deed.TAKE_ANSWER: Actions.take_answer,
     Deed.RELEASE: Actions.release,
     Deed.HAND_OVER: Actions.hand_over,
+    Deed.DECLINE: Actions.decline,
 }
 
 

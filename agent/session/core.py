@@ -39,6 +39,7 @@ from .events import (
     Faulted,
     Kill,
     Malformed,
+    Offered,
     Posed,
     Received,
     Reported,
@@ -174,6 +175,7 @@ class Core:
 
     def _cancel(self, frame: inbound.Cancel) -> None:
         self.turns.forget_wishes()
+        self.turns.disown(frame.id)
         named = [question for question in self._queue if question.id == frame.id]
         for question in named:
             self._queue.remove(question)
@@ -188,6 +190,11 @@ class Core:
         self.turns.remember(event.history)
         self.actions.restore(event.live)
         self.react(Trigger.WAKE)
+
+    def _offered(self, event: Offered) -> None:
+        if self.turns.answered(event.question.id):
+            self.out.wall_ms = event.wall_ms
+            self.react(Trigger.OFFER, event)
 
     def _reported(self, event: Reported) -> None:
         self.react(Trigger.EXECUTED if event.outcome.claimed else Trigger.UNCLAIMED, event.outcome)
@@ -235,6 +242,10 @@ class Core:
         for offer in self.turns.finish():
             if self._kept or not self.out.draining:
                 self.actions.suggest(*offer)
+
+    def suggest(self, offered: Offered) -> None:
+        """Suggest what an answered question gave after its turn."""
+        self.actions.suggest(offered.suggestion_id, offered.proposal, offered.question)
 
     def grant(self) -> None:
         """Let the call run that the turn waits for."""
@@ -284,6 +295,7 @@ class Core:
         Spoken: lambda core, event: core.turns.spoken(event),
         Reported: _reported,
         Expired: lambda core, event: core.actions.expired(event),
+        Offered: _offered,
         Woken: _woken,
         Posed: lambda core, event: core.react(Trigger.MESSAGE, event.question),
         Slept: lambda core, _: core.react(Trigger.SLEEP),
@@ -346,6 +358,7 @@ DEEDS: dict[Deed, Callable[[Core, Any], None]] = {
     Deed.GRANT: lambda core, _: core.grant(),
     Deed.TURN_DOWN: lambda core, asked: core.turn_down(asked),
     Deed.LIE_DOWN: lambda core, _: core.lie_down(),
+    Deed.SUGGEST: lambda core, offered: core.suggest(offered),
     Deed.RESUME_TURN: lambda core, outcome: core.turns.resume(outcome),
 }
 

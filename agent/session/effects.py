@@ -6,6 +6,7 @@ import msgspec
 
 from ..ports.action import Call, Outcome
 from ..ports.brain import Question
+from ..ports.conversation import Scope
 from ..protocol.outbound import Outbound
 
 
@@ -78,6 +79,21 @@ class DisarmExpiry(msgspec.Struct, frozen=True, gc=False):
     suggestion_id: str
 
 
+class Keep(msgspec.Struct, frozen=True):
+    """Remember an exchange: its answer has been said to its end. blocked: that is a refusal."""
+
+    question: Question
+    answer: str
+    blocked: bool
+
+
+class Decline(msgspec.Struct, frozen=True):
+    """Its user does not want this item remembered."""
+
+    scope: Scope
+    item: str
+
+
 class Close(msgspec.Struct, frozen=True, gc=False):
     """Write what waits, then close with this code."""
 
@@ -110,6 +126,8 @@ Effect: TypeAlias = (
     | LetGoAction
     | ArmExpiry
     | DisarmExpiry
+    | Keep
+    | Decline
     | Close
     | Leave
     | Note

@@ -90,6 +90,16 @@ class Expired(msgspec.Struct, frozen=True, gc=False):
     at: float
 
 
+class Offered(msgspec.Struct, frozen=True):
+    """An answered question gave something to suggest after its turn. `suggestion_id` is fresh."""
+
+    question: Question
+    proposal: Proposal
+    suggestion_id: str
+    at: float
+    wall_ms: int
+
+
 class Woken(msgspec.Struct, frozen=True):
     """A conversation goes on that was left, or that went on elsewhere: what was said in it, and what can be confirmed.
 
@@ -144,6 +154,7 @@ Event: TypeAlias = (
     | Spoken
     | Reported
     | Expired
+    | Offered
     | Woken
     | Posed
     | Slept

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from typing import Any, ClassVar
+from weakref import WeakMethod
 
 import structlog
 import trio
@@ -25,8 +26,10 @@ from ..config import (
 )
 from ..errors import BadFrame, BadTool, WireClosed
 from ..ports.action import Outcome, Running
+from ..ports.brain import Proposal, Question
 from ..ports.conversation import Scope
 from ..ports.observe import Observer
+from ..ports.remember import Offer
 from ..ports.tools import ToolDefinition
 from ..ports.wire import Wire
 from ..protocol.codec import decode, encode
@@ -37,10 +40,12 @@ from .effects import (
     ArmExpiry,
     BeginTurn,
     Close,
+    Decline,
     DisarmExpiry,
     Distrust,
     Effect,
     EndTurn,
+    Keep,
     Leave,
     LetGoAction,
     Note,
@@ -50,7 +55,7 @@ from .effects import (
     Speak,
     StopAction,
 )
-from .events import Disconnected, Drain, Event, Kill, Malformed, Received, Reported
+from .events import Disconnected, Drain, Event, Kill, Malformed, Offered, Received, Reported
 from .settings import SessionSettings
 from .turn import Parts, Turn, where
 
@@ -171,6 +176,11 @@ class Session:
             self._parts.registry.remove(self)
             self._parts.observer.gauge("sessions", -1)
 
+    def offer(self, question: Question, proposal: Proposal) -> None:
+        """Suggest what an answered question of this session gave after its turn; nothing once a cancel took it back."""
+        parts = self._parts
+        self.post(Offered(question, proposal, parts.new_id(), trio.current_time(), parts.clock.now_ms()))
+
     def keepalive(self) -> None:
         """Ping the client, or end the session when nothing was heard since the last ping."""
         if self._pinged_at is not None and self._wire.heard_at < self._pinged_at:
@@ -268,6 +278,13 @@ class Session:
     def _disarm(self, effect: DisarmExpiry) -> None:
         self._parts.registry.disarm(self, effect.suggestion_id)
 
+    def _keep(self, effect: Keep) -> None:
+        offer = partial(_offer, WeakMethod(self.offer))
+        self._parts.recorder.keep(effect.question, effect.answer, effect.blocked, offer)
+
+    def _decline(self, effect: Decline) -> None:
+        self._parts.recorder.decline(effect.scope, effect.item)
+
     def _close(self, effect: Close) -> None:
         self._wire.close(effect.code, effect.reason)
         self._leave(None)
@@ -297,10 +314,19 @@ class Session:
         LetGoAction: _let_go,
         ArmExpiry: _arm,
         DisarmExpiry: _disarm,
+        Keep: _keep,
+        Decline: _decline,
         Close: _close,
         Leave: _leave,
         Note: _note,
     }
+
+
+def _offer(session: "WeakMethod[Offer]", question: Question, proposal: Proposal) -> None:
+    """Suggest something in a session, unless it is gone; whoever may do that later does not keep it alive."""
+    offer = session()
+    if offer is not None:
+        offer(question, proposal)
 
 
 def _measure_cancel(observer: Observer, since: float) -> None:

@@ -46,6 +46,7 @@ class Trigger(Word):
     WAKE = "wake"
     SLEEP = "sleep"
     RELEASED = "released"
+    OFFER = "offer"
 
 
 class Guard(Word):
@@ -91,6 +92,7 @@ class Deed(Word):
     GRANT = "grant"
     RESUME_TURN = "resume_turn"
     LIE_DOWN = "lie_down"
+    SUGGEST = "suggest"
 
 
 SessionRow: TypeAlias = Row[State, Trigger, Guard, Deed]
@@ -179,6 +181,9 @@ TABLE: SessionTable = Table(
         *_reported(Trigger.EXECUTED),
         Row(Trigger.LAPSED, State.AWAITING, Guard.NONE_LIVE, State.IDLE, (Deed.TELL_CLOSED,)),
         *rows(Trigger.LAPSED, (State.AWAITING, *_BUSY), None, None, Deed.TELL_CLOSED),
+        Row(Trigger.OFFER, State.IDLE, None, State.AWAITING, (Deed.SUGGEST,)),
+        *rows(Trigger.OFFER, _BUSY, Guard.DRAINING, None),
+        *rows(Trigger.OFFER, (State.AWAITING, *_BUSY), None, None, Deed.SUGGEST),
         *rows(Trigger.DRAIN, _CALM, None, State.CLOSED, Deed.GO_DOWN),
         *rows(Trigger.DRAIN, _BUSY, None, None, Deed.BEGIN_DRAIN),
         Row(Trigger.WAKE, State.IDLE, Guard.ANY_LIVE, State.AWAITING),

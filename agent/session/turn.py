@@ -31,6 +31,7 @@ from ..ports.brain import (
 )
 from ..ports.clock import Clock
 from ..ports.observe import Observer
+from ..ports.remember import UNKEPT, Recorder
 from ..ports.tools import ReadTools, ToolDefinition
 from ..ports.wire import Wire
 from ..protocol.codec import encode
@@ -57,7 +58,7 @@ class Parts:
     """What the sessions of one server share.
 
     new_id: returns an unguessable id at each call. lang: of a refusal, where a question's own cannot be told. project:
-    what its scopes are of. read_tools: makes tools of what came with a message.
+    what its scopes are of. read_tools: makes tools of what came with a message. recorder: remembers what was said.
     """
 
     settings: SessionSettings
@@ -71,6 +72,7 @@ class Parts:
     lang: Lang = DEFAULT
     project: str = ""
     read_tools: ReadTools = no_tools
+    recorder: Recorder = UNKEPT
 
 
 class Turn:

@@ -8,6 +8,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from ..config import LIVE_SUGGESTIONS
 from ..ports.action import Outcome
 from ..ports.brain import (
     Drafted,
@@ -21,7 +22,7 @@ from ..ports.brain import (
 )
 from ..ports.conversation import Exchange
 from ..protocol.outbound import Blocked, Citation, Error, Response, StreamEnd
-from .effects import BeginTurn, Distrust, EndTurn, Resume, Speak
+from .effects import BeginTurn, Distrust, EndTurn, Keep, Resume, Speak
 from .events import Acting, Dropped, Faulted, Live, Spoken, Told
 from .history import History
 from .out import Out, React
@@ -62,7 +63,7 @@ class _Turn:
 class Turns:
     """The turns of one session, of which at most one is in progress. history: what the next question is given."""
 
-    __slots__ = ("_begun", "_history", "_out", "_react", "_turn", "_wishes")
+    __slots__ = ("_answered", "_begun", "_history", "_out", "_react", "_turn", "_wishes")
 
     def __init__(self, out: Out, react: React, history: History) -> None:
         self._out = out
@@ -70,6 +71,7 @@ class Turns:
         self._history = history
         self._turn: _Turn | None = None
         self._begun = 0
+        self._answered: tuple[str, ...] = ()  # messages whose answers may still lead to something
         self._wishes: tuple[Wish, ...] = ()  # open until the next message begins, or a cancel
 
     @property
@@ -169,6 +171,14 @@ class Turns:
         for exchange in history:
             self._history.add(exchange)
 
+    def answered(self, message: str) -> bool:
+        """Whether a message was answered of late, and no cancel has come since that takes back what it leads to."""
+        return message in self._answered
+
+    def disown(self, message: str | None) -> None:
+        """Let nothing come any more of a message that was answered; None is all of them."""
+        self._answered = tuple(each for each in self._answered if message is not None and each != message)
+
     def forget_wishes(self) -> None:
         """Leave nothing open for the next message, and nothing asked: a cancel takes that back too."""
         self._wishes = ()
@@ -206,6 +216,8 @@ class Turns:
         self._out.send(StreamEnd(reason="done", id=message))
         self._out.send(response(turn.text, turn.said, message, turn.asks))
         self._out.note("turns", last.blocked.code if last.blocked else "answered", message)
+        self._out.add(Keep(turn.question, turn.text, last.blocked is not None))
+        self._answered = (*self._answered, message)[-LIVE_SUGGESTIONS:]
         if not last.blocked:
             self._history.add(Exchange(turn.question.text, turn.text))
         self._wishes = turn.wishes

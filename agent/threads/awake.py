@@ -29,6 +29,7 @@ from ..session.session import Session
 from ..session.turn import Parts
 from ..tools.edits import accepts
 from .journal import Journal, Waiter
+from .recorder import ThreadRecorder
 from .runner import ThreadRunner
 from .wire import ThreadWire
 
@@ -81,11 +82,14 @@ class Awake:
         Cancelled, its session ends as one whose client has left; what it has said is kept within RECORD_TIMEOUT.
         """
         project, thread = self.scope.project, self.scope.thread
-        journal = Journal(project, thread, threads, calls, parts.clock, parts.new_id, kept_for)
+        recorder = ThreadRecorder(parts.recorder)
+        journal = Journal(project, thread, threads, calls, parts.clock, parts.new_id, kept_for, recorder)
         try:
             async with trio.open_nursery() as nursery:
                 wire = ThreadWire(journal.keep, self.end, nursery)
-                own = replace(parts, runner=ThreadRunner(runner, journal.keep_call, journal.still))
+                own = replace(
+                    parts, runner=ThreadRunner(runner, journal.keep_call, journal.still), recorder=recorder
+                )
                 self._session = Session(own, wire, scope=self.scope, kept=kept_for)
                 self._wire, self._journal = wire, journal
                 self.post(Wake(woken.history, _live(woken.live, arguments), trio.current_time()))

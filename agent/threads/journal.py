@@ -29,6 +29,7 @@ from ..protocol.outbound import (
     StreamEnd,
 )
 from .hashes import digest
+from .recorder import ThreadRecorder
 
 _TURNED_AWAY = frozenset(("busy", "rate_limited", "shutting_down", "bad_message", "bad_edit"))
 
@@ -77,7 +78,8 @@ class _Turn:
 class Journal:
     """Keeps what one thread's frames say.
 
-    kept_for: seconds in which a suggested call can be approved, or a handed over one be taken.
+    kept_for: seconds in which a suggested call can be approved, or a handed over one be taken. recorder: remembers what
+    was said.
     """
 
     def __init__(
@@ -89,6 +91,7 @@ class Journal:
         clock: Clock,
         new_id: Callable[[], str],
         kept_for: float,
+        recorder: ThreadRecorder,
     ) -> None:
         self._project = project
         self._thread = thread
@@ -97,6 +100,7 @@ class Journal:
         self._clock = clock
         self._new_id = new_id
         self._kept_for = kept_for
+        self._recorder = recorder
         self._turn: _Turn | None = None
         self._number = 0  # of the last turn
         self._ends: dict[str, trio.Event] = {}  # of calls that somebody waits for
@@ -301,6 +305,7 @@ class Journal:
 
     async def _end(self, turn: _Turn, step: "_Step") -> None:
         said = step.response
+        remembered = await self._recorder.ended(turn.message) if said is not None else ()
         calls = tuple([await self._calls.call(self._project, call) for call in turn.calls])
         if self._turn is turn:  # and no other has begun meanwhile
             self._turn = None  # not before: whatever ends this wait, who waits is told by `fail`
@@ -318,6 +323,7 @@ class Journal:
                 said.confidence,
                 {"code": said.blocked.code, "message": said.blocked.message} if said.blocked else None,
                 calls,
+                remembered,
             )
         )
 

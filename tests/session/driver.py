@@ -20,7 +20,7 @@ from agent.ports.search import Snippet
 from agent.protocol import inbound, outbound
 from agent.session.actions import SuggestionEngine
 from agent.session.core import Core, SessionEngine
-from agent.session.effects import Close, Effect, Note, Resume, RunAction, Send
+from agent.session.effects import Close, Decline, Effect, Keep, Note, Resume, RunAction, Send
 from agent.session.events import (
     Acting,
     Disconnected,
@@ -31,6 +31,7 @@ from agent.session.events import (
     Faulted,
     Kill,
     Malformed,
+    Offered,
     Posed,
     Received,
     Reported,
@@ -43,6 +44,7 @@ from agent.session.events import (
 SNIPPET = Snippet("kb/pricing.md", "The price is 299 kr.", 3, 3)
 PROPOSAL = Proposal("create_ticket", {"subject": "help"})
 CALL = Proposal("look_up", {"order": "A-1"}, needs_approval=False, risk="low")
+TO_REMEMBER = Proposal("remember", {"item": "i1", "text": "The budget is 50k."}, item="i1")
 LACKING = Proposal("send_sms", {"text": "hello"}, ("phone",))
 
 
@@ -109,8 +111,12 @@ class Driver:
         return [short(effect.frame) for effect in self.effects if isinstance(effect, Send)]
 
     def did(self) -> list[str]:
-        """The names of the last event's effects, less frames and notes."""
-        return [type(each).__name__ for each in self.effects if not isinstance(each, Send | Note)]
+        """The names of the last event's effects, less frames and notes, and what is to be remembered."""
+        return [type(each).__name__ for each in self.effects if not isinstance(each, Send | Note | Keep)]
+
+    def declined(self) -> list[str]:
+        """The items that the last event said its user does not want."""
+        return [each.item for each in self.effects if isinstance(each, Decline)]
 
     @property
     def close_code(self) -> int | None:
@@ -192,6 +198,18 @@ class Driver:
 
     def expire(self, suggestion_id: str) -> list[tuple[Any, ...]]:
         return self.post(Expired(suggestion_id, self.now))
+
+    def offered(self, message: str = "m", proposal: Proposal = TO_REMEMBER) -> list[tuple[Any, ...]]:
+        """What a message said gives something to suggest, after its answer."""
+        self.made += 1
+        asked = Question(message, "My budget is 50k.", None, self.now)
+        return self.post(Offered(asked, proposal, f"s{self.made}", self.now, 1_700_000_000_000))
+
+    def kept(self) -> list[tuple[str, str, bool]]:
+        """The exchanges that the last event had remembered: message, answer, and whether it is a refusal."""
+        return [
+            (each.question.id, each.answer, each.blocked) for each in self.effects if isinstance(each, Keep)
+        ]
 
     def wake(self, *live: Proposal, history: tuple[Exchange, ...] = ()) -> list[tuple[Any, ...]]:
         """A conversation goes on, in which these (w1, w2 ...) can be confirmed."""

@@ -28,6 +28,7 @@ class Offered:
     payload: Frame
     missing: tuple[str, ...] = ()
     shown: tuple[tuple[str, Any], ...] = ()
+    item: str | None = None  # to be remembered
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,7 @@ class Offer:
     confirmed: bool = False
     tool: bool = False
     inside: str | None = None
+    item: str | None = None
 
 
 @dataclass
@@ -110,6 +112,8 @@ class Did:
     stopped: bool = False  # the running action was asked to stop
     let_go: bool = False  # nobody listens for the running action any more
     distrusted: bool = False  # the Brain was found to speak out of order
+    kept: list[tuple[str, bool]] = field(default_factory=list)  # messages to remember, and whether refused
+    declined: list[str] = field(default_factory=list)  # items that are not to be remembered
     close: int | None = None  # the close code, when the session closed
 
 
@@ -127,6 +131,7 @@ class Reference:
         self.waiting: deque[str] = deque()
         self.running: str | None = None
         self.queue: deque[str] = deque()
+        self.answered: deque[str] = deque(maxlen=LIVE)  # and not taken back
         self.draining = False
         self._asked = False  # the running action was asked to stop
         self._rate = rate
@@ -175,6 +180,8 @@ class Reference:
         """Stop: with an id only that message, in progress or queued, or else the suggestions it led to."""
         if self.state == "closed":
             return
+        kept = [each for each in self.answered if id is not None and each != id]
+        self.answered = deque(kept, LIVE)
         if self.turn is not None and id in (None, self.turn.message):
             same = [each for each in self.queue if each == id]  # ids are labels: every message of that name
             for each in same:
@@ -244,6 +251,8 @@ class Reference:
             self._send("error", code="unknown_suggestion", suggestionId=id)
         elif offer.state == "live":
             self._lapse(id, "rejected")
+            if offer.item is not None:
+                self._did.declined.append(offer.item)
             self._after_lapse()
         elif offer.state == "waiting":
             self._cancel_waiting(id)
@@ -324,12 +333,24 @@ class Reference:
             return
         self._answer(turn)
         self.turn = None
+        self._did.kept.append((turn.message, turn.said[-1].blocked is not None))
+        self.answered.append(turn.message)
         if not self.draining:
             for offered in turn.offers:
                 if len(self.live) == LIVE:
                     self._lapse(self.live[0], "cancelled")
                 self._offer(offered, turn.message, now, wall_ms)
         self._settle()
+
+    def offered(self, message: str, offered: Offered, now: float, wall_ms: int) -> None:
+        """An answered message gave something to suggest after its turn."""
+        if self.state == "closed" or self.draining or message not in self.answered:
+            return
+        if len(self.live) == LIVE:
+            self._lapse(self.live[0], "cancelled")
+        self._offer(offered, message, now, wall_ms)
+        if self.state == "idle":
+            self.state = "awaiting_confirmation"
 
     # --- actions, time, the server
 
@@ -518,7 +539,12 @@ class Reference:
 
     def _offer(self, offered: Offered, message: str, now: float, wall_ms: int) -> None:
         self.offers[offered.id] = Offer(
-            message, now + CONFIRM_SECONDS, offered.payload, offered.missing, tool=bool(offered.shown)
+            message,
+            now + CONFIRM_SECONDS,
+            offered.payload,
+            offered.missing,
+            tool=bool(offered.shown),
+            item=offered.item,
         )
         self._send(
             "action_suggestion",

@@ -41,6 +41,19 @@ def into(driver: Driver, state: str) -> Driver:
     return driver
 
 
+def over(driver: Driver, how: str) -> None:
+    """End what there is, a turn or the suggestion s1, in one of the ways that are no answer."""
+    ways: dict[str, Callable[[], object]] = {
+        "cancel": driver.cancel,
+        "message": lambda: driver.message("n"),
+        "expire": lambda: driver.expire("s1"),
+        "words": lambda: driver.reject("s1", "the other one"),
+        "drop": driver.drop,
+        "kill": driver.kill,
+    }
+    ways[how]()
+
+
 def with_live(driver: Driver, state: str) -> Driver:
     """The same with a suggestion alive (s1 for a turn, s2 beside a running s1)."""
     if state == "executing":
@@ -771,3 +784,90 @@ def a_turn_whose_task_was_lost_ends_as_cancelled(make: Make) -> None:
         assert d.dropped() == [("end", "m", "cancelled")]
         assert d.state == "idle"
         assert d.dropped() == []
+
+
+@scenario
+def what_was_answered_is_kept_once_and_nothing_else(make: Make) -> None:
+    d = make()
+    d.message()
+    for step in (d.drafted, lambda: d.verified("It is 299 kr.", last=False), d.spoken, d.drafted):
+        step()
+        assert d.kept() == []
+    d.verified(" It is new.")
+    assert d.kept() == []
+    assert d.spoken()[-1][0] == "response"
+    assert d.kept() == [("m", "It is 299 kr. It is new.", False)]
+    d.message("n")
+    d.refused()
+    d.spoken()
+    assert d.kept() == [("n", REFUSAL.text, True)]
+    for state in TURN:
+        for end in ("cancel", "message", "drop", "kill"):
+            d = into(make(), state)
+            over(d, end)
+            assert d.kept() == []
+
+
+@scenario
+def an_answer_can_suggest_something_later(make: Make) -> None:
+    for state in ("idle", "awaiting_confirmation", *BUSY):
+        d = make()
+        d.streaming("q")
+        d.spoken()
+        into(d, state)
+        assert d.offered("q") == [("suggestion", f"s{d.made}")]
+        assert d.state == ("awaiting_confirmation" if state == "idle" else state)
+        assert d.did() == ["ArmExpiry"]
+    d = make()
+    d.awaiting(proposals=LIVE_SUGGESTIONS)
+    assert d.offered()[0] == ("closed", "s1", "cancelled")
+
+
+@scenario
+def nothing_is_suggested_later_of_what_was_cancelled(make: Make) -> None:
+    for id, taken in ((None, True), ("m", True), ("other", False)):
+        d = make()
+        d.streaming()
+        d.spoken()
+        d.cancel(id)
+        assert bool(d.offered()) is not taken
+        assert d.state == ("idle" if taken else "awaiting_confirmation")
+    for state in TURN:
+        d = into(make(), state)
+        assert d.offered() == []  # it has not been answered
+        d.cancel()
+        assert (d.offered(), d.state) == ([], "idle")
+
+
+@scenario
+def nothing_is_suggested_later_while_going_down(make: Make) -> None:
+    for state in BUSY:
+        d = make()
+        d.streaming("q")
+        d.spoken()
+        into(d, state)
+        d.drain()
+        assert (d.offered("q"), d.did(), d.state) == ([], [], state)
+
+
+@scenario
+def what_is_not_to_be_remembered_is_declined_once(make: Make) -> None:
+    d = make()
+    d.streaming()
+    d.spoken()
+    d.offered()
+    assert d.reject("s1") == [("closed", "s1", "rejected")]
+    assert d.declined() == ["i1"]
+    assert d.reject("s1") == [("closed", "s1", "rejected")]
+    assert d.declined() == []
+    for otherwise in ("cancel", "expire", "drop", "kill", "words"):
+        d = make()
+        d.streaming()
+        d.spoken()
+        d.offered()
+        over(d, otherwise)
+        assert d.declined() == []
+    d = make()
+    d.awaiting()
+    d.reject("s1")
+    assert d.declined() == []  # there is nothing that it would have remembered

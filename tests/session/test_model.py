@@ -29,6 +29,7 @@ from agent.ports.brain import (
     Confidence,
     Drafted,
     Proposal,
+    Question,
     Redraft,
     Refused,
     TurnEvent,
@@ -43,10 +44,12 @@ from agent.session.effects import (
     ArmExpiry,
     BeginTurn,
     Close,
+    Decline,
     DisarmExpiry,
     Distrust,
     Effect,
     EndTurn,
+    Keep,
     LetGoAction,
     Resume,
     RunAction,
@@ -68,6 +71,7 @@ from agent.session.events import (
     Spoken,
     Told,
 )
+from agent.session.events import Offered as OfferedLater
 
 from .reference import ORDERS, Did, Frame, Heard, Offered, Reference, Wanted, Words
 
@@ -313,6 +317,25 @@ class SessionMachine(RuleBasedStateMachine):
                 self.issued.append(frame["suggestionId"])
                 self.deadlines[frame["suggestionId"]] = self.now + 30
 
+    @rule(id=st.sampled_from(MESSAGES), often=st.integers(0, 2))
+    def offered_later(self, id: str, often: int) -> None:
+        """What was answered gives something to remember, or what was not."""
+        if often:
+            return
+        self.made += 1
+        suggestion, stamp = f"s{self.made}", WALL + int(self.now * 1000)
+        item = f"i{self.made}"
+        proposal = Proposal("remember", {"item": item}, item=item)
+        offered = Offered(suggestion, "remember", {"item": item}, item=item)
+        did = self.step(
+            OfferedLater(Question(id, "", None, self.now), proposal, suggestion, self.now, stamp),
+            f"offered {suggestion} of {id}",
+            lambda: self.model.offered(id, offered, self.now, stamp),
+        )
+        if any(frame["type"] == "action_suggestion" for frame in did.frames):
+            self.issued.append(suggestion)
+            self.deadlines[suggestion] = self.now + 30
+
     # --- the runner, time and the server
 
     @rule(status=st.sampled_from(tuple(RESULTS)), claimed=st.sampled_from((True, True, True, False)))
@@ -499,6 +522,10 @@ class SessionMachine(RuleBasedStateMachine):
                     self.armed.add(id)
                 case DisarmExpiry(id):
                     self.armed.discard(id)
+                case Keep(question, _, blocked):
+                    did.kept.append((question.id, blocked))
+                case Decline(_, item):
+                    did.declined.append(item)
                 case Close(code):
                     did.close = code
         return did

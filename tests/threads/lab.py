@@ -14,11 +14,15 @@ import trio
 from agent.actions.runner import Runner
 from agent.answering.brain import GroundedBrain
 from agent.answering.deciding import DecidingBrain, Tools
+from agent.ports.brain import Question
 from agent.ports.calls import StoredCall
+from agent.ports.conversation import Scope
 from agent.ports.decide import Act, Decision, Noop
 from agent.ports.desk import Asked, Reply
+from agent.ports.memory import Item, Proposed
 from agent.ports.pages import Window
 from agent.ports.projects import HOUSE
+from agent.ports.remember import UNKEPT, Offer, Recorder
 from agent.ports.threads import StoredMessage
 from agent.ports.tools import ToolDefinition
 from agent.session.registry import Registry
@@ -81,6 +85,51 @@ class Ear:
         return [frame["type"] for frame in self.frames]
 
 
+class Notebook:
+    """Remembers what it is told, and proposes to keep each message."""
+
+    def __init__(self) -> None:
+        self.kept_: list[tuple[str, str, bool]] = []
+        self.scopes: list[Scope] = []
+        self.offers = 0
+
+    def keep(self, question: Question, answer: str, blocked: bool, offer: Offer) -> None:
+        self.offers += 1
+
+    def decline(self, scope: Scope, item: str) -> None:
+        raise AssertionError("nothing was suggested")
+
+    async def kept(self, question: Question, answer: str, blocked: bool) -> tuple[Proposed, ...]:
+        self.scopes.append(question.scope)
+        self.kept_.append((question.text, answer, blocked))
+        return (Proposed(item_of(question.text), True, (item_of("It was 199 kr."),)),)
+
+
+def item_of(text: str) -> Item:
+    """A proposed item that says this."""
+    return Item(
+        f"i{len(text)}",
+        "fact",
+        "proposed",
+        ("price",),
+        "money SEK",
+        text,
+        (),
+        Scope(HOUSE, "", "anna"),
+        0,
+        None,
+        None,
+        None,
+        None,
+        1.0,
+        (),
+        0,
+        None,
+        None,
+        1,
+    )
+
+
 @dataclass
 class Lab:
     """A desk, and what it is made of."""
@@ -121,6 +170,7 @@ async def lab(
     stores: Any = None,
     drafts: Sequence[Say] = (),
     name: str = "id",
+    recorder: Recorder = UNKEPT,
 ) -> AsyncGenerator[Lab, None]:
     """Run a desk for the time of a block. stores: another one's. name: what its ids begin with."""
     ids = itertools.count(1)
@@ -150,6 +200,7 @@ async def lab(
             clock,
             figures,
             lambda: f"{name}{next(ids)}",
+            recorder=recorder,
         )
         kept = Stores(opened.projects, opened.threads, opened.calls)
         desk = ThreadDesk(

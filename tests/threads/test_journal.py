@@ -9,7 +9,9 @@ from agent.ports.action import Call
 from agent.ports.calls import StoredCall
 from agent.ports.pages import Window
 from agent.ports.projects import HOUSE
+from agent.ports.remember import UNKEPT
 from agent.threads.journal import Journal
+from agent.threads.recorder import ThreadRecorder
 
 from .lab import REFUND, SHIP, Wall, lab
 
@@ -19,7 +21,16 @@ async def test_what_was_approved_runs_and_nothing_else(autojump_clock: trio.test
     async with lab(REFUND) as r:
         reply = await r.chat()
         (call,) = reply.calls
-        journal = Journal(HOUSE, reply.thread, r.stores.threads, r.stores.calls, Wall(), lambda: "x", 100.0)
+        journal = Journal(
+            HOUSE,
+            reply.thread,
+            r.stores.threads,
+            r.stores.calls,
+            Wall(),
+            lambda: "x",
+            100.0,
+            ThreadRecorder(UNKEPT),
+        )
         await journal.keep_call(Call(call.id, "refund", {"order": "A-1"}, reply.message))
         with pytest.raises(Conflict, match="arguments_changed"):
             await journal.keep_call(Call(call.id, "refund", {"order": "A-2"}, reply.message))

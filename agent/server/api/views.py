@@ -2,11 +2,13 @@
 
 from ...ports.calls import StoredCall
 from ...ports.desk import Reply
+from ...ports.memory import Proposed
 from ...ports.threads import StoredMessage, Thread
 from ...protocol.views import (
     BlockedView,
     CallView,
     ChatAnswer,
+    MemoryUpdate,
     MessageView,
     Render,
     ResponseJson,
@@ -78,7 +80,7 @@ def reply(shown: Reply) -> ChatAnswer:
     return ChatAnswer(
         thread_id=shown.thread,
         message_id=shown.message,
-        response_json=ResponseJson(shown.mode, shown.text, asked, ()),
+        response_json=ResponseJson(shown.mode, shown.text, asked, tuple(map(_update, shown.remembered))),
         tool_call_id=last.id if last is not None else None,
         tool_call=last,
         calls=calls,
@@ -86,4 +88,11 @@ def reply(shown: Reply) -> ChatAnswer:
         confidence=shown.confidence,
         blocked=BlockedView(blocked["code"], blocked["message"]) if blocked is not None else None,
         render=Render(shown.text),
+    )
+
+
+def _update(proposed: Proposed) -> MemoryUpdate:
+    item = proposed.item
+    return MemoryUpdate(
+        item.id, item.type, item.status, item.text, tuple(each.id for each in proposed.conflicts)
     )

@@ -1,0 +1,90 @@
+"""Remembering, as sessions and brains see it: an exchange is handed over, and what was said before comes back."""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+from .brain import Proposal, Question
+from .conversation import Scope
+from .memory import Proposed
+from .search import Hit, Lang
+
+Offer: TypeAlias = Callable[[Question, Proposal], None]
+"""Suggests something to whom an answered question is from, if he is still there. Never blocks, never raises."""
+
+
+class Recorder(Protocol):
+    """Remembers exchanges. Nothing of it blocks or raises, whatever the disk does."""
+
+    def keep(self, question: Question, answer: str, blocked: bool, offer: Offer) -> None:
+        """Remember a question and the answer that was said to its end, soon.
+
+        blocked: the answer is a refusal. offer: takes what the question's words would have remembered, for its user to
+        approve.
+        """
+        ...
+
+    def decline(self, scope: Scope, item: str) -> None:
+        """Take that its user does not want an item remembered, soon."""
+        ...
+
+    async def kept(self, question: Question, answer: str, blocked: bool) -> tuple[Proposed, ...]:
+        """Remember an exchange as `keep` does; return what it proposes, or () where that takes over MEMORY_ANSWER s.
+
+        Nobody is asked: its user finds it among what is proposed. Cancelled, it is remembered all the same.
+        """
+        ...
+
+
+class Unkept:
+    """Remembers nothing (implements `Recorder`)."""
+
+    def keep(self, question: Question, answer: str, blocked: bool, offer: Offer) -> None:
+        """Let it go."""
+
+    def decline(self, scope: Scope, item: str) -> None:
+        """There is none."""
+
+    async def kept(self, question: Question, answer: str, blocked: bool) -> tuple[Proposed, ...]:
+        """Let it go."""
+        return ()
+
+
+UNKEPT = Unkept()
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """What is remembered that a turn should know.
+
+    standing: what always holds (rules, preferences), and situation: how things are, each as a part of a prompt, ""
+    where there is nothing. hits: what may be cited, best first, each of a file `memory/ID`. said: what was said before
+    that may not, as a part of a prompt.
+    """
+
+    standing: str = ""
+    situation: str = ""
+    hits: tuple[Hit, ...] = ()
+    said: str = ""
+
+
+NOTHING_REMEMBERED = Remembered()
+
+
+class Memory(Protocol):
+    """What a brain asks of what is remembered."""
+
+    def told(self, question: Question, lang: Lang) -> bool:
+        """Return whether a question is nothing but the order to remember something; pure."""
+        ...
+
+    async def remembered(self, question: Question, text: str, lang: Lang) -> Remembered:
+        """Return what a question's user should be answered with in mind; nothing where it cannot be read.
+
+        text: the question, less its courtesies. A cancel leaves nothing.
+        """
+        ...
+
+    async def stands(self, scope: Scope, files: Collection[str]) -> bool:
+        """Return whether all of these may still be cited: none was forgotten, rejected or replaced meanwhile."""
+        ...

@@ -1,0 +1,79 @@
+"""What a session has remembered, and what it suggests of that when its answer has long been said."""
+
+import gc
+from dataclasses import replace
+
+import trio
+import trio.testing
+
+from agent.ports.brain import Proposal, Question
+from agent.ports.conversation import Scope
+from agent.ports.memory import Proposed
+from agent.ports.remember import Offer
+
+from .harness import ANSWER, ask, world
+
+REMEMBER = Proposal("remember", {"item": "i1", "text": "My budget is 50k."}, item="i1")
+
+
+class Notebook:
+    """Keeps what it is told, and who may be asked about it."""
+
+    def __init__(self) -> None:
+        self.exchanges: list[tuple[str, str, bool]] = []
+        self.offers: list[tuple[Offer, Question]] = []
+        self.declined: list[str] = []
+
+    def keep(self, question: Question, answer: str, blocked: bool, offer: Offer) -> None:
+        self.exchanges.append((question.id, answer, blocked))
+        self.offers.append((offer, question))
+
+    def decline(self, scope: Scope, item: str) -> None:
+        assert scope.thread
+        self.declined.append(item)
+
+    async def kept(self, question: Question, answer: str, blocked: bool) -> tuple[Proposed, ...]:
+        raise AssertionError("a socket waits for nothing")
+
+
+async def test_what_is_offered_later_can_be_confirmed_or_declined(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """It is suggested like any action: run once when it is confirmed, and declined when it is not wanted."""
+    notes = Notebook()
+    async with world() as w:
+        w.parts = replace(w.parts, recorder=notes)
+        wire = await w.connect()
+        wire.push(ask())
+        await wire.until("response")
+        assert notes.exchanges == [("m", ANSWER, False)]
+        (offer, question) = notes.offers[0]
+        await trio.sleep(5)
+        offer(question, REMEMBER)
+        frame = await wire.until("action_suggestion")
+        assert (frame["action"], frame["payload"]) == ("remember", dict(REMEMBER.payload))
+        assert frame["id"] == "m"
+        wire.push({"type": "confirm_action", "suggestionId": frame["suggestionId"]})
+        assert (await wire.until("action_executed"))["result"]["success"]
+        assert w.executor.told == [dict(REMEMBER.payload)]
+        offer(question, REMEMBER)
+        frame = await wire.until("action_suggestion", 2)
+        wire.push({"type": "reject_action", "suggestionId": frame["suggestionId"]})
+        await wire.until("action_closed")
+        assert (notes.declined, len(w.executor.told)) == (["i1"], 1)
+
+
+async def test_who_may_ask_later_keeps_no_session(autojump_clock: trio.testing.MockClock) -> None:
+    """A client that has left is asked nothing, and nothing is left of its session."""
+    notes = Notebook()
+    async with world() as w:
+        w.parts = replace(w.parts, recorder=notes)
+        wire = await w.connect()
+        wire.push(ask())
+        await wire.until("response")
+        wire.leave()
+        await trio.sleep(1)
+        gc.collect()
+        assert [session() for session in w.gone] == [None]
+        (offer, question) = notes.offers[0]
+        offer(question, REMEMBER)
