@@ -74,6 +74,10 @@ class ModelFailed(AgentError):
         self.retry_after = retry_after
 
 
+class Withdrawn(AgentError):
+    """A text cites what was remembered and is not any more."""
+
+
 class GivenUp(AgentError):
     """Nobody waits any more for what a worker thread does, so it stopped; nothing half done is kept."""
 

@@ -18,10 +18,10 @@ import trio
 
 from ..actions.triggers import asked, proposals
 from ..config import READ_AT_ONCE
-from ..errors import ModelFailed
+from ..errors import ModelFailed, Withdrawn
 from ..grounding import refusals
 from ..grounding.binding import Binding
-from ..grounding.courtesies import reply
+from ..grounding.courtesies import noted, reply
 from ..grounding.verify import read_ahead
 from ..numbers.read import Token
 from ..ports.brain import (
@@ -37,7 +37,8 @@ from ..ports.brain import (
     VerifiedText,
 )
 from ..ports.conversation import Exchange
-from ..ports.draft import NO_CHARTER, Charter, Drafter, Prompt
+from ..ports.draft import NO_CHARTER, NO_REMINDER, Charter, Drafter, Prompt, Reminder
+from ..ports.remember import MEMORY_FILES, NOTHING_REMEMBERED, Memory
 from ..ports.search import Hit, Lang, Library, Query, Retriever
 from ..text.courtesy import courtesy, without
 from ..text.language import language
@@ -55,7 +56,7 @@ from .explain import (
 )
 from .prompts import instructions, within
 from .settings import AnswerSettings
-from .ways import Failed, Way, by_claims, by_sentences, whole
+from .ways import Failed, Tell, Way, by_claims, by_sentences, whole
 
 _log = structlog.get_logger("agent.answering")
 
@@ -66,12 +67,17 @@ P = ParamSpec("P")
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a turn has to answer from. text: the question, less its courtesies. hits: the evidence, best first."""
+    """What a turn has to answer from.
+
+    text: the question, less its courtesies. hits: the evidence, best first, of what is remembered last. reminder: what
+    is remembered, to be told and not to be cited.
+    """
 
     text: str
     lang: Lang
     hits: tuple[Hit, ...]
     history: tuple[Exchange, ...]
+    reminder: Reminder = NO_REMINDER
 
 
 class GroundedBrain:
@@ -79,7 +85,8 @@ class GroundedBrain:
 
     It keeps nothing between turns, so one serves every session at once; a turn keeps the snapshot of the documents
     that was present when it began. explain: hears why each answer is what it is, which is for the operator alone.
-    charter: what a project says in every prompt; no number stands because it stands there.
+    charter: what a project says in every prompt; no number stands because it stands there. memory: what users want
+    remembered; None remembers nothing.
     """
 
     def __init__(
@@ -89,8 +96,10 @@ class GroundedBrain:
         settings: AnswerSettings,
         explain: Explain | None = None,
         charter: Charter = NO_CHARTER,
+        memory: Memory | None = None,
     ) -> None:
         self.charter = charter
+        self._memory = memory
         self._library = library
         self._settings = settings
         self._heard_by = explain
@@ -125,23 +134,44 @@ class GroundedBrain:
             emit(Drafted())
             emit(Verified(reply(said.what, lang, retriever.topics(lang)), proposals=asked_for))
             return
+        if self.told(question):
+            emit(Drafted())
+            emit(Verified(noted(self._lang(question)), proposals=asked_for))
+            return
         evidence = await self.find(question)
         found(evidence.hits)
         await self.draft(evidence, emit, asked_for)
+
+    def told(self, question: Question) -> bool:
+        """Return whether a question is nothing but the order to remember something, and that can be done."""
+        return self._memory is not None and self._memory.told(question, self._lang(question))
+
+    def _lang(self, question: Question) -> Lang:
+        return question.lang or language(question.text) or self._settings.lang
 
     async def find(self, question: Question) -> Found:
         """Return what the documents say about a question. Cancelled, nothing is left."""
         settings = self._settings
         retriever = await self._library.present()
         text, before = without(question.text), _before(question)
-        lang = question.lang or language(question.text) or settings.lang
+        lang = self._lang(question)
         query = Query(asked(text), lang, HITS, asked(before), question.scope)
         every = await retriever.search(query)
         hits = within(every, settings.evidence_tokens)
         self._explain(found_lines, query, every, len(hits))
+        remembered = NOTHING_REMEMBERED
+        if self._memory is not None:
+            remembered = await self._memory.remembered(question, text, lang)
+            hits = within((*hits, *remembered.hits), 0)
         if not hits:
             await self._explain_nothing(retriever, query)
-        return Found(text, lang, hits, question.history)
+        return Found(text, lang, hits, question.history, remembered.reminder)
+
+    async def check(self, text: VerifiedText) -> None:
+        """Raise `Withdrawn` where a text cites what is not remembered any more. A cancel leaves nothing."""
+        cited = {each.file for each in text.citations if each.file.startswith(MEMORY_FILES)}
+        if cited and self._memory is not None and not await self._memory.stands(cited):
+            raise Withdrawn
 
     async def draft(
         self,
@@ -162,12 +192,16 @@ class GroundedBrain:
         try:
             written = first if settings.answer == "text" else ""
             result = await self._answer(self.prompt(found), hits, emit, written)
+            last = _last(result, lang, hits, asked_for)
+            await self.check(last.text)
+        except Withdrawn:
+            kept = [hit for hit in hits if not hit.snippet.file.startswith(MEMORY_FILES)]
+            last = Refused(refusals.number_mismatch(lang, kept, ()), asked_for)
         except ModelFailed as error:
             _log.warning("model failed", exc_info=error)
             self._explain(failed_lines, error)
             emit(Refused(refusals.model_failed(lang), asked_for))
             return
-        last = _last(result, lang, hits, asked_for)
         self._explain(ended_lines, last.text)
         emit(last)
 
@@ -182,6 +216,7 @@ class GroundedBrain:
             may_ask=settings.clarify and settings.answer == "text",
             history=found.history,
             charter=self.charter,
+            reminder=found.reminder,
         )
 
     def _explain(self, lines: Callable[P, Sequence[str]], *args: P.args, **kwargs: P.kwargs) -> None:
@@ -206,6 +241,7 @@ class GroundedBrain:
         Raises `ModelFailed`, also when no draft could be read at all.
         """
         settings = self._settings
+        tell = Tell(emit, self.check)
         prompt = asked
         refused: list[Token] = []
         failed: Failed | None = None
@@ -215,7 +251,7 @@ class GroundedBrain:
                 prompt = asked.retold(attempt, failed.again(asked.lang))
             hear = partial(self._explain_draft, attempt, hits) if self._heard_by is not None else None
             drafting = self._drafting.given(first) if first and not attempt else self._drafting
-            result = await self._way(drafting, prompt, hits, emit, self._confidence, told=hear)
+            result = await self._way(drafting, prompt, hits, tell, self._confidence, told=hear)
             if isinstance(result, VerifiedText):
                 return result
             failed = result

@@ -10,14 +10,15 @@ What is said passes the number guard; a question, or a sentence beside a call, t
 """
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from datetime import date
 
 import structlog
 import trio
 
 from ..config import ASKED_CHARACTERS, READ_AT_ONCE
-from ..errors import BadDecision, ModelFailed
+from ..errors import BadDecision, ModelFailed, Withdrawn
 from ..grounding import refusals
 from ..grounding.questions import confirming, handing_over, telling
 from ..grounding.verify import verify
@@ -79,25 +80,35 @@ class DecidingBrain:
         Cancelled, nothing more is emitted or begun, and the streams of its models are closed before it returns.
         """
         offered = bool(self._tools.operator or question.tools or question.results)
-        if act is None or not offered or courtesy(question.text) is not None:
+        said = courtesy(question.text) is not None or self._grounded.told(question)
+        if act is None or not offered or said:
             await self._plain.answer(question, emit, act)
             return
         found = await self._grounded.find(question)
         catalogue = Catalogue(self._tools.operator, question.tools)
         charter = self._grounded.charter
-        turn = _Turn(question, found, catalogue, charter, self._decider, self._tools, self._observer)
+        turn = _Turn(
+            question,
+            found,
+            catalogue,
+            charter,
+            self._decider,
+            self._tools,
+            self._observer,
+            self._grounded.check,
+        )
         turn.go_on(question.results)
         try:
-            said = await turn.decide(act)
+            decided = await turn.decide(act)
         except ModelFailed as error:
             _log.warning("model failed", exc_info=error)
             emit(Refused(refusals.model_failed(found.lang)))
             return
-        if isinstance(said, Noop):
-            await self._grounded.draft(turn.evidence(), emit, first=said.message)
+        if isinstance(decided, Noop):
+            await self._grounded.draft(turn.evidence(), emit, first=decided.message)
             return
         emit(Drafted())
-        emit(said)
+        emit(decided)
 
 
 @dataclass(slots=True)
@@ -111,6 +122,7 @@ class _Turn:
     decider: Decider
     tools: Tools
     observer: Observer
+    check: Callable[[VerifiedText], Awaitable[None]]
     results: list[Result] = field(default_factory=list)
     hits: list[Hit] = field(default_factory=list)  # of the results
     made: dict[bytes, Result] = field(default_factory=dict)
@@ -125,7 +137,7 @@ class _Turn:
     def evidence(self) -> Found:
         """Return what was found, and what the calls have returned before it."""
         found = self.found
-        return Found(found.text, found.lang, (*self.hits, *found.hits), found.history)
+        return replace(found, hits=(*self.hits, *found.hits))
 
     async def decide(self, act: ActNow) -> Noop | Verified:
         """Decide and call until there is something to say: an answer to draft, or a text with what to approve."""
@@ -222,7 +234,12 @@ class _Turn:
             return None
         hits = self.evidence().hits
         await read(hits, "off")
-        return verify(message, hits, confidence="low").text
+        text = verify(message, hits, confidence="low").text
+        if text is not None:
+            with suppress(Withdrawn):
+                await self.check(text)
+                return text
+        return None
 
     def _mend(self, kind: str) -> None:
         self.mended.add(kind)
@@ -240,7 +257,9 @@ def briefed(
     results: tuple[Result, ...] = (),
 ) -> Briefing:
     """Return what a decision is made from."""
-    return Briefing(question.text, found.lang, tools, found.hits, results, question.history, charter)
+    return Briefing(
+        question.text, found.lang, tools, found.hits, results, question.history, charter, found.reminder
+    )
 
 
 def _sources(question: Question, hits: Sequence[Hit]) -> Sources:

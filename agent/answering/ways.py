@@ -1,10 +1,10 @@
 """The three ways from a draft to a text that may be said: whole, sentence by sentence, as claims.
 
-Each asks the model once and tells what happens through `emit`: `Drafted` when something is being verified, and in
+Each asks the model once and tells what happens: `Drafted` when something is being verified, and in
 sentence mode each sentence but the last. It returns the last text, or how the draft failed.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -23,8 +23,29 @@ from .sentences import Sentences
 from .standing import standing
 
 Emit = Callable[[TurnEvent], None]
+Check = Callable[[VerifiedText], Awaitable[None]]
+"""Is asked about each text before it is said; whatever it raises ends the answer there."""
+
 Told = Callable[[Judged], None]
 """Is told what became of a draft; for the operator alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tell:
+    """How a way tells what happens. check: is asked about each text that it says itself, before."""
+
+    emit: Emit
+    check: Check
+
+    def drafted(self) -> None:
+        """Something is being verified."""
+        self.emit(Drafted())
+
+    async def say(self, text: VerifiedText) -> None:
+        """Say a sentence that stands, and that another one follows."""
+        await self.check(text)
+        self.drafted()
+        self.emit(Verified(text, last=False))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +81,7 @@ class Way(Protocol):
         drafting: Drafting,
         prompt: Prompt,
         hits: Sequence[Hit],
-        emit: Emit,
+        tell: Tell,
         confidence: Confidence | None,
         *,
         told: Told | None,
@@ -77,7 +98,7 @@ async def whole(
     drafting: Drafting,
     prompt: Prompt,
     hits: Sequence[Hit],
-    emit: Emit,
+    tell: Tell,
     confidence: Confidence | None,
     *,
     binding: Binding = "off",
@@ -86,7 +107,7 @@ async def whole(
 ) -> VerifiedText | Failed:
     """Verify a draft when all of it is here."""
     draft = await drafting.whole(prompt, hits)
-    emit(Drafted())
+    tell.drafted()
     sure: Confidence | None = "low" if prompts.asks(draft) else confidence
     said = prompts.unmarked(draft)
     if not said.strip():
@@ -108,7 +129,7 @@ async def by_sentences(
     drafting: Drafting,
     prompt: Prompt,
     hits: Sequence[Hit],
-    emit: Emit,
+    tell: Tell,
     confidence: Confidence | None,
     *,
     binding: Binding = "off",
@@ -123,11 +144,10 @@ async def by_sentences(
             if told is not None:
                 drafted.append(piece)
             for text in sentences.feed(piece):
-                emit(Drafted())
-                emit(Verified(text, last=False))
+                await tell.say(text)
             if sentences.failed is not None:
                 break
-    emit(Drafted())
+    tell.drafted()
     last = sentences.finish()
     if told is not None:
         told(
@@ -146,7 +166,7 @@ async def by_claims(
     drafting: Drafting,
     prompt: Prompt,
     hits: Sequence[Hit],
-    emit: Emit,
+    tell: Tell,
     confidence: Confidence | None,
     *,
     binding: Binding = "off",
@@ -156,7 +176,7 @@ async def by_claims(
     """Verify each claim on the evidence it names, and say those that stand."""
     draft = await drafting.whole(prompt, hits)
     claims = parse(draft)
-    emit(Drafted())
+    tell.drafted()
     if claims is None:
         if told is not None:
             told(Judged(draft, dropped=("all of it: it is not the JSON that was asked for",)))

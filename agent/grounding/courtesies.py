@@ -28,6 +28,11 @@ def reply(what: Courtesy, lang: Lang, topics: Sequence[str] = ()) -> VerifiedTex
     return VerifiedText(said, (), "low")
 
 
+def noted(lang: Lang) -> VerifiedText:
+    """Return the answer to the order to remember something: it repeats nothing of it."""
+    return VerifiedText(LANGUAGES[lang].courtesies.noted, (), "low")
+
+
 def counted(topic: str) -> bool:
     """Tell whether a topic has a number in it, of any script and in any words."""
     return any(letter.isnumeric() for letter in topic) or bool(tokens(topic))

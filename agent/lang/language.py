@@ -150,7 +150,7 @@ class Courtesies:
     """What is no question, and what is said to it (`agent.text.courtesy`, `agent.grounding.courtesies`).
 
     heard: patterns. after: pattern of what may follow. replies: a number stands in none. about: leads into the list of
-    what the documents are about. opener: asks about the topic {}.
+    what the documents are about. opener: asks about the topic {}. noted: to the order to remember something.
     """
 
     heard: Pleasantries
@@ -158,6 +158,7 @@ class Courtesies:
     replies: Pleasantries
     about: str
     opener: str
+    noted: str
 
 
 @dataclass(frozen=True, slots=True)

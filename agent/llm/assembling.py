@@ -5,9 +5,9 @@ order: only where a language model is asked does it become text, and mocks and s
 
 Strategy: from what always stays the same to what always differs, so that a service can keep its work on the beginning:
 the rules of the server and the form of a decision, the project's role and its RULES, the tools; then what is remembered
-and how things are just now, which nothing fills yet; then what was said before, the evidence, the results of this turn,
-the user's message, and last why there is a second try. The first five are one system message, the same in every turn of
-a thread for as long as its project, its tools and its language are.
+and how things are just now; then the conversation, what was said earlier that fits, the evidence, the results of this
+turn, the user's message, and last why there is a second try. The first seven are one system message, the same in every
+turn of a thread for as long as its project, its tools, its language and what its user wants remembered are.
 
 Roles are honest. The system's words are the operator's and the project owner's, the latter between fences that nothing
 in them can close. A decision's evidence and results are a tool's: they answer calls, and a call follows the user's
@@ -40,7 +40,7 @@ from ..errors import ModelFailed
 from ..lang import LANGUAGES, Lang
 from ..ports.conversation import Exchange
 from ..ports.decide import Briefing, Result
-from ..ports.draft import Charter, Prompt, Section
+from ..ports.draft import Charter, Prompt, Reminder, Section
 from ..ports.model import Message, Tool, ToolCall
 from ..ports.search import Hit
 from ..ports.tools import ToolDefinition
@@ -69,6 +69,7 @@ Part: TypeAlias = Literal[
     "memory",
     "situation",
     "thread",
+    "recalled",
     "evidence",
     "results",
     "message",
@@ -97,18 +98,21 @@ class Assembled:
 
 def draft(prompt: Prompt, evidence: Sequence[Hit]) -> Assembled:
     """Return what a model is sent for a draft. Raises `ModelFailed` where a part is over its budget."""
-    stable = _stable(prompt.instructions, "", prompt.charter, "", prompt.lang)
+    stable = _stable(prompt.instructions, "", prompt.charter, "", prompt.lang, prompt.reminder)
     history = window(prompt.history)
     found = fences.evidence(best(evidence))
+    recalled = prompt.reminder.said
     sections = (
         *stable,
         _section("thread", _told(history), _size(history)),
+        _section("recalled", recalled),
         _section("evidence", found),
         _section("results", ""),
         _section("message", prompt.question),
         _section("repair note", prompt.again),
     )
-    own = "\n\n".join([found, prompt.question, *([prompt.again] if prompt.again else [])])
+    before, after = [recalled] if recalled else [], [prompt.again] if prompt.again else []
+    own = "\n\n".join([*before, found, prompt.question, *after])
     return Assembled(sections, (_system(stable), *_said(history), Message("user", own)))
 
 
@@ -119,21 +123,23 @@ def decision(briefing: Briefing, problems: Sequence[str] = ()) -> Assembled:
     """
     said = LANGUAGES[briefing.lang].deciding
     listed = "\n".join(_listed(tool) for tool in briefing.tools) or said.no_tools
-    stable = _stable(said.rules, _FORM, briefing.charter, listed, briefing.lang)
+    stable = _stable(said.rules, _FORM, briefing.charter, listed, briefing.lang, briefing.reminder)
     history = window(briefing.history)
     found = fences.evidence(best(briefing.evidence)) if briefing.evidence else said.nothing
+    recalled = briefing.reminder.said
     results = [_result(result) for result in briefing.results]
     repair = _repair(said.again, problems) if problems else ""
     sections = (
         *stable,
         _section("thread", _told(history), _size(history)),
         _section("message", briefing.question),
+        _section("recalled", recalled),
         _section("evidence", found),
         _section("results", "\n\n".join(results), sum(map(len, results))),
         _section("repair note", repair),
     )
     messages = [_system(stable), *_said(history), Message("user", briefing.question)]
-    messages += _answered("evidence", SEARCH, {}, found)
+    messages += _answered("evidence", SEARCH, {}, f"{recalled}\n\n{found}" if recalled else found)
     for number, (result, shown) in enumerate(zip(briefing.results, results, strict=True), 1):
         decided = {"mode": "ACT", "tool": result.tool, "args": result.arguments}
         messages += _answered(f"result_{number}", DECIDE, decided, shown)
@@ -164,8 +170,10 @@ def best(evidence: Sequence[Hit]) -> Sequence[Hit]:
     return evidence
 
 
-def _stable(rules: str, form: str, charter: Charter, tools: str, lang: Lang) -> tuple[Section, ...]:
-    """Return the parts that are the same in every turn of a thread, and the two after them that are empty."""
+def _stable(
+    rules: str, form: str, charter: Charter, tools: str, lang: Lang, reminder: Reminder
+) -> tuple[Section, ...]:
+    """Return the parts that are the same in every turn of a thread, for as long as nothing else is remembered."""
     said = LANGUAGES[lang].prompting
     role = f"{said.role}\n{fences.fenced(charter.role)}" if charter.role else ""
     whole = _rules(said.rules, charter.rules) if charter.rules else ""
@@ -175,8 +183,8 @@ def _stable(rules: str, form: str, charter: Charter, tools: str, lang: Lang) -> 
         _section("role statement", role, len(charter.role)),
         _section("rules", whole, sum(len(text) for _, text in charter.rules)),
         _section("tools", tools),
-        _section("memory", ""),
-        _section("situation", ""),
+        _section("memory", reminder.standing),
+        _section("situation", reminder.situation),
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeAlias
 import msgspec
 
 from .conversation import Exchange
-from .draft import NO_CHARTER, Charter
+from .draft import NO_CHARTER, NO_REMINDER, Charter, Reminder
 from .search import Hit, Lang
 from .tools import Risk, ToolDefinition
 
@@ -58,7 +58,7 @@ class Briefing:
 
     question: the user's own words. tools: what may be called, () when no call is left. evidence: what a search found.
     results: of this turn's calls, oldest first. history: what was said before, oldest first. charter: what the project
-    says.
+    says. reminder: what is remembered.
     """
 
     question: str
@@ -68,6 +68,7 @@ class Briefing:
     results: tuple[Result, ...] = ()
     history: tuple[Exchange, ...] = ()
     charter: Charter = NO_CHARTER
+    reminder: Reminder = NO_REMINDER
 
 
 class Decider(Protocol):

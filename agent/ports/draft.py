@@ -26,6 +26,22 @@ NO_CHARTER = Charter()
 
 
 @dataclass(frozen=True, slots=True)
+class Reminder:
+    """What a prompt says of what is remembered; no source: what of it may be cited stands in the evidence.
+
+    standing: what always holds, rules and preferences. situation: how things are just now. said: what was said before
+    that fits the question, and that nothing may be cited from. Each is a part of a prompt, or "".
+    """
+
+    standing: str = ""
+    situation: str = ""
+    said: str = ""
+
+
+NO_REMINDER = Reminder()
+
+
+@dataclass(frozen=True, slots=True)
 class Section:
     """A part of a prompt, as a model is given it. tokens: estimated."""
 
@@ -47,7 +63,7 @@ class Prompt:
     form: what the draft is to be: text, or claims, a JSON array (or one object a line) of
     `{"text": a sentence, "evidence": [which hits of the evidence hold it, counted from 1]}`.
     may_ask: the draft may be a question instead, marked by `ASK:` at its start.
-    charter: what the project says.
+    charter: what the project says. reminder: what is remembered.
     """
 
     instructions: str
@@ -59,6 +75,7 @@ class Prompt:
     history: tuple[Exchange, ...] = ()
     again: str = ""
     charter: Charter = NO_CHARTER
+    reminder: Reminder = NO_REMINDER
 
     def retold(self, attempt: int, again: str) -> "Prompt":
         """Return what is asked for another draft, for the reason `again`."""

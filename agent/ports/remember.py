@@ -2,12 +2,16 @@
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
 from .brain import Proposal, Question
 from .conversation import Scope
+from .draft import NO_REMINDER, Reminder
 from .memory import Proposed
 from .search import Hit, Lang
+
+MEMORY_FILES: Final = "memory/"
+"""What the file of a citation begins with that is of something remembered."""
 
 Offer: TypeAlias = Callable[[Question, Proposal], None]
 """Suggests something to whom an answered question is from, if he is still there. Never blocks, never raises."""
@@ -55,17 +59,10 @@ UNKEPT = Unkept()
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """What is remembered that a turn should know.
+    """What a turn should know. hits: what of it may be cited, best first, each of a file `memory/ID`."""
 
-    standing: what always holds (rules, preferences), and situation: how things are, each as a part of a prompt, ""
-    where there is nothing. hits: what may be cited, best first, each of a file `memory/ID`. said: what was said before
-    that may not, as a part of a prompt.
-    """
-
-    standing: str = ""
-    situation: str = ""
+    reminder: Reminder = NO_REMINDER
     hits: tuple[Hit, ...] = ()
-    said: str = ""
 
 
 NOTHING_REMEMBERED = Remembered()
@@ -85,6 +82,9 @@ class Memory(Protocol):
         """
         ...
 
-    async def stands(self, scope: Scope, files: Collection[str]) -> bool:
-        """Return whether all of these may still be cited: none was forgotten, rejected or replaced meanwhile."""
+    async def stands(self, files: Collection[str]) -> bool:
+        """Return whether all of these may still be cited: none was forgotten, rejected or replaced meanwhile.
+
+        False where that cannot be read.
+        """
         ...

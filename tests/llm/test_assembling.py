@@ -22,15 +22,36 @@ from agent.llm.assembling import Assembled, decision, draft, window
 from agent.numbers.read import tokens
 from agent.ports.conversation import Exchange
 from agent.ports.decide import Briefing, Result
-from agent.ports.draft import Charter, Prompt
+from agent.ports.draft import Charter, Prompt, Reminder
 from agent.ports.search import Hit, Passage, Snippet
 from agent.ports.tools import ToolDefinition
 
 CHARTER = Charter("You are the clerk of Plum & Co.", (("a.md", "Say hello.\n"), ("b.md", "Never joke.")))
+REMINDER = Reminder("- always be brief", "- a parcel is late", "- my cat is ill")
 TOOL = ToolDefinition("shop:cancel", "Cancels.", {"type": "object"}, origin="operator")
 STABLE = ("server rules", "decision form", "role statement", "rules", "tools")
-DRAFT = (*STABLE, "memory", "situation", "thread", "evidence", "results", "message", "repair note")
-DECISION = (*STABLE, "memory", "situation", "thread", "message", "evidence", "results", "repair note")
+DRAFT = (
+    *STABLE,
+    "memory",
+    "situation",
+    "thread",
+    "recalled",
+    "evidence",
+    "results",
+    "message",
+    "repair note",
+)
+DECISION = (
+    *STABLE,
+    "memory",
+    "situation",
+    "thread",
+    "message",
+    "recalled",
+    "evidence",
+    "results",
+    "repair note",
+)
 
 
 def hit(text: str) -> Hit:
@@ -70,11 +91,21 @@ def test_the_parts_stand_in_their_order() -> None:
     result = Result("x", "shop:cancel", {"id": "A"}, True, ("it: is done",))
     asked = (
         draft(
-            Prompt("Rules.", "So what?", "en", 1, history=history, again="Again.", charter=CHARTER),
+            Prompt(
+                "Rules.",
+                "So what?",
+                "en",
+                1,
+                history=history,
+                again="Again.",
+                charter=CHARTER,
+                reminder=REMINDER,
+            ),
             [hit("It ends.")],
         ),
         decision(
-            Briefing("So what?", "en", (TOOL,), (hit("It ends."),), (result,), history, CHARTER), ("wrong",)
+            Briefing("So what?", "en", (TOOL,), (hit("It ends."),), (result,), history, CHARTER, REMINDER),
+            ("wrong",),
         ),
     )
     for assembled, names in zip(asked, (DRAFT, DECISION), strict=True):
@@ -84,7 +115,10 @@ def test_the_parts_stand_in_their_order() -> None:
             "role statement": "Plum & Co",
             "rules": "Never joke.",
             "tools": '"tool":"shop:cancel"',
+            "memory": "always be brief",
+            "situation": "a parcel is late",
             "thread": "Hello?",
+            "recalled": "my cat is ill",
             "evidence": "It ends.",
             "results": "it: is done",
             "message": "So what?",
@@ -93,7 +127,7 @@ def test_the_parts_stand_in_their_order() -> None:
         told = [name for name in names if name in marks and parts(assembled)[name]]
         places = [sent.index(marks[name]) for name in told]
         assert places == sorted(places)
-        assert len(told) == (8 if names is DECISION else 6)
+        assert len(told) == (11 if names is DECISION else 9)
         for section in assembled.sections:
             assert section.name not in marks or not section.text or marks[section.name] in section.text
             assert section.tokens == -(-len(section.text) // CHARACTERS_PER_TOKEN)

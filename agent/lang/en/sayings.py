@@ -45,6 +45,7 @@ COURTESIES = Courtesies(
     ),
     about="They are about:",
     opener="What is there about {}?",
+    noted="Noted. If it contradicts what I remember already, I will ask you.",
 )
 
 QUOTING = Quoting(

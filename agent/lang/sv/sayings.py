@@ -47,6 +47,7 @@ COURTESIES = Courtesies(
     ),
     about="De handlar om:",
     opener="Vad finns det om {}?",
+    noted="Noterat. Om det säger emot vad jag redan minns frågar jag dig.",
 )
 
 QUOTING = Quoting(

@@ -1,0 +1,163 @@
+"""What is remembered: told to a model, cited like a document, and of no use once it is withdrawn."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+import pytest
+
+from agent.answering.brain import GroundedBrain
+from agent.answering.settings import AnswerSettings
+from agent.lang import Lang
+from agent.llm.assembling import draft
+from agent.ports.brain import Question, Refused, TurnEvent, Verified
+from agent.ports.draft import Reminder
+from agent.ports.remember import NOTHING_REMEMBERED, Remembered
+from agent.ports.search import Hit, Passage, Query, Snippet
+from agent.testing.models import FakeDrafter
+
+BUDGET = Snippet("memory/i1", "The budget of Atlas is 50 000 kr.", 1, 1)
+ITEM = Hit(BUDGET, Passage("memory/i1", (), "en", (BUDGET,)), 0.8)
+REMINDER = Reminder("- be brief", "- Atlas is late", "- assistant: it was 70 000 kr")
+SAYS = "The budget of Atlas is 50 000 kr."
+WAYS = [AnswerSettings(), AnswerSettings(verify="sentence"), AnswerSettings(answer="claims")]
+
+
+class Documents:
+    """Documents in which the same is found for everything."""
+
+    def __init__(self, hits: tuple[Hit, ...]) -> None:
+        self._hits = hits
+
+    async def present(self) -> "Documents":
+        return self
+
+    async def search(self, query: Query) -> tuple[Hit, ...]:
+        return self._hits
+
+    async def nearest(self, query: Query) -> tuple[Hit, ...]:
+        return self._hits
+
+    def topics(self, lang: Lang) -> tuple[str, ...]:
+        return ()
+
+
+class FakeMemory:
+    """Remembers one thing, for as long as it is left it. stood: what was asked about, in turn."""
+
+    def __init__(self, remembered: Remembered = NOTHING_REMEMBERED, stands: bool = True) -> None:
+        self._remembered = remembered
+        self.standing = stands
+        self.asked: list[Question] = []
+        self.stood: list[set[str]] = []
+
+    def told(self, question: Question, lang: Lang) -> bool:
+        return question.text.startswith("Remember")
+
+    async def remembered(self, question: Question, text: str, lang: Lang) -> Remembered:
+        self.asked.append(question)
+        return self._remembered
+
+    async def stands(self, files: Collection[str]) -> bool:
+        self.stood.append(set(files))
+        return self.standing
+
+
+def brain(
+    drafter: FakeDrafter,
+    memory: FakeMemory,
+    hits: tuple[Hit, ...] = (),
+    settings: AnswerSettings | None = None,
+) -> GroundedBrain:
+    return GroundedBrain(Documents(hits), drafter, settings or AnswerSettings(), memory=memory)
+
+
+def drafts(text: str, settings: AnswerSettings) -> FakeDrafter:
+    """A drafter of one text, in the form that the settings ask for."""
+    claim = f'[{{"text": "{text}", "evidence": [1]}}]'
+    return FakeDrafter(
+        claim if settings.answer == "claims" else text, claim if settings.answer == "claims" else text
+    )
+
+
+def ask(text: str) -> Question:
+    return Question("m1", text, "en", 0.0)
+
+
+async def told(of: GroundedBrain, question: Question) -> list[TurnEvent]:
+    events: list[TurnEvent] = []
+    await of.answer(question, events.append)
+    return events
+
+
+def shape(events: Sequence[TurnEvent]) -> list[str]:
+    """Name the events, a refusal by its code."""
+    return [
+        event.text.blocked.code if isinstance(event, Refused) and event.text.blocked else type(event).__name__
+        for event in events
+    ]
+
+
+def cited(events: Sequence[TurnEvent]) -> list[str]:
+    last = events[-1]
+    assert isinstance(last, Verified | Refused)
+    return [each.file for each in last.text.citations]
+
+
+@pytest.mark.parametrize("settings", WAYS, ids=lambda each: f"{each.answer}-{each.verify}")
+async def test_a_number_may_be_said_from_memory_with_its_citation(settings: AnswerSettings) -> None:
+    """Where no document says anything."""
+    memory = FakeMemory(Remembered(REMINDER, (ITEM,)))
+    events = await told(brain(drafts(SAYS, settings), memory, settings=settings), ask("What is the budget?"))
+    assert isinstance(events[-1], Verified)
+    assert cited(events) == ["memory/i1"]
+    assert memory.stood == [{"memory/i1"}]
+
+
+@pytest.mark.parametrize("settings", WAYS, ids=lambda each: f"{each.answer}-{each.verify}")
+async def test_what_was_withdrawn_meanwhile_supports_nothing(settings: AnswerSettings) -> None:
+    """Neither an answer nor the citations of its refusal."""
+    memory = FakeMemory(Remembered(REMINDER, (ITEM,)), stands=False)
+    text = f"{SAYS} {SAYS}"
+    events = await told(brain(drafts(text, settings), memory, settings=settings), ask("What is the budget?"))
+    assert shape(events)[-1] == "number_mismatch"
+    assert cited(events) == []
+    assert not any(isinstance(each, Verified) for each in events)
+
+
+async def test_what_was_said_before_is_told_and_supports_nothing() -> None:
+    """The agent's own answers are no source, nor is a reminder."""
+    memory = FakeMemory(Remembered(REMINDER, (ITEM,)))
+    drafter = FakeDrafter("It was 70 000 kr.", "It was 70 000 kr.")
+    events = await told(brain(drafter, memory), ask("What was it?"))
+    assert shape(events)[-1] == "number_mismatch"
+    assert drafter.prompts[0].reminder == REMINDER
+    sent = [each.text for each in draft(drafter.prompts[0], [ITEM]).messages]
+    assert "be brief" in sent[0]
+    assert "it was 70 000 kr" in sent[-1]
+
+
+async def test_a_document_is_cited_before_what_is_remembered() -> None:
+    """Where both hold it."""
+    snippet = Snippet("kb/atlas.md", "The budget of Atlas is 50 000 kr.", 3, 3)
+    hit = Hit(snippet, Passage("kb/atlas.md", (), "en", (snippet,)), 0.9)
+    events = await told(
+        brain(FakeDrafter(SAYS), FakeMemory(Remembered(REMINDER, (ITEM,))), (hit,)),
+        ask("What is the budget?"),
+    )
+    assert cited(events) == ["kb/atlas.md"]
+
+
+async def test_who_only_asks_to_remember_gets_no_search() -> None:
+    """And the answer repeats nothing of it; where nothing is remembered it is a question like any other."""
+    question = ask("Remember that my budget is 50 000 kr.")
+    memory = FakeMemory()
+    events = await told(brain(FakeDrafter(), memory), question)
+    assert shape(events) == ["Drafted", "Verified"]
+    assert isinstance(events[-1], Verified)
+    assert "50" not in events[-1].text.text
+    assert memory.asked == []
+    without = GroundedBrain(Documents(()), FakeDrafter(), AnswerSettings())
+    assert shape(await told(without, question)) == ["no_sources"]
+    swedish = await told(brain(FakeDrafter(), memory), replace(question, lang="sv"))
+    assert isinstance(swedish[-1], Verified)
+    assert swedish[-1].text.text.startswith("Noterat")
