@@ -17,14 +17,22 @@ Offer: TypeAlias = Callable[[Question, Proposal], None]
 """Suggests something to whom an answered question is from, if he is still there. Never blocks, never raises."""
 
 
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """An answer that was said to its end. blocked: it is a refusal. cites: ids of what it cites that is remembered."""
+
+    text: str
+    blocked: bool = False
+    cites: tuple[str, ...] = ()
+
+
 class Recorder(Protocol):
     """Remembers exchanges. Nothing of it blocks or raises, whatever the disk does."""
 
-    def keep(self, question: Question, answer: str, blocked: bool, offer: Offer) -> None:
-        """Remember a question and the answer that was said to its end, soon.
+    def keep(self, question: Question, answered: Answered, offer: Offer) -> None:
+        """Remember a question and its answer, soon.
 
-        blocked: the answer is a refusal. offer: takes what the question's words would have remembered, for its user to
-        approve.
+        offer: takes what the question's words would have remembered, for its user to approve.
         """
         ...
 
@@ -32,7 +40,7 @@ class Recorder(Protocol):
         """Take that its user does not want an item remembered, soon."""
         ...
 
-    async def kept(self, question: Question, answer: str, blocked: bool) -> tuple[Proposed, ...]:
+    async def kept(self, question: Question, answered: Answered) -> tuple[Proposed, ...]:
         """Remember an exchange as `keep` does; return what it proposes, or () where that takes over MEMORY_ANSWER s.
 
         Nobody is asked: its user finds it among what is proposed. Cancelled, it is remembered all the same.
@@ -43,13 +51,13 @@ class Recorder(Protocol):
 class Unkept:
     """Remembers nothing (implements `Recorder`)."""
 
-    def keep(self, question: Question, answer: str, blocked: bool, offer: Offer) -> None:
+    def keep(self, question: Question, answered: Answered, offer: Offer) -> None:
         """Let it go."""
 
     def decline(self, scope: Scope, item: str) -> None:
         """There is none."""
 
-    async def kept(self, question: Question, answer: str, blocked: bool) -> tuple[Proposed, ...]:
+    async def kept(self, question: Question, answered: Answered) -> tuple[Proposed, ...]:
         """Let it go."""
         return ()
 

@@ -7,6 +7,7 @@ import msgspec
 from ..ports.action import Call, Outcome
 from ..ports.brain import Question
 from ..ports.conversation import Scope
+from ..ports.remember import Answered
 from ..protocol.outbound import Outbound
 
 
@@ -80,11 +81,10 @@ class DisarmExpiry(msgspec.Struct, frozen=True, gc=False):
 
 
 class Keep(msgspec.Struct, frozen=True):
-    """Remember an exchange: its answer has been said to its end. blocked: that is a refusal."""
+    """Remember a question and its answer."""
 
     question: Question
-    answer: str
-    blocked: bool
+    answered: Answered
 
 
 class Decline(msgspec.Struct, frozen=True):

@@ -280,7 +280,7 @@ class Session:
 
     def _keep(self, effect: Keep) -> None:
         offer = partial(_offer, WeakMethod(self.offer))
-        self._parts.recorder.keep(effect.question, effect.answer, effect.blocked, offer)
+        self._parts.recorder.keep(effect.question, effect.answered, offer)
 
     def _decline(self, effect: Decline) -> None:
         self._parts.recorder.decline(effect.scope, effect.item)

@@ -21,6 +21,7 @@ from ..ports.brain import (
     Wish,
 )
 from ..ports.conversation import Exchange
+from ..ports.remember import MEMORY_FILES, Answered
 from ..protocol.outbound import Blocked, Citation, Error, Response, StreamEnd
 from .effects import BeginTurn, Distrust, EndTurn, Keep, Resume, Speak
 from .events import Acting, Dropped, Faulted, Live, Spoken, Told
@@ -216,7 +217,7 @@ class Turns:
         self._out.send(StreamEnd(reason="done", id=message))
         self._out.send(response(turn.text, turn.said, message, turn.asks))
         self._out.note("turns", last.blocked.code if last.blocked else "answered", message)
-        self._out.add(Keep(turn.question, turn.text, last.blocked is not None))
+        self._out.add(Keep(turn.question, answered(turn.text, turn.said)))
         self._answered = (*self._answered, message)[-LIVE_SUGGESTIONS:]
         if not last.blocked:
             self._history.add(Exchange(turn.question.text, turn.text))
@@ -283,6 +284,13 @@ def response(text: str, said: list[VerifiedText], message: str, asks: bool = Fal
         blocked=Blocked(last.blocked.code, last.blocked.message) if last.blocked else None,
         asks=asks,
     )
+
+
+def answered(text: str, said: list[VerifiedText]) -> Answered:
+    """Return all that was said as it is remembered."""
+    files = [each.file for piece in said for each in piece.citations if each.file.startswith(MEMORY_FILES)]
+    cites = tuple(each.removeprefix(MEMORY_FILES) for each in dict.fromkeys(files))
+    return Answered(text, said[-1].blocked is not None, cites)
 
 
 def citations(said: list[VerifiedText]) -> tuple[Citation, ...]:

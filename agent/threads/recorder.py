@@ -4,7 +4,7 @@ by whichever process."""
 from ..ports.brain import Question
 from ..ports.conversation import Scope
 from ..ports.memory import Proposed
-from ..ports.remember import Offer, Recorder
+from ..ports.remember import Answered, Offer, Recorder
 
 
 class ThreadRecorder:
@@ -12,21 +12,19 @@ class ThreadRecorder:
 
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
-        self._held: dict[
-            str, tuple[Question, str, bool]
-        ] = {}  # by message; few, for a thread has one turn at a time
+        self._held: dict[str, tuple[Question, Answered]] = {}  # by message; a thread has one turn at a time
 
-    def keep(self, question: Question, answer: str, blocked: bool, offer: Offer) -> None:
+    def keep(self, question: Question, answered: Answered, offer: Offer) -> None:
         """Hold an exchange; what it proposes is told with the reply, so that nothing is offered."""
-        self._held[question.id] = question, answer, blocked
+        self._held[question.id] = question, answered
 
     def decline(self, scope: Scope, item: str) -> None:
         """Take that its user does not want an item remembered."""
         self._recorder.decline(scope, item)
 
-    async def kept(self, question: Question, answer: str, blocked: bool) -> tuple[Proposed, ...]:
+    async def kept(self, question: Question, answered: Answered) -> tuple[Proposed, ...]:
         """Remember an exchange now."""
-        return await self._recorder.kept(question, answer, blocked)
+        return await self._recorder.kept(question, answered)
 
     async def ended(self, message: str) -> tuple[Proposed, ...]:
         """Take that the end of a message's turn is kept; return what its exchange proposes to remember."""

@@ -208,7 +208,9 @@ class Driver:
     def kept(self) -> list[tuple[str, str, bool]]:
         """The exchanges that the last event had remembered: message, answer, and whether it is a refusal."""
         return [
-            (each.question.id, each.answer, each.blocked) for each in self.effects if isinstance(each, Keep)
+            (each.question.id, each.answered.text, each.answered.blocked)
+            for each in self.effects
+            if isinstance(each, Keep)
         ]
 
     def wake(self, *live: Proposal, history: tuple[Exchange, ...] = ()) -> list[tuple[Any, ...]]:

@@ -522,8 +522,8 @@ class SessionMachine(RuleBasedStateMachine):
                     self.armed.add(id)
                 case DisarmExpiry(id):
                     self.armed.discard(id)
-                case Keep(question, _, blocked):
-                    did.kept.append((question.id, blocked))
+                case Keep(question, answered):
+                    did.kept.append((question.id, answered.blocked))
                 case Decline(_, item):
                     did.declined.append(item)
                 case Close(code):

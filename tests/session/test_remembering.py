@@ -6,10 +6,12 @@ from dataclasses import replace
 import trio
 import trio.testing
 
-from agent.ports.brain import Proposal, Question
+from agent.ports.brain import Blocked, Proposal, Question, VerifiedText
 from agent.ports.conversation import Scope
 from agent.ports.memory import Proposed
-from agent.ports.remember import Offer
+from agent.ports.remember import Answered, Offer
+from agent.ports.search import Snippet
+from agent.session.turns import answered
 
 from .harness import ANSWER, ask, world
 
@@ -24,16 +26,25 @@ class Notebook:
         self.offers: list[tuple[Offer, Question]] = []
         self.declined: list[str] = []
 
-    def keep(self, question: Question, answer: str, blocked: bool, offer: Offer) -> None:
-        self.exchanges.append((question.id, answer, blocked))
+    def keep(self, question: Question, answered: Answered, offer: Offer) -> None:
+        self.exchanges.append((question.id, answered.text, answered.blocked))
         self.offers.append((offer, question))
 
     def decline(self, scope: Scope, item: str) -> None:
         assert scope.thread
         self.declined.append(item)
 
-    async def kept(self, question: Question, answer: str, blocked: bool) -> tuple[Proposed, ...]:
+    async def kept(self, question: Question, answered: Answered) -> tuple[Proposed, ...]:
         raise AssertionError("a socket waits for nothing")
+
+
+def test_an_answer_tells_what_it_cites_of_what_is_remembered() -> None:
+    """Each once, in its order, and no document."""
+    cited = [Snippet(file, "x", 1, 1) for file in ("memory/i1", "kb/a.md", "memory/t7", "memory/i1")]
+    said = [VerifiedText("One. ", tuple(cited[:2]), "low"), VerifiedText("Two.", tuple(cited[2:]), "low")]
+    assert answered("One. Two.", said) == Answered("One. Two.", False, ("i1", "t7"))
+    refused = VerifiedText("No.", (), "low", Blocked("number_mismatch", "No."))
+    assert answered("One. No.", [said[0], refused]) == Answered("One. No.", True, ("i1",))
 
 
 async def test_what_is_offered_later_can_be_confirmed_or_declined(

@@ -22,7 +22,7 @@ from agent.ports.desk import Asked, Reply
 from agent.ports.memory import Item, Proposed
 from agent.ports.pages import Window
 from agent.ports.projects import HOUSE
-from agent.ports.remember import UNKEPT, Offer, Recorder
+from agent.ports.remember import UNKEPT, Answered, Offer, Recorder
 from agent.ports.threads import StoredMessage
 from agent.ports.tools import ToolDefinition
 from agent.session.registry import Registry
@@ -93,15 +93,15 @@ class Notebook:
         self.scopes: list[Scope] = []
         self.offers = 0
 
-    def keep(self, question: Question, answer: str, blocked: bool, offer: Offer) -> None:
+    def keep(self, question: Question, answered: Answered, offer: Offer) -> None:
         self.offers += 1
 
     def decline(self, scope: Scope, item: str) -> None:
         raise AssertionError("nothing was suggested")
 
-    async def kept(self, question: Question, answer: str, blocked: bool) -> tuple[Proposed, ...]:
+    async def kept(self, question: Question, answered: Answered) -> tuple[Proposed, ...]:
         self.scopes.append(question.scope)
-        self.kept_.append((question.text, answer, blocked))
+        self.kept_.append((question.text, answered.text, answered.blocked))
         return (Proposed(item_of(question.text), True, (item_of("It was 199 kr."),)),)
 
 
