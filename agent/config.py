@@ -287,6 +287,9 @@ LEDGER_LAST_TRY = 1.5  # for outcomes that still wait when the server ends ...
 LEDGER_CLOSE_TIMEOUT = 3.0  # ... and for all of its end
 MEMORY, USER_DATA = "memory", "user"  # values of `data` that name no folder: none, and the user's own
 
+# --- what is remembered, by the design of the memory
+PROPOSAL_LAPSES = 30 * 24 * 3600.0  # from when nobody decided it
+
 # --- the log
 LOG_LINES = 4096  # waiting to be written
 LOG_BYTES = 1024 * 1024

@@ -13,6 +13,7 @@ from typing import Any
 
 from .actions.suggestions import TABLE as SUGGESTION
 from .fsm import Table, matrix, mermaid
+from .memory.states import TABLE as ITEM
 from .protocol import asyncapi, openapi
 from .session.states import TABLE as SESSION
 from .wire.life import TABLE as CONNECTION
@@ -27,6 +28,7 @@ def render() -> dict[str, str]:
     return {
         "session.md": _table(SESSION, "agent/session/states.py"),
         "suggestion.md": _table(SUGGESTION, "agent/actions/suggestions.py"),
+        "item.md": _table(ITEM, "agent/memory/states.py"),
         "connection.md": _table(CONNECTION, "agent/wire/life.py"),
         "layers.md": _layers(PACKAGE),
         "asyncapi.json": asyncapi.document().decode(),

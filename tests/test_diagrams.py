@@ -25,10 +25,11 @@ def test_session_diagram_holds_every_row_and_state() -> None:
 
 
 def test_every_promised_file_is_rendered_the_same_twice() -> None:
-    """The six diagrams are pure functions of the code."""
+    """The seven diagrams are pure functions of the code."""
     assert set(render()) == {
         "session.md",
         "suggestion.md",
+        "item.md",
         "connection.md",
         "layers.md",
         "asyncapi.json",
