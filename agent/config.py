@@ -288,7 +288,17 @@ LEDGER_CLOSE_TIMEOUT = 3.0  # ... and for all of its end
 MEMORY, USER_DATA = "memory", "user"  # values of `data` that name no folder: none, and the user's own
 
 # --- what is remembered, by the design of the memory
-PROPOSAL_LAPSES = 30 * 24 * 3600.0  # from when nobody decided it
+ITEM_TEXT = 500  # characters
+ITEM_QUOTE = 300  # characters of what a source says
+ITEM_REF = 300  # characters of what names a source: a message's id, a file's path
+ITEM_KEY = 8  # stems
+ITEM_LATEST = (
+    253_402_300_799_999  # Unix milliseconds: the end of the year 9999, the last that a date can be of
+)
+EVENT_LASTS = 7 * 24 * 3600.0
+IDEA_LASTS = 30 * 24 * 3600.0
+LESSON_LASTS = 90 * 24 * 3600.0
+PROPOSAL_LAPSES = 30 * 24 * 3600.0  # since when nobody decided it
 
 # --- the log
 LOG_LINES = 4096  # waiting to be written

@@ -45,6 +45,13 @@ class BadDocument(BadRequest):
     """A document that was sent cannot be used. Codes: `unsupported`, `not_utf8`, `too_long`, `empty`, `unreadable`."""
 
 
+class BadItem(BadRequest):
+    """What is to be remembered cannot be kept as it is; the message says what to change.
+
+    Codes: `empty`, `too_long`, `no_source`, `bad_source`, `no_key`, `bad_time`, `no_limit`, `bad_confidence`.
+    """
+
+
 class WireClosed(AgentError):
     """The connection is gone. `code` is the WebSocket close code (1006 when there was none)."""
 

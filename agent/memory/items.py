@@ -1,0 +1,212 @@
+"""Makes of a candidate what can be kept, whole or not at all: checked, keyed, its numbers read, its time limited.
+
+Strategy: two items are about one thing when they have one key: the stems of the content words of their subject, in any
+order. What of that thing an item says is its slot, of which one item at most is live: for numbers their kinds and
+units, and the numbers that the subject is named by ("room 12"), so that another value stands in the same place; for
+what has one value at a time (a preference, a decision) always the same; else the wording itself, so that several facts
+of one thing live beside each other. What happened is never the same thing twice: an event's slot is its wording, too.
+A bound ("at least 14 days") has a slot beside that of the other bound.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from hashlib import blake2b
+from typing import Final
+
+from ..config import (
+    EVENT_LASTS,
+    IDEA_LASTS,
+    ITEM_KEY,
+    ITEM_LATEST,
+    ITEM_QUOTE,
+    ITEM_REF,
+    ITEM_TEXT,
+    LESSON_LASTS,
+)
+from ..errors import BadItem
+from ..lang import LANGUAGES, Lang
+from ..numbers.read import Kind, Token, tokens
+from ..ports.memory import Candidate, Draft, ItemType, Number, Source
+from ..text.stems import stem
+from ..text.words import words
+
+LASTS: Final[dict[ItemType, float]] = {"event": EVENT_LASTS, "idea": IDEA_LASTS, "lesson": LESSON_LASTS}
+"""Seconds after which an item of a type ends by itself, unless it says otherwise."""
+
+SINGLE: Final[frozenset[ItemType]] = frozenset({"preference", "decision"})
+"""Of which a thing has one at a time, also where there is no number in it."""
+
+ONE_TEXT: Final = "text"
+"""The slot of a single-valued item without numbers."""
+
+_NO_VALUES: Final = frozenset({Kind.ROMAN, Kind.SYMBOL})  # letters and marks that a wording holds anyway
+_UNITED: Final = frozenset(
+    {Kind.MONEY, Kind.QUANTITY, Kind.PERCENT, Kind.RANGE}
+)  # whose values end in a unit
+_WORDING: Final = 16  # bytes: two wordings of one key never get one slot by chance
+_BOUNDS: Final = {
+    lang: tuple(
+        (sign, re.compile(rf"\b(?:{words})\b", re.IGNORECASE))
+        for sign, words in (("<", each.stating.at_most), (">", each.stating.at_least))
+    )
+    for lang, each in LANGUAGES.items()
+}
+
+
+def draft(candidate: Candidate, at: int) -> Draft:
+    """Return what an item is made of; at: now. Raises `agent.errors.BadItem` where the candidate is not sound."""
+    text, subject = cleaned(candidate.text), cleaned(candidate.subject)
+    _check_text(text)
+    _check_sources(candidate.sources)
+    if not 0.0 <= candidate.confidence <= 1.0:
+        raise BadItem("bad_confidence", "the confidence must be a number from 0 to 1")
+    valid_from, expires_at = _times(candidate, at)
+    named = tokens(subject, source=True)
+    key = _key(subject, named, candidate.lang)
+    if not key:
+        raise BadItem(
+            "no_key", "the subject must name in words what this is about; numbers alone name nothing"
+        )
+    numbers = numbers_of(text)
+    return Draft(
+        candidate.type,
+        text,
+        key,
+        _slot(candidate.type, text, numbers, _numbers(named), candidate.lang),
+        numbers,
+        candidate.sources,
+        float(candidate.confidence),
+        valid_from,
+        candidate.valid_to,
+        expires_at,
+    )
+
+
+def cleaned(text: str) -> str:
+    """Return a text on one line, without white space around it, of characters that can be written to a file."""
+    return " ".join(text.encode("utf-8", "replace").decode().split())
+
+
+def key_of(subject: str, lang: Lang) -> tuple[str, ...]:
+    """Return the key of a subject: of its first ITEM_KEY content words, without numbers, the stems, sorted.
+
+    The first ones, since what a thing is called stands before what else is said of it. Empty where it has none.
+    """
+    clean = cleaned(subject)
+    return _key(clean, tokens(clean, source=True), lang)
+
+
+def numbers_of(text: str) -> tuple[Number, ...]:
+    """Return the typed numbers of a text, sorted."""
+    return _numbers(tokens(text, source=True))
+
+
+def agree(one: Sequence[Number], other: Sequence[Number]) -> bool:
+    """Tell whether two lists of numbers say the same: each of one is read alike, once, in the other.
+
+    Digits that may be read in two ways ("1.234") agree with both.
+    """
+    left = [*other]
+    for number in one:
+        found = next((each for each in left if _alike(number, each)), None)
+        if found is None:
+            return False
+        left.remove(found)
+    return not left
+
+
+def _alike(one: Number, other: Number) -> bool:
+    readings = [set(value.partition(" ")[0].split("|")) for _, value in (one, other)]
+    return one == other or (
+        one[0] == other[0] and "|" in one[1] + other[1] and not readings[0].isdisjoint(readings[1])
+    )
+
+
+def same_wording(one: str, other: str) -> bool:
+    """Tell whether two texts have the same words in the same order, whatever their case and marks."""
+    return words(one) == words(other)
+
+
+def _key(subject: str, named: Iterable[Token], lang: Lang) -> tuple[str, ...]:
+    rest: list[str] = []
+    at = 0
+    for token in named:
+        rest.append(subject[at : token.start])
+        at = token.end
+    rest.append(subject[at:])
+    empty = LANGUAGES[lang].writing.function_words
+    stems = (stem(lang, word) for word in words(" ".join(rest)) if word not in empty and not word.isdigit())
+    return tuple(sorted([*dict.fromkeys(stems)][:ITEM_KEY]))
+
+
+def _numbers(found: Iterable[Token]) -> tuple[Number, ...]:
+    return tuple(sorted((_kind(token), token.value) for token in found if token.kind not in _NO_VALUES))
+
+
+def _kind(token: Token) -> str:
+    """Return the kind of a number and its unit: only numbers of one kind can contradict each other."""
+    unit = token.value.partition(" ")[2] if token.kind in _UNITED else ""
+    return f"{token.kind} {unit}".strip()
+
+
+def _slot(
+    kind: ItemType, text: str, numbers: tuple[Number, ...], names: tuple[Number, ...], lang: Lang
+) -> str:
+    values = [*numbers]
+    for name in names:
+        if name in values:
+            values.remove(name)
+    if kind == "event" or not values:
+        return (
+            ONE_TEXT
+            if kind in SINGLE
+            else blake2b(" ".join(words(text)).encode(), digest_size=_WORDING).hexdigest()
+        )
+    bounds = "".join(sign for sign, pattern in _BOUNDS[lang] if pattern.search(text))
+    named = " ".join(f"#{value}" for _, value in names)
+    return f"{bounds}|{named}|{', '.join(unit for unit, _ in values)}"
+
+
+def _check_text(text: str) -> None:
+    if not text:
+        raise BadItem("empty", "the text must say what is to be remembered")
+    if len(text) > ITEM_TEXT:
+        raise BadItem(
+            "too_long", f"the text must have {ITEM_TEXT} characters at most; split it into several items"
+        )
+
+
+def _check_sources(sources: tuple[Source, ...]) -> None:
+    if not sources:
+        raise BadItem(
+            "no_source", "at least one source must be named: a message, a document or a tool's result"
+        )
+    for source in sources:
+        if not source.ref or len(source.ref) > ITEM_REF:
+            raise BadItem("bad_source", f"a source must be named, in {ITEM_REF} characters at most")
+        if len(source.quote) > ITEM_QUOTE:
+            raise BadItem("bad_source", f"a source's quote must have {ITEM_QUOTE} characters at most")
+        lines = 1 <= source.first <= source.last
+        if not (lines if source.kind == "document" else (source.first, source.last) == (0, 0)):
+            raise BadItem(
+                "bad_source",
+                "a document's lines are counted from 1, the first before the last; no other source has any",
+            )
+
+
+def _times(candidate: Candidate, at: int) -> tuple[int, int | None]:
+    """Return from when it is valid and when it ends by itself; raises BadItem where its times cannot be."""
+    start = at if candidate.valid_from is None else candidate.valid_from
+    times = (start, candidate.valid_to, candidate.expires_at)
+    if not all(each is None or 0 <= each <= ITEM_LATEST for each in times):
+        raise BadItem("bad_time", "a time must be a date from 1970 to 9999")
+    if candidate.valid_to is not None and candidate.valid_to <= start:
+        raise BadItem("bad_time", "valid_to must be later than valid_from")
+    ends = candidate.expires_at
+    if ends is None and candidate.type in LASTS:
+        ends = min(max(at, start) + round(LASTS[candidate.type] * 1000), ITEM_LATEST)
+    if ends is None and candidate.type == "metric":
+        raise BadItem("no_limit", "a metric must say until when it counts: give expires_at")
+    if ends is not None and ends <= max(at, start):
+        raise BadItem("bad_time", "expires_at must be later than now and than valid_from")
+    return start, ends
