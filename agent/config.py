@@ -288,6 +288,14 @@ LEDGER_CLOSE_TIMEOUT = 3.0  # ... and for all of its end
 MEMORY, USER_DATA = "memory", "user"  # values of `data` that name no folder: none, and the user's own
 
 # --- what is remembered, by the design of the memory
+MEMORY_WAITING = 1024  # exchanges that wait to be kept; one more is a gap
+MEMORY_BATCH = 64  # of them that are kept in one transaction
+MEMORY_TRIES = 3  # of a batch, with a pause between them of ...
+MEMORY_RETRY = 1.0
+MEMORY_WRITE = 5.0  # that the store may take for anything
+MEMORY_ANSWER = 1.0  # that the answer to a plain request waits for what its message proposes
+MEMORY_ASKED = 2  # items that one message asks its user about; the others are listed
+EXPIRE_EVERY = 60.0  # between two looks for items whose time is over
 ITEM_TEXT = 500  # characters
 ITEM_QUOTE = 300  # characters of what a source says
 ITEM_REF = 300  # characters of what names a source: a message's id, a file's path

@@ -25,9 +25,9 @@ from ..config import (
 )
 from ..errors import BadItem
 from ..lang import LANGUAGES, Lang
+from ..lexical.stems import stem
 from ..numbers.read import Kind, Token, tokens
 from ..ports.memory import Candidate, Draft, ItemType, Number, Source
-from ..text.stems import stem
 from ..text.words import words
 
 LASTS: Final[dict[ItemType, float]] = {"event": EVENT_LASTS, "idea": IDEA_LASTS, "lesson": LESSON_LASTS}

@@ -28,6 +28,7 @@ LIVE: tuple[ItemStatus, ...] = ("accepted", "active", "blocked")
 
 SourceKind: TypeAlias = Literal["message", "document", "tool"]
 Decider: TypeAlias = Literal["user", "rule"]
+Side: TypeAlias = Literal["user", "assistant"]
 Number: TypeAlias = tuple[str, str]
 """A number's kind with its unit, and its value: two that say the same are equal."""
 
@@ -147,21 +148,26 @@ class Remark:
     """One side of an exchange, as it was said. at: when. speaker: a name, "" for the user and the agent of the scope.
 
     message: the id of the message that it is, or answers, in its thread. blocked: the answer was refused. sitting:
-    counts the sittings of the thread; after a long pause another begins.
+    counts the sittings of the thread; after a long pause another begins. cites: ids of the items and turns that it
+    cites, and so repeats.
     """
 
     message: str
-    role: Literal["user", "assistant"]
+    role: Side
     text: str
     at: int
     speaker: str = ""
     blocked: bool = False
     sitting: int = 0
+    cites: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class StoredTurn:
-    """A remark that is kept. n: counts all that are kept, in their order."""
+    """A remark that is kept, without what it cites. n: counts all that are kept, in their order.
+
+    Of one that was forgotten the text is "".
+    """
 
     n: int
     scope: Scope
@@ -175,11 +181,36 @@ class StoredTurn:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """An exchange that is to be kept, whole or not at all. drafts: what the user's words propose."""
+    """An exchange that is to be kept, whole or not at all.
+
+    drafts: what the user's words propose. extract: what else they propose is yet to be found, see `to_extract`.
+    """
 
     scope: Scope
     remarks: tuple[Remark, ...]
     drafts: tuple[Draft, ...] = ()
+    extract: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """What is left of what was forgotten: the item, and the turns that held its words, of which the text is ""."""
+
+    item: Item
+    turns: tuple[StoredTurn, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What has changed of all that is kept, as it is now, each once.
+
+    turns: those that are new or were forgotten. items: of any status, those that are new or whose status has changed.
+    upto: what to ask for the next after; as it was given where nothing has changed.
+    """
+
+    turns: tuple[StoredTurn, ...]
+    items: tuple[Item, ...]
+    upto: int
 
 
 class MemoryStore(Protocol):
@@ -190,7 +221,10 @@ class MemoryStore(Protocol):
     """
 
     async def keep(self, kept: Sequence[Kept], at: int) -> tuple[tuple[Proposed, ...], ...]:
-        """Keep exchanges in one transaction, with what they propose; return that for each. A remark is kept once."""
+        """Keep exchanges in one transaction, with what they propose; return that for each.
+
+        A remark is kept once: of an exchange that is there already nothing is proposed anew.
+        """
         ...
 
     async def propose(self, scope: Scope, drafts: Sequence[Draft], at: int) -> tuple[Proposed, ...]:
@@ -220,12 +254,18 @@ class MemoryStore(Protocol):
         """
         ...
 
-    async def replace(self, scope: Scope, id: str, draft: Draft, at: int) -> Item:
+    async def replace(
+        self, scope: Scope, id: str, draft: Draft, at: int, revision: int | None = None
+    ) -> Item:
         """Put another item in a live one's place, by its user's word; return it. Raises `Conflict` as `accept` does."""
         ...
 
-    async def forget(self, scope: Scope, id: str, at: int) -> Item:
-        """Take all that an item says out of what is kept, also out of the files; return what is left of it."""
+    async def forget(self, scope: Scope, id: str, at: int) -> Forgotten:
+        """Take all that an item says out of what is kept, also out of the files; return what is left.
+
+        So goes what was said in the messages that it comes from, with their answers, and the answers that cite it or
+        them. Raises `StorageFailed` also where the files may still hold it: to forget it again tries again.
+        """
         ...
 
     async def item(self, scope: Scope, id: str) -> Item:
@@ -240,12 +280,36 @@ class MemoryStore(Protocol):
         """Return a scope's items in the order they were made; statuses: () is all but forgotten."""
         ...
 
-    async def live(self, scope: Scope, at: int) -> tuple[Item, ...]:
-        """Return the items that may be told of at a time: live, and valid then; oldest first."""
+    async def live(
+        self, scope: Scope, at: int, types: Collection[ItemType] = (), most: int | None = None
+    ) -> tuple[Item, ...]:
+        """Return the items that may be told of at a time: live, and valid then; oldest first.
+
+        types: () is all. most: so many of the newest of them, None is all.
+        """
         ...
 
     async def turns(self, after: int, limit: int) -> tuple[StoredTurn, ...]:
         """Return what was said, of every scope, in its order; after: the number of the last one seen."""
+        ...
+
+    async def changed(self, after: int, limit: int) -> Changes:
+        """Return what has changed since an earlier call, of every scope; after: its `upto`, 0 is from the beginning.
+
+        limit: changes that are looked at, at most. Who follows these has all turns, and all items, as they are.
+        """
+        ...
+
+    async def to_extract(self, after: int, limit: int) -> tuple[StoredTurn, ...]:
+        """Return what users said that nobody has looked through yet, of every scope, in its order."""
+        ...
+
+    async def extracted(self, n: int, drafts: Sequence[Draft], at: int) -> tuple[Proposed, ...]:
+        """Note that turn `n` was looked through, with what it proposes; once, and never of a forgotten one."""
+        ...
+
+    async def not_extracted(self, n: int) -> None:
+        """Note that looking through turn `n` failed; after EXTRACTION_TRIES it is not asked for any more."""
         ...
 
     async def expire(self, at: int) -> int:

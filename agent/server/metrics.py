@@ -33,6 +33,8 @@ COUNTERS: dict[str, tuple[str | None, str]] = {
         "what",
         "Decisions of turns with tools: to act, suggest, ask or answer (noop), and those that had to be mended",
     ),
+    "exchanges": ("outcome", "Exchanges to remember: kept, or lost because nothing could be kept"),
+    "items": ("what", "What users' words had to remember: accepted at once, asked about, or finished"),
     "model_attempts": ("outcome", "Requests sent to language models by how they ended; open were not sent"),
     "model_retries": (None, "Requests to language models that were sent again"),
     "model_fallbacks": (None, "Requests that went to the fallback model"),

@@ -1,0 +1,285 @@
+"""Keeps what was said, and asks about what it proposes to remember (implements `agent.ports.remember.Recorder`).
+
+Strategy: whoever hands over an exchange never waits: it joins a queue, and one task writes what waits, in its order,
+many exchanges in one transaction. A write that fails is tried again twice; then, and while MEMORY_WAITING exchanges
+wait, an exchange is a gap: it is counted, and the count is kept as soon as anything can be. So a disk that stalls costs
+what was said meanwhile, never a turn.
+
+Nobody is asked before the row is there: a proposal that its user does not answer, or whose session is gone, stays among
+what is proposed. What a user orders to remember is approved by that order, unless it contradicts something that is
+remembered: then the user is asked, with both texts. At most MEMORY_ASKED are asked about of one message.
+"""
+
+from collections import Counter, deque
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import Any, Final, TypeAlias, TypeVar
+
+import structlog
+import trio
+
+from ..config import (
+    EXPIRE_EVERY,
+    MEMORY_ANSWER,
+    MEMORY_ASKED,
+    MEMORY_BATCH,
+    MEMORY_RETRY,
+    MEMORY_TRIES,
+    MEMORY_WAITING,
+    MEMORY_WRITE,
+)
+from ..errors import Conflict, NotFound, StorageFailed
+from ..ports.brain import Proposal, Question
+from ..ports.clock import Clock
+from ..ports.conversation import Scope
+from ..ports.memory import Draft, ItemType, Kept, MemoryStore, Proposed, Remark
+from ..ports.observe import Observer
+from ..ports.remember import Answered, Offer
+
+_log = structlog.get_logger("agent.memory")
+T = TypeVar("T")
+
+
+_LOOPS: Final[tuple[ItemType, ...]] = ("open_loop",)
+
+
+class _Failed(Enum):
+    FAILED = "failed"
+
+
+FAILED: Final = _Failed.FAILED
+
+REMEMBER: Final = "remember"
+"""The action that makes a proposed item live; its payload names the item, its text and what it replaces."""
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What a user's words have to remember. told: it is their order. done: keys of the open loops that they end."""
+
+    drafts: tuple[Draft, ...] = ()
+    told: bool = False
+    done: tuple[tuple[str, ...], ...] = ()
+
+
+Hear: TypeAlias = Callable[[Question, int], Heard]
+"""Reads a question as of a time (Unix milliseconds); pure."""
+
+
+@dataclass(eq=False, slots=True)
+class _Exchange:
+    """An exchange that waits. offer: None where nobody can be asked. proposed: what became of it, once `over`."""
+
+    question: Question
+    answered: Answered
+    at: int
+    offer: Offer | None
+    proposed: tuple[Proposed, ...] = ()
+    over: trio.Event = field(default_factory=trio.Event)
+
+
+_Declined: TypeAlias = tuple[Scope, str]
+
+
+class Keeper:
+    """Remembers what sessions hand over. Run it in a nursery that outlives them.
+
+    hear: reads what a user's words have to remember. observer: counts what is kept, and what is lost.
+    """
+
+    def __init__(self, store: MemoryStore, clock: Clock, observer: Observer, hear: Hear) -> None:
+        self._store = store
+        self._clock = clock
+        self._observer = observer
+        self._hear = hear
+        self._waiting: deque[_Exchange | _Declined] = deque()
+        self._writing = False
+        self._wanted = trio.Event()
+        self._quiet = trio.Event()
+        self._gaps: Counter[Scope] = Counter()
+        self._trouble = False
+
+    def keep(self, question: Question, answered: Answered, offer: Offer) -> None:
+        """Remember an exchange, soon."""
+        self._take(_Exchange(question, answered, self._clock.now_ms(), offer))
+
+    async def kept(self, question: Question, answered: Answered) -> tuple[Proposed, ...]:
+        """Remember an exchange; return what it proposes, or () where that takes over MEMORY_ANSWER seconds."""
+        exchange = _Exchange(question, answered, self._clock.now_ms(), None)
+        self._take(exchange)
+        with trio.move_on_after(MEMORY_ANSWER):
+            await exchange.over.wait()
+        return exchange.proposed
+
+    def decline(self, scope: Scope, item: str) -> None:
+        """Take that its user does not want an item remembered, soon; where there is no room it stays proposed."""
+        if len(self._waiting) < MEMORY_WAITING:
+            self._waiting.append((scope, item))
+            self._wanted.set()
+
+    async def settled(self) -> None:
+        """Wait until nothing waits to be kept; the caller sets the deadline."""
+        await trio.lowlevel.checkpoint()
+        while self._waiting or self._writing:
+            self._quiet = trio.Event()
+            await self._quiet.wait()
+
+    async def run(self) -> None:
+        """Keep what comes, and end what is over, until cancelled; then what waits is lost.
+
+        A batch that is being written then is kept whole or not at all.
+        """
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._expire)
+            while True:
+                if not self._waiting:
+                    self._quiet.set()
+                    self._wanted = trio.Event()
+                    await self._wanted.wait()
+                self._writing = True
+                try:
+                    await self._write_next()
+                finally:
+                    self._writing = False
+
+    # --- what waits
+
+    def _take(self, exchange: _Exchange) -> None:
+        if len(self._waiting) >= MEMORY_WAITING:
+            self._lose([exchange])
+            return
+        self._waiting.append(exchange)
+        self._wanted.set()
+
+    async def _write_next(self) -> None:
+        """Write the exchanges that come first, as many as a batch takes, or take the decline that does."""
+        first = self._waiting[0]
+        if not isinstance(first, _Exchange):
+            self._waiting.popleft()
+            scope, item = first
+            await self._tried(self._store.decide(scope, item, "reject", self._clock.now_ms()))
+            return
+        batch: list[_Exchange] = []
+        while self._waiting and len(batch) < MEMORY_BATCH:
+            following = self._waiting[0]
+            if not isinstance(following, _Exchange):
+                break
+            batch.append(following)
+            self._waiting.popleft()
+        heard = [self._read(each) for each in batch]
+        kept = [_kept(each, its) for each, its in zip(batch, heard, strict=True)]
+        found = await self._write(kept)
+        if found is FAILED:
+            self._lose(batch)
+            return
+        self._trouble = False
+        await self._note_gaps()
+        for exchange, its, proposed in zip(batch, heard, found, strict=True):
+            self._observer.count("exchanges", "kept")
+            exchange.proposed = await self._settle(exchange, its, proposed)
+            exchange.over.set()
+
+    async def _write(self, kept: Sequence[Kept]) -> "tuple[tuple[Proposed, ...], ...] | _Failed":
+        for attempt in range(MEMORY_TRIES):
+            if attempt:
+                await trio.sleep(MEMORY_RETRY)
+            found = await self._tried(self._store.keep(kept, self._clock.now_ms()))
+            if found is not FAILED:
+                return found
+        return FAILED
+
+    def _read(self, exchange: _Exchange) -> Heard:
+        """Return what a user's words have to remember; words that break the reading have nothing."""
+        question = exchange.question
+        if question.results:  # nobody said anything anew
+            return Heard()
+        try:
+            return self._hear(question, exchange.at)
+        except Exception as error:  # noqa: BLE001 - the edge of one exchange
+            _log.error("what was said could not be looked through", kind=type(error).__name__)
+            return Heard()
+
+    def _lose(self, lost: Sequence[_Exchange]) -> None:
+        """Count what cannot be kept; say so once."""
+        for exchange in lost:
+            self._gaps[exchange.question.scope] += 1
+            self._observer.count("exchanges", "lost")
+            exchange.over.set()
+        if not self._trouble:
+            self._trouble = True
+            _log.warning("what is said cannot be remembered now")
+
+    async def _note_gaps(self) -> None:
+        for scope, count in list(self._gaps.items()):
+            if await self._tried(self._store.gap(scope, self._clock.now_ms(), count)) is not FAILED:
+                self._gaps[scope] -= count
+                if not self._gaps[scope]:
+                    del self._gaps[scope]
+
+    # --- what was proposed
+
+    async def _settle(
+        self, exchange: _Exchange, heard: Heard, found: Sequence[Proposed]
+    ) -> tuple[Proposed, ...]:
+        """Accept what was ordered, end what is done, and ask about the rest; return how all of it stands now."""
+        scope = exchange.question.scope
+        settled: list[Proposed] = []
+        asked = 0
+        for proposed in found:
+            item = proposed.item
+            if item.status == "proposed" and heard.told and not proposed.conflicts:
+                accepting = self._store.accept(scope, item.id, self._clock.now_ms(), replaces=())
+                accepted = await self._tried(accepting)
+                item = item if accepted is FAILED else accepted
+            settled.append(replace(proposed, item=item))
+            if item.status != "proposed":
+                self._observer.count("items", "accepted")
+            elif exchange.offer is not None and asked < MEMORY_ASKED:
+                asked += 1
+                self._observer.count("items", "asked")
+                exchange.offer(exchange.question, suggested(proposed))
+        if heard.done:
+            await self._finish(scope, heard.done)
+        return tuple(settled)
+
+    async def _finish(self, scope: Scope, done: Sequence[tuple[str, ...]]) -> None:
+        """End the open loops of some keys; where two have one key, neither: nobody knows which is meant."""
+        now = self._clock.now_ms()
+        live = await self._tried(self._store.live(scope, now, _LOOPS))
+        for key in done:
+            named = [] if live is FAILED else [item for item in live if item.key == key]
+            if len(named) == 1:
+                await self._tried(self._store.decide(scope, named[0].id, "finish", now))
+                self._observer.count("items", "finished")
+
+    async def _expire(self) -> None:
+        while True:
+            await self._tried(self._store.expire(self._clock.now_ms()))
+            await trio.sleep(EXPIRE_EVERY)
+
+    async def _tried(self, work: Awaitable[T]) -> "T | _Failed":
+        """Wait for the store, MEMORY_WRITE seconds at most; FAILED where it could not, or things stand otherwise."""
+        with trio.move_on_after(MEMORY_WRITE), suppress(StorageFailed, NotFound, Conflict):
+            return await work
+        return FAILED
+
+
+def suggested(proposed: Proposed) -> Proposal:
+    """Return what a user is asked: the item's text, and what it would replace."""
+    item = proposed.item
+    payload: dict[str, Any] = {"item": item.id, "text": item.text}
+    if proposed.conflicts:
+        payload["replaces"] = [{"item": each.id, "text": each.text} for each in proposed.conflicts]
+    return Proposal(REMEMBER, payload, item=item.id)
+
+
+def _kept(exchange: _Exchange, heard: Heard) -> Kept:
+    """Return an exchange as it is stored; of a turn that went on after a result its user said nothing anew."""
+    question, answered = exchange.question, exchange.answered
+    asked = () if question.results else (Remark(question.id, "user", question.text, exchange.at),)
+    said = Remark(
+        question.id, "assistant", answered.text, exchange.at, blocked=answered.blocked, cites=answered.cites
+    )
+    return Kept(question.scope, (*asked, said), heard.drafts)

@@ -1,0 +1,332 @@
+"""Keeping what was said: in order, without anybody's waiting, and asking before anything becomes true."""
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
+
+import pytest
+import trio
+import trio.testing
+
+from agent.config import MEMORY_ANSWER, MEMORY_ASKED, MEMORY_RETRY, MEMORY_TRIES, MEMORY_WAITING, MEMORY_WRITE
+from agent.errors import ActionFailed, ActionUnknown, Conflict, NotFound, StorageFailed
+from agent.memory.executor import RememberExecutor
+from agent.memory.items import draft
+from agent.memory.keeper import Heard, Keeper
+from agent.ports.action import Call
+from agent.ports.brain import Proposal, Question
+from agent.ports.conversation import Scope
+from agent.ports.decide import Result
+from agent.ports.memory import Candidate, Draft, Item, Kept, MemoryStore, Proposed, Source
+from agent.ports.remember import Answered
+from agent.testing.fakes import Figures, Noon
+
+SCOPE = Scope("shop", "t1", "anna")
+NOW = 1_700_000_000_000
+
+
+def item_of(drafted: Draft, number: int, **changed: Any) -> Item:
+    made = Item(
+        f"i{number}",
+        drafted.type,
+        "proposed",
+        drafted.key,
+        drafted.slot,
+        drafted.text,
+        drafted.numbers,
+        SCOPE,
+        drafted.valid_from,
+        drafted.valid_to,
+        drafted.expires_at,
+        None,
+        None,
+        drafted.confidence,
+        drafted.sources,
+        NOW,
+        None,
+        None,
+        1,
+    )
+    return replace(made, **changed)
+
+
+@dataclass
+class FakeStore:
+    """Notes what it is told. wait: seconds that each write takes. fails: how many of them fail."""
+
+    wait: float = 0.0
+    fails: int = 0
+    conflicts: tuple[Item, ...] = ()
+    loops: tuple[Item, ...] = ()
+    batches: list[list[Kept]] = field(default_factory=list)
+    accepted: list[str] = field(default_factory=list)
+    decided: list[tuple[str, str]] = field(default_factory=list)
+    counted: list[tuple[Scope, int]] = field(default_factory=list)
+    expired: int = 0
+    made: int = 0
+    refuses: Exception | None = None
+
+    async def _write(self) -> None:
+        await trio.sleep(self.wait)
+        if self.fails:
+            self.fails -= 1
+            raise StorageFailed("full")
+        if self.refuses is not None:
+            raise self.refuses
+
+    async def keep(self, kept: Sequence[Kept], at: int) -> tuple[tuple[Proposed, ...], ...]:
+        await self._write()
+        self.batches.append(list(kept))
+        return tuple(tuple(self._proposed(each) for each in one.drafts) for one in kept)
+
+    def _proposed(self, drafted: Draft) -> Proposed:
+        self.made += 1
+        return Proposed(item_of(drafted, self.made), True, self.conflicts)
+
+    async def accept(
+        self, scope: Scope, id: str, at: int, revision: Any = None, replaces: Any = None
+    ) -> Item:
+        await self._write()
+        self.accepted.append(id)
+        return item_of(drafted("It is blue."), 1, id=id, status="accepted", scope=scope)
+
+    async def decide(self, scope: Scope, id: str, trigger: str, at: int, revision: Any = None) -> Item:
+        self.decided.append((id, trigger))
+        await self._write()
+        return item_of(drafted("It is blue."), 1)
+
+    async def live(self, scope: Scope, at: int, types: Any = (), most: Any = None) -> tuple[Item, ...]:
+        return self.loops
+
+    async def gap(self, scope: Scope, at: int, count: int) -> None:
+        await self._write()
+        self.counted.append((scope, count))
+
+    async def expire(self, at: int) -> int:
+        self.expired += 1
+        return 0
+
+
+def drafted(text: str, subject: str = "parcel") -> Draft:
+    return draft(Candidate("fact", subject, text, "en", (Source("message", "m"),)), NOW)
+
+
+def hear(question: Question, at: int) -> Heard:
+    """ "told: a. b." orders two facts, "fact: a." has one, "done: x y" ends a loop; all else has nothing."""
+    kind, colon, rest = question.text.partition(": ")
+    if kind == "broken":
+        raise ValueError(rest)
+    if kind == "done":
+        return Heard(done=((*sorted(rest.split()),),))
+    texts = [f"{each}." for each in rest.split(". ") if colon]
+    return Heard(tuple(drafted(each) for each in texts), kind == "told")
+
+
+@asynccontextmanager
+async def kept_in(store: FakeStore) -> AsyncGenerator[Keeper, None]:
+    async with trio.open_nursery() as nursery:
+        keeper = Keeper(cast(MemoryStore, store), Noon(), Figures(), hear)
+        nursery.start_soon(keeper.run)
+        yield keeper
+        nursery.cancel_scope.cancel()
+
+
+class Asked:
+    """Whom a keeper asks."""
+
+    def __init__(self) -> None:
+        self.about: list[Proposal] = []
+
+    def __call__(self, question: Question, proposal: Proposal) -> None:
+        self.about.append(proposal)
+
+
+def question(text: str = "hello", id: str = "m1", **more: Any) -> Question:
+    return Question(id, text, "en", 0.0, SCOPE, **more)
+
+
+async def test_exchanges_are_kept_in_their_order(autojump_clock: trio.testing.MockClock) -> None:
+    """What waits is written together, and nobody waits for that."""
+    store = FakeStore(wait=0.5)
+    async with kept_in(store) as keeper:
+        began = trio.current_time()
+        for number in range(5):
+            keeper.keep(question(id=f"m{number}"), Answered("Hi.", cites=("i1",)), Asked())
+        assert trio.current_time() == began
+        await keeper.settled()
+        said = [remark for batch in store.batches for kept in batch for remark in kept.remarks]
+        assert [(each.message, each.role) for each in said] == [
+            (f"m{number}", role) for number in range(5) for role in ("user", "assistant")
+        ]
+        assert said[1].cites == ("i1",)
+        assert all(kept.scope == SCOPE for batch in store.batches for kept in batch)
+
+
+async def test_a_turn_that_goes_on_after_a_result_has_no_user_in_it(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """Its words are those of the message before it, and were kept with that."""
+    store = FakeStore()
+    async with kept_in(store) as keeper:
+        result = Result("c", "tool", {}, True, ("x: 1",))
+        keeper.keep(question("fact: It is blue.", results=(result,)), Answered("Done."), Asked())
+        await keeper.settled()
+        (kept,) = store.batches[0]
+        assert [each.role for each in kept.remarks] == ["assistant"]
+        assert kept.drafts == ()
+
+
+async def test_nobody_is_asked_before_the_row_is_there(autojump_clock: trio.testing.MockClock) -> None:
+    """And about MEMORY_ASKED items of one message at most; the others are listed."""
+    store, asked = FakeStore(wait=1.0), Asked()
+    async with kept_in(store) as keeper:
+        keeper.keep(question("fact: It is blue. It is red. It is old."), Answered("Hi."), asked)
+        await trio.sleep(0.9)
+        assert (store.batches, asked.about) == ([], [])
+        await keeper.settled()
+        assert [each.item for each in asked.about] == ["i1", "i2"][:MEMORY_ASKED]
+        assert asked.about[0].payload == {"item": "i1", "text": "It is blue."}
+        assert (asked.about[0].action, asked.about[0].needs_approval) == ("remember", True)
+        assert store.accepted == []
+
+
+async def test_an_order_is_an_approval(autojump_clock: trio.testing.MockClock) -> None:
+    """Unless it contradicts what is remembered: then its user is asked, with both texts."""
+    store, asked = FakeStore(), Asked()
+    async with kept_in(store) as keeper:
+        keeper.keep(question("told: It is blue. It is old."), Answered("Noted."), asked)
+        await keeper.settled()
+        assert (store.accepted, asked.about) == (["i1", "i2"], [])
+        store.conflicts = (item_of(drafted("It is red."), 9, status="accepted"),)
+        keeper.keep(question("told: It is blue."), Answered("Noted."), asked)
+        await keeper.settled()
+        assert store.accepted == ["i1", "i2"]
+        assert asked.about[0].payload["replaces"] == [{"item": "i9", "text": "It is red."}]
+
+
+async def test_who_waits_is_told_what_was_proposed(autojump_clock: trio.testing.MockClock) -> None:
+    """Not longer than MEMORY_ANSWER seconds; it is kept all the same, and nobody is asked."""
+    store = FakeStore(wait=0.2)
+    async with kept_in(store) as keeper:
+        (proposed,) = await keeper.kept(question("told: It is blue."), Answered("Noted."))
+        assert proposed.item.status == "accepted"
+        store.wait = MEMORY_ANSWER + 1
+        began = trio.current_time()
+        assert await keeper.kept(question("fact: It is old."), Answered("Hi.")) == ()
+        assert trio.current_time() - began == pytest.approx(MEMORY_ANSWER)
+        await keeper.settled()
+        assert len(store.batches) == 2
+
+
+async def test_a_write_that_fails_is_tried_again_and_then_counted(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """The count is kept as soon as anything can be."""
+    store = FakeStore(fails=MEMORY_TRIES - 1)
+    async with kept_in(store) as keeper:
+        keeper.keep(question(), Answered("Hi."), Asked())
+        await trio.sleep(MEMORY_RETRY * MEMORY_TRIES)
+        assert (len(store.batches), store.counted) == (1, [])
+        store.fails = MEMORY_TRIES
+        keeper.keep(question(id="lost"), Answered("Hi."), Asked())
+        await keeper.settled()
+        assert (len(store.batches), store.counted) == (1, [])
+        keeper.keep(question(id="m3"), Answered("Hi."), Asked())
+        await keeper.settled()
+        assert (len(store.batches), store.counted) == (2, [(SCOPE, 1)])
+
+
+async def test_a_disk_that_stalls_costs_what_is_said_and_no_turn(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """More than MEMORY_WAITING exchanges are a gap; who hands one over never waits."""
+    store = FakeStore(wait=MEMORY_WRITE * 10)
+    async with kept_in(store) as keeper:
+        began = trio.current_time()
+        for number in range(MEMORY_WAITING + 40):
+            keeper.keep(question(id=f"m{number}"), Answered("Hi."), Asked())
+        assert trio.current_time() == began
+        assert await keeper.kept(question(id="late"), Answered("Hi.")) == ()
+        assert trio.current_time() == began  # where there is no room nobody waits
+        store.wait = 0.0
+        await keeper.settled()
+        kept = sum(len(batch) for batch in store.batches)
+        assert kept + sum(count for _, count in store.counted) == MEMORY_WAITING + 41
+        assert kept >= MEMORY_WAITING - 64
+
+
+async def test_what_cannot_be_looked_through_is_kept_without(autojump_clock: trio.testing.MockClock) -> None:
+    """Words that break the reading break nothing else."""
+    store = FakeStore()
+    async with kept_in(store) as keeper:
+        keeper.keep(question("broken: 7731"), Answered("Hi."), Asked())
+        keeper.keep(question("fact: It is blue.", "m2"), Answered("Hi."), Asked())
+        await keeper.settled()
+        assert [len(kept.drafts) for batch in store.batches for kept in batch] == [0, 1]
+
+
+async def test_a_decline_rejects_the_item(autojump_clock: trio.testing.MockClock) -> None:
+    """Once, after what was handed over before it; one that is decided already stays as it is."""
+    store = FakeStore(wait=0.1)
+    async with kept_in(store) as keeper:
+        keeper.keep(question("fact: It is blue."), Answered("Hi."), Asked())
+        keeper.decline(SCOPE, "i1")
+        await keeper.settled()
+        assert (len(store.batches), store.decided) == (1, [("i1", "reject")])
+        store.refuses = Conflict("refused")
+        keeper.decline(SCOPE, "i1")
+        await keeper.settled()
+        store.refuses = None
+        keeper.keep(question(), Answered("Hi."), Asked())
+        await keeper.settled()
+        assert len(store.batches) == 2
+
+
+async def test_words_end_the_loop_that_they_name(autojump_clock: trio.testing.MockClock) -> None:
+    """And none where two are named alike."""
+    loop = item_of(drafted("I will call the bank.", "call bank"), 5, type="open_loop", status="active")
+    store = FakeStore(loops=(loop,))
+    async with kept_in(store) as keeper:
+        keeper.keep(question("done: bank call"), Answered("Good."), Asked())
+        await keeper.settled()
+        assert store.decided == [("i5", "finish")]
+        store.loops = (loop, replace(loop, id="i6"))
+        keeper.keep(question("done: bank call"), Answered("Good."), Asked())
+        await keeper.settled()
+        assert store.decided == [("i5", "finish")]
+
+
+async def test_what_is_over_is_ended_every_minute(autojump_clock: trio.testing.MockClock) -> None:
+    """For as long as it runs."""
+    store = FakeStore()
+    async with kept_in(store):
+        await trio.sleep(125)
+        assert store.expired == 3
+
+
+@pytest.mark.parametrize(
+    ("refuses", "raised"),
+    [
+        (Conflict("changed"), ActionFailed),
+        (NotFound(), ActionFailed),
+        (StorageFailed("gone"), ActionUnknown),
+        (None, None),
+    ],
+)
+async def test_a_confirmed_item_is_accepted_as_its_user_saw_it(
+    refuses: Exception | None, raised: type[Exception] | None
+) -> None:
+    """With what it replaces, under the scope of the call; nothing happens before `begin`."""
+    store = FakeStore(refuses=refuses)
+    executor = RememberExecutor(cast(MemoryStore, store), Noon())
+    payload = {"item": "i1", "text": "It is blue.", "replaces": [{"item": "i9", "text": "It is red."}]}
+    call = Call("s1", "remember", payload, "m1", scope=SCOPE)
+    began: list[int] = []
+    if raised is not None:
+        with pytest.raises(raised):
+            await executor.run(call, lambda: began.append(len(store.accepted)))
+    else:
+        told = await executor.run(call, lambda: began.append(len(store.accepted)))
+        assert told == {"item": "i1", "status": "accepted", "replaced": ["i9"]}
+    assert began == [0]
