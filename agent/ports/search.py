@@ -19,7 +19,8 @@ class Snippet:
     row after the line of its table's header. What so few lines do not show is told in plain words.
     first, last: line numbers in the file, counted from 1, both inclusive; of a row, without its header's.
     said: what it says, in plain words. kind: paragraph, item, row, code or quote.
-    lead: the line, or the item, that it hangs under. headings: those above it, outermost first.
+    lead: the line, or the item, that it hangs under. headings: those above it, outermost first. when, by: of what was
+    said, the day (2026-05-03) and who said it.
     """
 
     file: str
@@ -30,6 +31,8 @@ class Snippet:
     kind: str = "paragraph"
     lead: str = ""
     headings: tuple[str, ...] = ()
+    when: str = ""
+    by: str = ""
 
 
 class Shelf(Protocol):

@@ -16,13 +16,16 @@ class _Frame(msgspec.Struct, frozen=True, tag_field="type", rename="camel", omit
 class Citation(msgspec.Struct, frozen=True, omit_defaults=True):
     """A source: 1 to 3 lines as they stand in `file`, or a part of a long one; a table's row after its header.
 
-    lines: the first and the last, of a row its own. heading: those above it, outermost first, with "›" between.
+    lines: the first and the last, of a row its own. heading: those above it, outermost first, with "›" between. when,
+    by: of what is remembered (`memory/ID`), the day that it is of (2026-05-03), and who said it.
     """
 
     file: str
     snippet: str
     lines: tuple[int, int] | None = None
     heading: str | None = None
+    when: str | None = None
+    by: str | None = None
 
 
 class Blocked(msgspec.Struct, frozen=True):

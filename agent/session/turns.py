@@ -296,7 +296,14 @@ def answered(text: str, said: list[VerifiedText]) -> Answered:
 def citations(said: list[VerifiedText]) -> tuple[Citation, ...]:
     """Return the sources of all that was said, each once, in the order they were first cited."""
     every = [
-        Citation(each.file, each.text, (each.first, each.last), " › ".join(each.headings) or None)
+        Citation(
+            each.file,
+            each.text,
+            (each.first, each.last),
+            " › ".join(each.headings) or None,
+            each.when or None,
+            each.by or None,
+        )
         for piece in said
         for each in piece.citations
     ]
