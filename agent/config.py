@@ -297,6 +297,7 @@ MEMORY_ANSWER = 1.0  # that the answer to a plain request waits for what its mes
 MEMORY_ASKED = 2  # items that one message asks its user about; the others are listed
 EXPIRE_EVERY = 60.0  # between two looks for items whose time is over
 ITEM_TEXT = 500  # characters
+ITEM_REPLACES = 16  # items that one is said to replace
 ITEM_QUOTE = 300  # characters of what a source says
 ITEM_REF = 300  # characters of what names a source: a message's id, a file's path
 ITEM_KEY = 8  # stems

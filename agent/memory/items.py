@@ -10,6 +10,7 @@ A bound ("at least 14 days") has a slot beside that of the other bound.
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from hashlib import blake2b
 from typing import Final
 
@@ -27,7 +28,7 @@ from ..errors import BadItem
 from ..lang import LANGUAGES, Lang
 from ..lexical.stems import stem
 from ..numbers.read import Kind, Token, tokens
-from ..ports.memory import Candidate, Draft, ItemType, Number, Source
+from ..ports.memory import Candidate, Draft, Item, ItemType, Number, Source
 from ..text.words import words
 
 LASTS: Final[dict[ItemType, float]] = {"event": EVENT_LASTS, "idea": IDEA_LASTS, "lesson": LESSON_LASTS}
@@ -80,6 +81,28 @@ def draft(candidate: Candidate, at: int) -> Draft:
         candidate.valid_to,
         expires_at,
     )
+
+
+def edited(item: Item, text: str, lang: Lang, at: int) -> Draft:
+    """Return what is put in an item's place when its user corrects its text; it is about the same, for as long.
+
+    Its source is the user's correction. Raises `agent.errors.BadItem` for a text that cannot be kept.
+    """
+    written = cleaned(text)
+    source = Source("message", f"edit:{item.id}", quote=written[:ITEM_QUOTE])
+    made = draft(
+        Candidate(
+            item.type,
+            " ".join(item.key),
+            text,
+            lang,
+            (source,),
+            valid_to=item.valid_to,
+            expires_at=item.expires_at,
+        ),
+        at,
+    )
+    return replace(made, key=item.key)
 
 
 def cleaned(text: str) -> str:

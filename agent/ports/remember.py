@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import Final, Protocol, TypeAlias
+from typing import Final, Literal, Protocol, TypeAlias
 
 from .brain import Proposal, Question
 from .conversation import Scope
 from .draft import NO_REMINDER, Reminder
-from .memory import Proposed
+from .memory import Change, Forgotten, Item, ItemStatus, Proposed
+from .pages import Page, Window
 from .search import Hit, Lang
 
 MEMORY_FILES: Final = "memory/"
@@ -95,4 +96,45 @@ class Memory(Protocol):
 
         False where that cannot be read.
         """
+        ...
+
+
+Decision: TypeAlias = Literal["accept", "reject", "start", "done", "block", "unblock", "reopen"]
+
+
+class MemoryDesk(Protocol):
+    """What a user decides about his own memory. Every method raises as `agent.ports.memory.MemoryStore` does."""
+
+    async def items(self, scope: Scope, window: Window, statuses: Collection[ItemStatus] = ()) -> Page[Item]:
+        """Return a user's items, of every status but forgotten where none is named."""
+        ...
+
+    async def item(self, scope: Scope, id: str) -> tuple[Item, tuple[Change, ...]]:
+        """Return an item, and what happened to it and to those that it replaced, oldest first."""
+        ...
+
+    async def decide(
+        self,
+        scope: Scope,
+        id: str,
+        decision: Decision,
+        revision: int | None = None,
+        replaces: Collection[str] | None = None,
+    ) -> Item:
+        """Take a user's decision about an item; return it as it is then.
+
+        revision: that the user saw; None is any. replaces: of an accept, the ids that the user was told it replaces;
+        None is any.
+        """
+        ...
+
+    async def edit(self, scope: Scope, id: str, text: str, lang: Lang, revision: int | None = None) -> Item:
+        """Put a corrected text in an item's place; return the item that has it.
+
+        Raises `agent.errors.BadItem` for a text that cannot be kept.
+        """
+        ...
+
+    async def forget(self, scope: Scope, id: str) -> Forgotten:
+        """Take an item, and what was said in its words, out of all that is kept."""
         ...

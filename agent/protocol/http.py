@@ -13,6 +13,8 @@ from msgspec import Meta
 
 from ..config import (
     DESCRIPTION_CHARACTERS,
+    ITEM_REPLACES,
+    ITEM_TEXT,
     MAX_ID,
     MAX_TEXT,
     NAME_CHARACTERS,
@@ -23,6 +25,7 @@ from ..config import (
 )
 from ..lang import Lang
 from ..ports.calls import CallStatus
+from ..ports.memory import ItemStatus
 from ..ports.projects import Category
 from .problems import NO_NUL
 
@@ -31,6 +34,7 @@ Hash: TypeAlias = Annotated[str, Meta(min_length=1, max_length=MAX_ID)]
 Name: TypeAlias = Annotated[str, Meta(min_length=1, max_length=NAME_CHARACTERS, pattern=NO_NUL)]
 RoleStatement: TypeAlias = Annotated[str, Meta(min_length=1, max_length=ROLE_CHARACTERS, pattern=NO_NUL)]
 Words: TypeAlias = Annotated[str, Meta(min_length=1, max_length=MAX_TEXT)]
+ItemWords: TypeAlias = Annotated[str, Meta(min_length=1, max_length=ITEM_TEXT)]
 Described: TypeAlias = Annotated[str, Meta(max_length=DESCRIPTION_CHARACTERS)]
 Limit: TypeAlias = Annotated[int, Meta(ge=1, le=PAGE_MOST)]
 Tools: TypeAlias = Annotated[tuple[Mapping[str, Any], ...], Meta(max_length=TOOLS_REQUEST)]
@@ -78,6 +82,19 @@ class CallsQuery(PagedOfProject, frozen=True):
 
     status: CallStatus | None = None
     thread_id: Id | None = None
+
+
+class OfUser(OfProject, frozen=True, kw_only=True):
+    """Which user's, of which project."""
+
+    user_id: Id
+
+
+class MemoryQuery(PagedOfProject, frozen=True, kw_only=True):
+    """Which of a user's items: all but what was forgotten, or those of one status."""
+
+    user_id: Id
+    status: ItemStatus | None = None
 
 
 class PromptQuery(_Asked, frozen=True):
@@ -159,6 +176,22 @@ class ApproveCall(_Asked, frozen=True):
     text: Words | None = None
     arguments_hash: Hash | None = None
     go_on: bool = msgspec.field(name="continue", default=False)
+
+
+class DecideItem(_Asked, frozen=True):
+    """What a user decides about an item of his.
+
+    decision: edit has the corrected `text`; accept may name what it `replaces`, as its user was told. revision: that
+    the user saw; another one is not decided.
+    """
+
+    user_id: Id
+    decision: Literal["accept", "reject", "start", "done", "block", "unblock", "reopen", "edit", "forget"]
+    project_id: Id | None = None
+    text: ItemWords | None = None
+    lang: Lang | None = None
+    revision: int | None = None
+    replaces: Annotated[tuple[Id, ...], Meta(max_length=ITEM_REPLACES)] | None = None
 
 
 class RefersToProject(_Asked, frozen=True):

@@ -39,6 +39,7 @@ FAULTS: Mapping[str, Fault] = {
     "bad_cursor": Fault(400, "Unknown cursor", "Send a next_cursor of this list as it came, or none."),
     "bad_tool": Fault(400, "Unusable tool", "Change the tool's definition."),
     "bad_edit": Fault(400, "Unusable arguments", "Send arguments that the tool takes; the call still waits."),
+    "bad_item": Fault(400, "Unusable item", "Change what the errors name, and send it again."),
     "bad_upload": Fault(400, "Unusable upload", "Send multipart/form-data with one file and its category."),
     "unauthorized": Fault(401, "Not authorised", "Send the key as X-AGENT-KEY, or as Authorization: Bearer."),
     "forbidden": Fault(403, "Not allowed", "Requests from that Origin are not allowed; see --allow-origin."),
@@ -62,6 +63,12 @@ FAULTS: Mapping[str, Fault] = {
     "begun": Fault(409, "Call begun", "Somebody has begun the call already."),
     "arguments_changed": Fault(
         409, "Arguments changed", "Read the call again: its arguments are not those of that hash."
+    ),
+    "changed": Fault(
+        409, "Item changed", "Read the item again: it, or what it replaces, is not what was seen."
+    ),
+    "refused": Fault(
+        409, "Not possible", "The item is not in a status for that; read it to see how it stands."
     ),
     "already_reported": Fault(
         409, "Already reported", "The call has another result; the first report stands."

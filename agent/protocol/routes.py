@@ -22,7 +22,16 @@ Who: TypeAlias = Literal["open", "project", "operator"]
 """Everybody; who has the operator's key or that of the project in question; who has the operator's."""
 Method: TypeAlias = Literal["GET", "POST", "PUT", "DELETE"]
 
-PREFIXES = (b"/projects", b"/chat", b"/threads", b"/calls", b"/tools", b"/health", b"/openapi.json")
+PREFIXES = (
+    b"/projects",
+    b"/chat",
+    b"/threads",
+    b"/calls",
+    b"/tools",
+    b"/memory",
+    b"/health",
+    b"/openapi.json",
+)
 _PART = rf"[A-Za-z0-9._~-]{{1,{MAX_ID}}}"
 
 
@@ -312,6 +321,34 @@ ROUTES: tuple[Route, ...] = (
         h.RefersToProject,
         problems=(*_CALL, "not_approved", "begun"),
         bare=True,
+    ),
+    Route(
+        "list_items",
+        "GET",
+        "/memory",
+        "What is remembered for a user, or is proposed to be, a page at a time",
+        "project",
+        {200: v.ItemPage},
+        query=h.MemoryQuery,
+    ),
+    Route(
+        "get_item",
+        "GET",
+        "/memory/{item_id}",
+        "An item with its sources and its history",
+        "project",
+        {200: v.ItemAnswer},
+        query=h.OfUser,
+    ),
+    Route(
+        "decide_item",
+        "POST",
+        "/memory/{item_id}",
+        "Accept, decline, correct, end or forget an item, by its user's word",
+        "project",
+        {200: v.ItemAnswer},
+        h.DecideItem,
+        problems=("changed", "refused", "bad_item"),
     ),
     Route(
         "report_call",

@@ -10,7 +10,7 @@ import msgspec
 
 from ..ports.calls import CallStatus
 from ..ports.desk import Mode
-from ..ports.memory import ItemStatus, ItemType
+from ..ports.memory import Decider, ItemStatus, ItemType, SourceKind
 from ..ports.projects import Category
 from ..ports.threads import MessageStatus, Role
 from ..ports.tools import Risk, RunsAt
@@ -193,6 +193,62 @@ class ToolRequest(msgspec.Struct, frozen=True):
     args: Mapping[str, Any]
     requires_approval: bool
     risk: Risk
+
+
+class SourceView(msgspec.Struct, frozen=True):
+    """Where an item comes from. lines: the first and the last of a document's; null elsewhere."""
+
+    kind: SourceKind
+    ref: str
+    lines: tuple[int, int] | None
+    quote: str
+
+
+class ItemView(msgspec.Struct, frozen=True):
+    """Something that is, was or may be remembered. Of a forgotten one the text and the sources are empty."""
+
+    id: str
+    project_id: str
+    user_id: str
+    type: ItemType
+    status: ItemStatus
+    text: str
+    sources: tuple[SourceView, ...]
+    valid_from: int
+    valid_to: int | None
+    expires_at: int | None
+    supersedes: str | None
+    superseded_by: str | None
+    confidence: float
+    created_at: int
+    decided_at: int | None
+    decided_by: Decider | None
+    revision: int
+
+
+class ItemPage(msgspec.Struct, frozen=True):
+    """Items, and where the list goes on."""
+
+    items: tuple[ItemView, ...]
+    next_cursor: str | None
+
+
+class ChangeView(msgspec.Struct, frozen=True):
+    """What happened to an item. by: who decided it; null where its time did."""
+
+    item: str
+    at: int
+    trigger: str
+    before: ItemStatus | None
+    after: ItemStatus
+    by: Decider | None
+
+
+class ItemAnswer(msgspec.Struct, frozen=True):
+    """An item, and what happened to it and to those that it replaced, oldest first."""
+
+    item: ItemView
+    history: tuple[ChangeView, ...]
 
 
 class MemoryUpdate(msgspec.Struct, frozen=True):

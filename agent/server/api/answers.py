@@ -7,7 +7,7 @@ from typing import TypeVar
 import msgspec
 import structlog
 
-from ...errors import BadEdit, BadTool, Conflict, NotFound, StorageFailed
+from ...errors import BadEdit, BadItem, BadTool, Conflict, NotFound, StorageFailed
 from ...protocol.problems import FAULTS, KIND, Unanswerable, Wrong, problem
 from ...session.turn import where
 from ..http import SECURITY
@@ -85,6 +85,8 @@ async def caught(act: Callable[[], Awaitable[T]], new_id: Callable[[], str]) -> 
         return failed(conflict.code)
     except BadTool as bad:
         return failed("bad_tool", errors=[Wrong(f"/tools{bad.pointer}", bad.why)])
+    except BadItem as bad:
+        return failed("bad_item", errors=[Wrong("/text", bad.message)])
     except BadEdit as bad:
         return failed("bad_edit", errors=[Wrong("/arguments", str(bad))])
     except StorageFailed:

@@ -11,6 +11,7 @@ from ...ports.clock import Clock
 from ...ports.desk import Desk, Listener
 from ...ports.projects import ProjectStore
 from ...ports.prompts import ShowPrompt
+from ...ports.remember import MemoryDesk
 from ...ports.requests import RequestStore
 from ...ports.threads import ThreadStore
 from .answers import Answer
@@ -39,7 +40,7 @@ class Rooms:
 
     read: makes text of an upload. show_prompt: what a message would be answered with; None where no model is prompted.
     new_id: of a project, a key's entry, a document. new_key: a key that opens a project, at least 16 random bytes, in
-    the form that `keys.KEY` has.
+    the form that `keys.KEY` has. memory: what is remembered for users; None where nothing is.
     """
 
     desk: Desk
@@ -52,6 +53,7 @@ class Rooms:
     clock: Clock
     new_id: Callable[[], str]
     new_key: Callable[[], str]
+    memory: MemoryDesk | None = None
 
 
 @dataclass(frozen=True, slots=True)

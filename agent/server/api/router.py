@@ -31,7 +31,7 @@ from ..admission import GUESSING, Admission
 from ..body import Bounds, announced, feed_body
 from ..limits import Cap, Slots
 from ..sniff import Head, Refusal, hang_up
-from . import calls, documents, projects, threads
+from . import calls, documents, memory, projects, threads
 from .answers import Answer, caught, failed, refused, told
 from .events import Events
 from .keys import Caller, Guessing, Keys
@@ -70,6 +70,9 @@ HANDLERS: Mapping[str, Handler] = {
         calls.reject_call,
         calls.begin_call,
         calls.report_call,
+        memory.list_items,
+        memory.get_item,
+        memory.decide_item,
     )
 }
 _USUAL = Bounds()

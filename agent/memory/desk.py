@@ -1,0 +1,74 @@
+"""What a user decides about his own memory, however he says it: over a socket, over HTTP, on the command line.
+
+Nobody else decides: a scope is that of whoever asks, and another one's item is not there. What an item says never
+changes: an edit puts another item in its place.
+"""
+
+from collections.abc import Collection, Mapping
+from typing import Final
+
+from ..errors import Conflict
+from ..lang import Lang
+from ..ports.clock import Clock
+from ..ports.conversation import Scope
+from ..ports.memory import Change, Forgotten, Item, ItemStatus, MemoryStore
+from ..ports.pages import Page, Window
+from ..ports.remember import Decision
+from .items import edited
+
+_TRIGGERS: Final[Mapping[str, str]] = {"done": "finish"}
+
+
+class OwnMemory:
+    """A user's items: looked at, decided, corrected, forgotten (implements `agent.ports.remember.MemoryDesk`)."""
+
+    def __init__(self, store: MemoryStore, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+
+    async def items(self, scope: Scope, window: Window, statuses: Collection[ItemStatus] = ()) -> Page[Item]:
+        """Return a user's items, of every status but forgotten where none is named."""
+        return await self._store.items(scope, window, statuses)
+
+    async def item(self, scope: Scope, id: str) -> tuple[Item, tuple[Change, ...]]:
+        """Return an item, and what happened to it and to those that it replaced, oldest first."""
+        return await self._store.item(scope, id), await self._store.history(scope, id)
+
+    async def decide(
+        self,
+        scope: Scope,
+        id: str,
+        decision: Decision,
+        revision: int | None = None,
+        replaces: Collection[str] | None = None,
+    ) -> Item:
+        """Take a user's decision about an item; return it as it is then.
+
+        revision: that the user saw; None is any. replaces: of an accept, the ids that the user was told it replaces.
+        """
+        now = self._clock.now_ms()
+        if decision == "accept":
+            return await self._store.accept(scope, id, now, revision, replaces)
+        return await self._store.decide(scope, id, _TRIGGERS.get(decision, decision), now, revision)
+
+    async def edit(self, scope: Scope, id: str, text: str, lang: Lang, revision: int | None = None) -> Item:
+        """Put a corrected text in an item's place; return the item that has it.
+
+        A proposed item is rejected for one that says the other text, which its user has approved by writing it.
+        Raises `agent.errors.BadItem` for a text that cannot be kept.
+        """
+        now = self._clock.now_ms()
+        item = await self._store.item(scope, id)
+        drafted = edited(item, text, lang, now)
+        if item.status != "proposed":
+            return await self._store.replace(scope, id, drafted, now, revision)
+        if revision is not None and revision != item.revision:
+            raise Conflict("changed")
+        (proposed,) = await self._store.propose(scope, [drafted], now)
+        accepted = await self._store.accept(scope, proposed.item.id, now)
+        await self._store.decide(scope, id, "reject", now)
+        return accepted
+
+    async def forget(self, scope: Scope, id: str) -> Forgotten:
+        """Take an item, and what was said in its words, out of all that is kept."""
+        return await self._store.forget(scope, id, self._clock.now_ms())
