@@ -72,6 +72,7 @@ VALUES: Mapping[str, Any] = {
     "ok": True,
     "name": "A name",
     "role_statement": "You help.",
+    "decision": "accept",
 }
 OUTCOMES: Mapping[str, Mapping[str, Any]] = {
     "accept": {},
@@ -91,7 +92,8 @@ def every_request() -> Iterator[Asked]:
                 for each in described.get("parameters", [])
                 if each.get("in") == "query" and (each.get("required") or each["name"].endswith("_id"))
             }
-            query.pop("user_id", None)
+            if path != "/memory" and not path.startswith("/memory/"):  # where one is asked for
+                query.pop("user_id", None)
             operators = (
                 path == "/projects"
                 or "/keys" in path

@@ -31,6 +31,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "chat": {"user_id": "u", "message": "Hello"},
     "approve_call": {"user_id": "u"},
     "report_call": {"ok": True},
+    "decide_item": {"user_id": "u", "decision": "accept"},
 }
 
 
@@ -50,10 +51,11 @@ def house() -> House:
 def asked(route: Route, project: str) -> tuple[str, Any, tuple[str, ...]]:
     """Return target, body and headers of a request for the things of a project, which it names wherever it can."""
     names = {"project_id": project, "key_id": f"key-{project}", "document_id": f"doc-{project}"}
-    names |= {"thread_id": f"thread-{project}", "call_id": f"call-{project}"}
+    names |= {"thread_id": f"thread-{project}", "call_id": f"call-{project}", "item_id": f"item-{project}"}
     target = route.path.format(**names)
     query = {"project_id": project} if "project_id" in route.query.__struct_fields__ else {}
     query |= {"message": "x"} if route.name == "prompt_debug" else {}
+    query |= {"user_id": "anna"} if route.name in ("list_items", "get_item") else {}
     target += "?" + "&".join(f"{name}={value}" for name, value in query.items()) if query else ""
     if route.body is Upload:
         body, kind = form(category="FACTS")
