@@ -22,9 +22,11 @@ NO_SCOPE = Scope()
 class Exchange:
     """A question that was answered, and the answer as it was said: verified, and not refused.
 
-    withdrawn: its user cancelled after it, so that the next message tells nothing that it asked for.
+    withdrawn: its user cancelled after it, so that the next message tells nothing that it asked for. message: the id
+    of the question, "" where it had none.
     """
 
     question: str
     answer: str
     withdrawn: bool = False
+    message: str = ""

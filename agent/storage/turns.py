@@ -109,7 +109,7 @@ def _answered() -> sa.Select[Any]:
         answer.c.status == "done",
     )
     return (
-        sa.select(asked.c.content, answer.c.content, taken_back)
+        sa.select(asked.c.content, answer.c.content, taken_back, asked.c.id)
         .join(answer, together)
         .where(
             asked.c.project_id == sa.bindparam("project"),
@@ -207,7 +207,9 @@ def wake(project: str, id: str, exchanges: int, connection: sa.Connection) -> Wo
     of = {"project": project, "thread": id}
     made = thread(found(connection.execute(KNOWN_THREAD, of).one_or_none()))
     said = connection.execute(_ANSWERED, {**of, "most": exchanges}).all()
-    history = tuple(Exchange(question, answer, bool(back)) for question, answer, back in reversed(said))
+    history = tuple(
+        Exchange(question, answer, bool(back), asked) for question, answer, back, asked in reversed(said)
+    )
     return Woken(made, history, _read_calls(connection, _LIVE, of))
 
 

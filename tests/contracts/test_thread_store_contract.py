@@ -253,10 +253,13 @@ async def test_a_thread_wakes_with_what_was_answered(store: Store) -> None:
     await store.calls.close(HOUSE, "c3", "cancelled", NOW)
     woken = await store.threads.wake(HOUSE, "t1", 2)
     assert woken.thread == await store.threads.thread(HOUSE, "t1")
-    assert woken.history == (Exchange("text of m2", "text of a2"), Exchange("text of m5", "text of a5"))
+    assert woken.history == (
+        Exchange("text of m2", "text of a2", message="m2"),
+        Exchange("text of m5", "text of a5", message="m5"),
+    )
     assert [call.id for call in woken.live] == ["c1", "c2"]
     first, *others = (await store.threads.wake(HOUSE, "t1", 9)).history
-    assert first == Exchange("text of m1", "text of a1", withdrawn=True)
+    assert first == Exchange("text of m1", "text of a1", withdrawn=True, message="m1")
     assert len(others) == 2
 
 
