@@ -48,7 +48,9 @@ from ..errors import AgentError, StorageFailed, UsageError
 from ..ports.clock import Clock
 from ..ports.observe import Observer
 from ..ports.work import RunSync
+from .contents import Contents
 from .file import FAULTS, LOCK_WAIT, DatabaseFile, Report, Request, reason
+from .ledger import LEDGER
 from .rows import Claim, Record
 from .transaction import Transaction
 
@@ -96,6 +98,7 @@ class Database:
 
     run_sync: does the blocking work. clock: stamps rows that nobody else does. observer: keeps the level
     `actions_unrecorded`. told: hears why nothing can be claimed, and "" when it can again; never blocks.
+    contents: what it holds; only a ledger has claims and outcomes.
     """
 
     def __init__(
@@ -105,13 +108,15 @@ class Database:
         clock: Clock,
         observer: Observer | None = None,
         told: Callable[[str], None] = lambda _: None,
+        contents: Contents = LEDGER,
     ) -> None:
         self._data = data
+        self._contents = contents
         self._run_sync = run_sync
         self._clock = clock
         self._observer = observer
         self._told = told
-        self._file = DatabaseFile(data, clock)
+        self._file = DatabaseFile(data, clock, contents)
         self._waiting: dict[_Asked, None] = {}  # writes and reads, in their order
         self._unrecorded: dict[_Asked, None] = {}  # outcomes, in their order
         self._wanted = trio.Event()
@@ -128,10 +133,7 @@ class Database:
         try:
             await self._run_sync(self._file.open)
         except FAULTS as error:
-            raise UsageError(
-                f"actions cannot be kept in {self._data}: {reason(error)}; choose another folder with --data DIR, "
-                "or --data memory to forget them when the server stops"
-            ) from None
+            raise UsageError(self._contents.unusable.format(data=self._data, why=reason(error))) from None
         nursery = await self._tasks.enter_async_context(trio.open_nursery())
         nursery.start_soon(self._commit)
         return self
@@ -177,7 +179,7 @@ class Database:
         Cancelled, nothing was claimed, or the row is recorded cancelled when it turns out to have been made.
         """
         if len(self._unrecorded) >= LEDGER_UNRECORDED:
-            raise StorageFailed("the ledger: too many outcomes wait to be recorded")
+            raise self._failed("too many outcomes wait to be recorded")
         return bool(await self._ask(claim))
 
     async def record(self, record: Record) -> None:
@@ -187,9 +189,9 @@ class Database:
         does. Cancelled, it is kept too. What ended more than TOMBSTONE_SECONDS before is forgotten.
         """
         if len(self._unrecorded) >= 2 * LEDGER_UNRECORDED:  # what was claimed within the limit has its place
-            raise StorageFailed("the ledger: too many outcomes wait to be recorded")
+            raise self._failed("too many outcomes wait to be recorded")
         if self._closing:
-            raise StorageFailed(f"the ledger: {_CLOSED}")
+            raise self._failed(_CLOSED)
         asked = self._keep(record)
         if self._trouble:
             await trio.lowlevel.checkpoint()
@@ -200,16 +202,16 @@ class Database:
             self._suspect()
             raise
         if asked.error:
-            raise StorageFailed(f"the ledger: {asked.error}")
+            raise self._failed(asked.error)
 
     # --- callers
 
     async def _ask(self, what: _Reading | Request) -> Any:
         """Wait for an answer; a caller that is cancelled leaves."""
         if self._closing:
-            raise StorageFailed(f"the ledger: {_CLOSED}")
+            raise self._failed(_CLOSED)
         if len(self._waiting) >= LEDGER_WAITING:
-            raise StorageFailed("the ledger: too many wait for it")
+            raise self._failed("too many wait for it")
         asked = _Asked(what)
         self._waiting[asked] = None
         self._wanted.set()
@@ -219,10 +221,13 @@ class Database:
             self._leave(asked)
             raise
         if asked.error:
-            raise StorageFailed(f"the ledger: {asked.error}")
+            raise self._failed(asked.error)
         if asked.refused is not None:
             raise asked.refused
         return asked.answer
+
+    def _failed(self, why: str) -> StorageFailed:
+        return StorageFailed(f"the {self._contents.name}: {why}")
 
     def _leave(self, asked: _Asked) -> None:
         asked.left = True
@@ -353,16 +358,19 @@ class Database:
             return
         self._trouble = trouble
         if trouble:
-            _log.error("ledger does not work", why=trouble, unrecorded=len(self._unrecorded))
+            _log.error(f"{self._contents.name} does not work", why=trouble, unrecorded=len(self._unrecorded))
         else:
-            _log.warning("ledger works again", unrecorded=len(self._unrecorded))
+            _log.warning(f"{self._contents.name} works again", unrecorded=len(self._unrecorded))
         self._told(trouble)
 
     def _say_what_is_open(self) -> None:
         if not self._closed:
-            _log.error("ledger left open, because its disk does not answer", unrecorded=len(self._unrecorded))
+            why = f"{self._contents.name} left open, because its disk does not answer"
+            _log.error(why, unrecorded=len(self._unrecorded))
         elif self._unrecorded:
-            _log.error("ledger closed with outcomes unrecorded", unrecorded=len(self._unrecorded))
+            _log.error(
+                f"{self._contents.name} closed with outcomes unrecorded", unrecorded=len(self._unrecorded)
+            )
         for asked in islice(self._unrecorded, _NAMED):
             assert isinstance(asked.what, Record)
             _log.error(

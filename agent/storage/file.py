@@ -26,12 +26,12 @@ from sqlalchemy.pool import StaticPool
 
 from ..errors import AgentError
 from ..ports.clock import Clock
-from . import rows, schema
+from .contents import Contents, Owned, stamp, version
+from .ledger import LEDGER
 from .owners import Owner, abandoned, proved_dead
 from .rows import Record
-from .settle import anybody_at_work, move, owners_at_work, settle
 from .transaction import Transaction
-from .trust import FILE, Trust, Untrusted, afresh
+from .trust import Trust, Untrusted, afresh
 
 T = TypeVar("T")
 
@@ -40,12 +40,15 @@ OPEN_WAIT = (
 )
 LOCK_WAIT = 1.0  # seconds for another process's write; less than what the runner gives a claim or a record
 
+_EMPTY_LOG = "PRAGMA wal_checkpoint(TRUNCATE)"
+_STILL_IN_LOG = "it is done, but another process reads, so that the log still has what was erased: try again"
+
 
 class Newer(Exception):
     """The file was written by a version of this program that is newer."""
 
-    def __str__(self) -> str:
-        return f"{FILE} was written by a newer version"
+    def __init__(self, file: str) -> None:
+        super().__init__(f"{file} was written by a newer version")
 
 
 FAULTS = (OSError, sqlite3.Error, SQLAlchemyError, Untrusted, Newer)
@@ -69,25 +72,28 @@ class Report:
     """What became of a batch.
 
     answers: for each request, what it returned; with a `trouble` that is not to be relied on.
-    refused: by place in the batch, why a request was not written. faults: why one can never be written.
+    refused: by place in the batch, why a request was not written. faults: why one can never be written. erasing:
+    places of those that take words out of the file.
     trouble: why none of it counts; "" when it is on disk.
     """
 
     answers: list[Any]
     refused: dict[int, AgentError] = field(default_factory=dict)
     faults: dict[int, str] = field(default_factory=dict)
+    erasing: list[int] = field(default_factory=list)
     trouble: str = ""
 
 
 class DatabaseFile:
     """The database in the folder `data`, or with None one in memory, where nothing can get lost.
 
-    clock: stamps the rows of dead owners when they are found lost.
+    clock: stamps the rows of dead owners when they are found lost. contents: what it holds.
     """
 
-    def __init__(self, data: Path | None, clock: Clock) -> None:
+    def __init__(self, data: Path | None, clock: Clock, contents: Contents = LEDGER) -> None:
         self._data = data
         self._clock = clock
+        self._contents = contents
         self._engine: sa.Engine | None = None
         self._connection: sa.Connection | None = None
         self._owner: Owner | None = None
@@ -99,25 +105,26 @@ class DatabaseFile:
         try:
             if self._data is not None:
                 _make_folder(self._data)
-                _settle_if_alone(self._data, self._clock.now_ms())
-            self._engine = _engine(self._data, OPEN_WAIT)
+                _settle_if_alone(self._data / self._contents.file, self._contents, self._clock.now_ms())
+            self._engine = _engine(self._data and self._data / self._contents.file, OPEN_WAIT)
             self._connection = self._engine.connect()
             _to_wal(self._connection)
             self._connection.exec_driver_sql("PRAGMA synchronous=FULL")
-            self._connection.exec_driver_sql("PRAGMA foreign_keys=ON")
+            for pragma in ("foreign_keys=ON", *self._contents.pragmas):
+                self._connection.exec_driver_sql(f"PRAGMA {pragma}").close()
             left: list[Path] = []
             with _transaction(self._connection):
-                if schema.version(self._connection) > schema.SCHEMA:
-                    raise Newer
-                schema.prepare(self._connection, self._clock.now_ms())
-                if self._data is not None:
-                    left = self._take_place(self._connection, self._data)
-                self._pruned = rows.prune(self._connection, self._clock.now_ms())
+                if version(self._connection) > self._contents.version:
+                    raise Newer(self._contents.file)
+                self._contents.prepare(self._connection, self._clock.now_ms())
+                stamp(self._connection, self._contents.version)
+                if self._contents.owned is not None:
+                    left = self._take_place(self._connection, self._contents.owned)
             self._connection.exec_driver_sql(f"PRAGMA busy_timeout={round(LOCK_WAIT * 1000)}")
             for path in left:  # not before it is on disk that their owners have claimed nothing
                 path.unlink(missing_ok=True)
             if self._data is not None:
-                self._trust = Trust(self._data, LOCK_WAIT)
+                self._trust = Trust(self._data, LOCK_WAIT, self._contents.file)
         except BaseException:
             self.close()
             raise
@@ -129,6 +136,8 @@ class DatabaseFile:
             if self._trust is not None:
                 self._trust.check()
             claimed = self._write(requests, report)
+            if report.erasing:
+                self._empty_log(report)
             if self._trust is not None:
                 if claimed or not requests or any(isinstance(each, Record) for each in requests):
                     self._trust.read_back(claimed)
@@ -160,9 +169,9 @@ class DatabaseFile:
     def close(self) -> None:
         """Close it. What was claimed and never recorded is from here on for the next to open to settle."""
         idle = False
-        if self._connection is not None and self._owner is not None:
+        if self._connection is not None and self._owner is not None and self._contents.owned is not None:
             with suppress(*FAULTS):
-                idle = self._owner.id not in owners_at_work(self._connection)
+                idle = self._owner.id not in self._contents.owned.at_work(self._connection)
         connection, self._connection = self._connection, None
         engine, self._engine = self._engine, None
         owner, self._owner = self._owner, None
@@ -173,30 +182,34 @@ class DatabaseFile:
         if owner is not None:
             owner.leave(tidy=idle)
 
-    def _take_place(self, connection: sa.Connection, data: Path) -> list[Path]:
-        """Become an owner and settle what dead ones have left; return the files that they left."""
-        self._owner = Owner(data)
-        dead = [owner for owner in owners_at_work(connection) if proved_dead(data, owner)]
-        settle(connection, dead, self._clock.now_ms())
-        return abandoned(data)
+    def _take_place(self, connection: sa.Connection, owned: Owned) -> list[Path]:
+        """Become an owner, settle what dead ones have left, forget what is old; return the files that they left."""
+        left: list[Path] = []
+        if self._data is not None:
+            self._owner = Owner(self._data)
+            owned.settle(connection, [*filter(self._dead, owned.at_work(connection))], self._clock.now_ms())
+            left = abandoned(self._data)
+        self._pruned = owned.prune(connection, self._clock.now_ms(), 0)
+        return left
 
     def _write(self, requests: Sequence[Request], report: Report) -> list[str]:
         """Write all that can be written; return the ids of the rows that the ledger got."""
         assert self._connection is not None, "the database is not open"
         place: Owner | None = None
-        pruned = self._pruned
+        pruned, owned = self._pruned, self._contents.owned
         try:
             with _transaction(self._connection):
-                if self._data is not None and self._owner is not None and not self._owner.proved:
+                if self._data and owned and self._owner and not self._owner.proved:
                     place = Owner(self._data)
-                    move(self._connection, self._owner.id, place.id)
+                    owned.move(self._connection, self._owner.id, place.id)
                 owner = place or self._owner
                 transaction = Transaction(self._connection, owner.id if owner else "", self._dead)
                 _write_each(transaction, requests, report)
                 if not requests:
-                    schema.stamp(self._connection)
-                if ends := [request.at for request in requests if isinstance(request, Record)]:
-                    pruned = rows.prune(self._connection, max(ends), pruned)
+                    stamp(self._connection, self._contents.version)
+                ends = [request.at for request in requests if isinstance(request, Record)]
+                if ends and owned:
+                    pruned = owned.prune(self._connection, max(ends), pruned)
         except BaseException:
             if place is not None:
                 place.leave(tidy=True)
@@ -206,6 +219,12 @@ class DatabaseFile:
             self._owner.leave(tidy=False)
             self._owner = place
         return transaction.claimed
+
+    def _empty_log(self, report: Report) -> None:
+        """Cut off the log, which holds pages as they were; where another process reads them, that was not done."""
+        assert self._connection is not None, "the database is not open"
+        if self._connection.exec_driver_sql(_EMPTY_LOG).one()[0]:
+            report.faults |= dict.fromkeys(report.erasing, _STILL_IN_LOG)
 
     def _dead(self, owner: str) -> bool:
         return self._data is not None and proved_dead(self._data, owner)
@@ -241,7 +260,11 @@ def _write_each(transaction: Transaction, requests: Sequence[Request], report: R
                 raise
             report.faults[place] = reason(error)
         else:
+            if transaction.erases:
+                report.erasing.append(place)
+            transaction.erases = False
             continue
+        transaction.erases = False
         del transaction.claimed[claimed:]
 
 
@@ -269,24 +292,26 @@ def _to_wal(connection: sa.Connection) -> None:
             return
 
 
-def _settle_if_alone(data: Path, now: int) -> None:
+def _settle_if_alone(file: Path, contents: Contents, now: int) -> None:
     """Settle what every owner has left, when no other connection of any process has this database open.
 
     SQLite in WAL mode keeps a shared lock on the file for each connection, so who gets the exclusive one is alone.
     Whoever merely reads the file counts as alive too: then the rows are left to the owners' files.
     """
-    if not (data / FILE).exists():
+    owned = contents.owned
+    if owned is None or not file.exists():
         return
-    engine = _engine(data, 0.0)
+    engine = _engine(file, 0.0)
     try:
-        with closing(afresh(data / FILE, LOCK_WAIT)) as reader:
-            if not anybody_at_work(reader):
+        with closing(afresh(file, LOCK_WAIT)) as reader:
+            if not owned.anybody_at_work(reader):
                 return
         with engine.connect() as connection:
             connection.exec_driver_sql("PRAGMA locking_mode=EXCLUSIVE")
             with _transaction(connection):
-                schema.prepare(connection, now)
-                settle(connection, owners_at_work(connection), now)
+                contents.prepare(connection, now)
+                stamp(connection, contents.version)
+                owned.settle(connection, owned.at_work(connection), now)
     except (sqlite3.OperationalError, OperationalError) as error:
         if "locked" not in reason(error):
             raise
@@ -338,8 +363,8 @@ def _driver(connection: sa.Connection) -> sqlite3.Connection:
     return raw
 
 
-def _engine(data: Path | None, patience: float) -> sa.Engine:
-    url = sa.URL.create("sqlite", database=":memory:" if data is None else str(data / FILE))
+def _engine(file: Path | None, patience: float) -> sa.Engine:
+    url = sa.URL.create("sqlite", database=":memory:" if file is None else str(file))
     return sa.create_engine(
         url,
         poolclass=StaticPool,

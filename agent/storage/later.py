@@ -8,7 +8,7 @@ confirmed is not run. A kept call is in the database before anybody claims it, s
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, Generic, TypeVar, cast
 
 import trio
 
@@ -20,6 +20,8 @@ from ..ports.threads import ThreadStore
 from .memory import MemoryLedger
 from .store import Store
 
+T = TypeVar("T")
+
 
 @dataclass(frozen=True, slots=True)
 class Kept:
@@ -29,7 +31,7 @@ class Kept:
     has: Callable[[str], Awaitable[bool]]
 
 
-class Later:
+class Later(Generic[T]):
     """Opens what is kept at its first use, once, and holds it until `close`.
 
     nursery: of the block in which it may be used. opening: the life of what is kept: it says when it is open, and goes
@@ -39,21 +41,21 @@ class Later:
     def __init__(
         self,
         nursery: trio.Nursery,
-        opening: Callable[[trio.Event, "trio.TaskStatus[Kept]"], Awaitable[None]],
+        opening: Callable[[trio.Event, "trio.TaskStatus[T]"], Awaitable[None]],
     ) -> None:
         self._nursery = nursery
         self._opening = opening
         self._one_at_a_time = trio.Lock()
         self._over = trio.Event()
-        self.kept: Kept | None = None
+        self.kept: T | None = None
 
-    async def open(self) -> Kept:
+    async def open(self) -> T:
         """Return what is kept, open. Raises what opening it does. Cancelled, the next one tries again."""
         if self.kept is not None:
             return self.kept
         async with self._one_at_a_time:
             if self.kept is None:
-                opened: Kept = await self._nursery.start(self._opening, self._over)
+                opened: T = await self._nursery.start(self._opening, self._over)
                 self.kept = opened
         return self.kept
 
@@ -61,37 +63,42 @@ class Later:
         """Let it go."""
         self._over.set()
 
-    def store(self, memory: MemoryLedger) -> Store:
-        """Return the stand-ins. memory: the ledger of everything but kept calls."""
-        return Store(
-            LedgerOfBoth(memory, self),
-            cast("ProjectStore", _StandIn(self, "projects")),
-            cast("ThreadStore", _StandIn(self, "threads")),
-            cast("CallStore", _StandIn(self, "calls")),
-            cast("RequestStore", _StandIn(self, "requests")),
-            lambda: self.kept is not None,
-        )
+    def stand_in(self, part: Callable[[T], object] = lambda kept: kept) -> Any:
+        """Return what has every method of a part of it, and opens it when one of them is called."""
+        return _StandIn(self, part)
 
 
 class _StandIn:
     """Has every method of a store, and asks the one that is opened for it."""
 
-    def __init__(self, later: Later, name: str) -> None:
+    def __init__(self, later: Later[Any], part: Callable[[Any], object]) -> None:
         self._later = later
-        self._name = name
+        self._part = part
 
     def __getattr__(self, method: str) -> Callable[..., Awaitable[Any]]:
         async def ask(*arguments: Any, **named: Any) -> Any:
             kept = await self._later.open()
-            return await getattr(getattr(kept.store, self._name), method)(*arguments, **named)
+            return await getattr(self._part(kept), method)(*arguments, **named)
 
         return ask
+
+
+def stand_ins(later: Later[Kept], memory: MemoryLedger) -> Store:
+    """Return a store that is opened later. memory: the ledger of everything but kept calls."""
+    return Store(
+        LedgerOfBoth(memory, later),
+        cast("ProjectStore", later.stand_in(lambda kept: kept.store.projects)),
+        cast("ThreadStore", later.stand_in(lambda kept: kept.store.threads)),
+        cast("CallStore", later.stand_in(lambda kept: kept.store.calls)),
+        cast("RequestStore", later.stand_in(lambda kept: kept.store.requests)),
+        lambda: later.kept is not None,
+    )
 
 
 class LedgerOfBoth:
     """The ledger in memory, and that of the database for calls that it keeps."""
 
-    def __init__(self, memory: MemoryLedger, later: Later) -> None:
+    def __init__(self, memory: MemoryLedger, later: Later[Kept]) -> None:
         self._memory = memory
         self._later = later
 

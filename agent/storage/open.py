@@ -2,10 +2,11 @@
 
 import os
 import sys
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TypeVar
 
 import trio
 
@@ -15,12 +16,14 @@ from ..ports.clock import Clock
 from ..ports.ledger import Ledger
 from ..ports.observe import Observer
 from ..ports.work import RunSync
-from .later import Kept, Later
+from .later import Kept, Later, stand_ins
 from .memory import MemoryLedger
 from .settings import StorageSettings
 from .store import Store
 
 FOLDER = "agent-server"
+
+T = TypeVar("T")
 
 
 @asynccontextmanager
@@ -48,16 +51,29 @@ async def opened_store(
             yield kept.store
         return
 
-    async def life(over: trio.Event, task_status: "trio.TaskStatus[Kept]") -> None:
+    async def in_memory() -> AbstractAsyncContextManager[Kept]:
         kept_in = await run_sync(_load)
-        async with kept_in(None, run_sync, clock, observer, kb=label) as kept:
+        return kept_in(None, run_sync, clock, observer, kb=label)
+
+    async with _later(in_memory) as later:
+        yield stand_ins(later, MemoryLedger(kb=label))
+
+
+@asynccontextmanager
+async def _later(
+    make: Callable[[], Awaitable[AbstractAsyncContextManager[T]]],
+) -> AsyncGenerator[Later[T], None]:
+    """Open something when it is first asked for, in a block; it is closed at its end."""
+
+    async def life(over: trio.Event, task_status: "trio.TaskStatus[T]") -> None:
+        async with await make() as kept:
             task_status.started(kept)
             await over.wait()
 
     tasks = AsyncExitStack()
     later = Later(await tasks.enter_async_context(trio.open_nursery()), life)
     try:
-        yield later.store(MemoryLedger(kb=label))
+        yield later
     finally:
         later.close()
         await tasks.aclose()  # not handed the block's error, which would come out of it in a group

@@ -11,15 +11,11 @@ version does not open it any more; what of it is running meanwhile goes on, for 
 none of them has changed.
 """
 
-import json
 from collections.abc import Collection
 from functools import cache
-from typing import Any, get_args
+from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.sqlite import dialect
-from sqlalchemy.schema import CreateIndex, CreateTable, ExecutableDDLElement
-from sqlalchemy.types import TypeDecorator
 
 from ..actions.suggestions import TABLE, Status
 from ..config import ROLE_CHARACTERS
@@ -27,6 +23,8 @@ from ..ports.calls import CallStatus
 from ..ports.projects import HOUSE, Category
 from ..ports.threads import MessageStatus, Role
 from ..ports.tools import Risk, RunsAt
+from .columns import fill, moves_of, names, numbered, one_of, statements, text, where, whole
+from .columns import json_value as json
 
 SCHEMA = 2  # PRAGMA user_version of a file that this code reads and writes
 
@@ -38,58 +36,21 @@ MOVES = frozenset(
 """From which status a call goes to which. The last: one that its caller never took, which no session holds."""
 
 
-class Json(TypeDecorator[Any]):
-    """A JSON value as text: what a STRICT table takes."""
-
-    impl = sa.Text
-    cache_ok = True
-
-    def process_bind_param(self, value: Any, dialect: sa.Dialect) -> str | None:
-        """Write it; raises ValueError or TypeError for what JSON cannot hold."""
-        return None if value is None else json.dumps(value, allow_nan=False, separators=(",", ":"))
-
-    def process_result_value(self, value: Any, dialect: sa.Dialect) -> Any:
-        """Read it."""
-        return None if value is None else json.loads(value)
-
-
 metadata = sa.MetaData()
 
 
 def _table(name: str, *columns: sa.Column[Any] | sa.Constraint | sa.Index) -> sa.Table:
-    """A STRICT table whose rows are numbered in the order in which they came; no number comes twice."""
-    number = sa.Column("number", sa.Integer, primary_key=True, autoincrement=True)
-    return sa.Table(name, metadata, number, *columns, sqlite_autoincrement=True, sqlite_strict=True)
-
-
-def _text(name: str, *more: Any, null: bool = False) -> sa.Column[str]:
-    return sa.Column(name, sa.Text, *more, nullable=null)
-
-
-def _whole(name: str, null: bool = False) -> sa.Column[int]:
-    return sa.Column(name, sa.Integer, nullable=null)  # Unix ms, where it is a time
-
-
-def _json(name: str, null: bool = False) -> sa.Column[Any]:
-    return sa.Column(name, Json, nullable=null)
-
-
-def _one_of(column: str, words: Any) -> sa.CheckConstraint:
-    return sa.CheckConstraint(f"{column} IN ({', '.join(repr(word) for word in get_args(words))})")
+    return numbered(metadata, name, *columns)
 
 
 def _of_project() -> sa.Column[str]:
-    return _text("project_id", sa.ForeignKey("projects.id", ondelete="CASCADE"))
+    return text("project_id", sa.ForeignKey("projects.id", ondelete="CASCADE"))
 
 
 def _of_thread() -> sa.ForeignKeyConstraint:
     return sa.ForeignKeyConstraint(
         ["project_id", "thread_id"], ["threads.project_id", "threads.id"], ondelete="CASCADE"
     )
-
-
-def _where(condition: str) -> dict[str, Any]:
-    return {"sqlite_where": sa.text(condition), "postgresql_where": sa.text(condition)}
 
 
 actions = sa.Table(
@@ -107,28 +68,28 @@ actions = sa.Table(
         "kb", sa.Text
     ),  # these last ones, as files made before they were there get them behind the others
     sa.Column("lease_until", sa.Integer),
-    sa.Index("actions_claimed", "owner", **_where("status = 'claimed'")),
+    sa.Index("actions_claimed", "owner", **where("status = 'claimed'")),
     sqlite_autoincrement=True,
 )
 
 projects = _table(
     "projects",
-    _text("id"),
-    _text("name", sa.CheckConstraint("length(name) BETWEEN 1 AND 200")),
-    _text("role", sa.CheckConstraint(f"length(role) <= {ROLE_CHARACTERS}")),
-    _whole("created_at"),
-    _whole("revision"),
+    text("id"),
+    text("name", sa.CheckConstraint("length(name) BETWEEN 1 AND 200")),
+    text("role", sa.CheckConstraint(f"length(role) <= {ROLE_CHARACTERS}")),
+    whole("created_at"),
+    whole("revision"),
     sa.UniqueConstraint("id"),
 )
 
 project_keys = _table(
     "project_keys",
     _of_project(),
-    _text("id"),
-    _text("digest", sa.CheckConstraint("length(digest) = 64")),
-    _text("name"),
-    _whole("created_at"),
-    _whole("revoked_at", null=True),
+    text("id"),
+    text("digest", sa.CheckConstraint("length(digest) = 64")),
+    text("name"),
+    whole("created_at"),
+    whole("revoked_at", null=True),
     sa.UniqueConstraint("project_id", "id"),
     sa.UniqueConstraint("digest"),
 )
@@ -136,94 +97,94 @@ project_keys = _table(
 documents = _table(
     "documents",
     _of_project(),
-    _text("id"),
-    _text("category"),
-    _text("filename"),
-    _text("mime"),
-    _text("sha256"),
-    _whole("size"),
-    _whole("pieces"),
-    _whole("version"),
-    _whole("created_at"),
-    _text("error"),
-    _whole("text_bytes"),
-    _text("text"),
+    text("id"),
+    text("category"),
+    text("filename"),
+    text("mime"),
+    text("sha256"),
+    whole("size"),
+    whole("pieces"),
+    whole("version"),
+    whole("created_at"),
+    text("error"),
+    whole("text_bytes"),
+    text("text"),
     sa.UniqueConstraint("project_id", "id"),
     sa.UniqueConstraint("project_id", "category", "filename"),
-    _one_of("category", Category),
+    one_of("category", Category),
 )
 
 threads = _table(
     "threads",
     _of_project(),
-    _text("id"),
-    _text("user_id"),
-    _whole("created_at"),
-    _whole("updated_at"),
-    _whole("turn"),
+    text("id"),
+    text("user_id"),
+    whole("created_at"),
+    whole("updated_at"),
+    whole("turn"),
     sa.UniqueConstraint("project_id", "id"),
     sa.Index("threads_listed", "project_id", "number"),
 )
 
 messages = _table(
     "messages",
-    _text("project_id"),
-    _text("thread_id"),
-    _text("id"),
-    _whole("turn"),
-    _text("role"),
-    _text("content"),
-    _json("citations"),
-    _text("status"),
-    _text("call_id", null=True),
-    _whole("created_at"),
-    _text("owner", null=True),  # whose turn it is, while it is pending
+    text("project_id"),
+    text("thread_id"),
+    text("id"),
+    whole("turn"),
+    text("role"),
+    text("content"),
+    json("citations"),
+    text("status"),
+    text("call_id", null=True),
+    whole("created_at"),
+    text("owner", null=True),  # whose turn it is, while it is pending
     _of_thread(),
     sa.UniqueConstraint("project_id", "id"),
-    _one_of("role", Role),
-    _one_of("status", MessageStatus),
+    one_of("role", Role),
+    one_of("status", MessageStatus),
     sa.CheckConstraint("(status = 'pending') = (owner IS NOT NULL)"),
     sa.Index("messages_listed", "project_id", "thread_id", "number"),
     sa.Index("messages_of_turn", "project_id", "thread_id", "turn"),
-    sa.Index("one_turn", "project_id", "thread_id", unique=True, **_where("status = 'pending'")),
-    sa.Index("messages_at_work", "owner", **_where("owner IS NOT NULL")),
+    sa.Index("one_turn", "project_id", "thread_id", unique=True, **where("status = 'pending'")),
+    sa.Index("messages_at_work", "owner", **where("owner IS NOT NULL")),
 )
 
 calls = _table(
     "calls",
-    _text("id"),
-    _text("project_id"),
-    _text("thread_id"),
-    _text("message_id"),
-    _whole("turn"),
-    _whole("position"),
-    _text("tool"),
-    _json("arguments"),
-    _text("arguments_hash"),
-    _text("proposed_hash"),
-    _text("runs_at"),
-    _whole("needs_approval"),
-    _text("status"),
-    _whole("created_at"),
-    _whole("deadline"),
-    _text("risk"),
-    _json("sources"),
-    _json("why"),
-    _json("missing"),
-    _json("parameters", null=True),
-    _text("approved_by", null=True),
-    _whole("approved_at", null=True),
-    _whole("lease_until", null=True),
-    _json("result", null=True),
-    _text("result_hash", null=True),
-    _whole("ended_at", null=True),
-    _text("owner", null=True),  # who is about to run it, while it is confirmed and the server runs it
+    text("id"),
+    text("project_id"),
+    text("thread_id"),
+    text("message_id"),
+    whole("turn"),
+    whole("position"),
+    text("tool"),
+    json("arguments"),
+    text("arguments_hash"),
+    text("proposed_hash"),
+    text("runs_at"),
+    whole("needs_approval"),
+    text("status"),
+    whole("created_at"),
+    whole("deadline"),
+    text("risk"),
+    json("sources"),
+    json("why"),
+    json("missing"),
+    json("parameters", null=True),
+    text("approved_by", null=True),
+    whole("approved_at", null=True),
+    whole("lease_until", null=True),
+    json("result", null=True),
+    text("result_hash", null=True),
+    whole("ended_at", null=True),
+    text("owner", null=True),  # who is about to run it, while it is confirmed and the server runs it
     sa.UniqueConstraint("id"),
     sa.UniqueConstraint("project_id", "thread_id", "turn", "position"),
     _of_thread(),
-    _one_of("runs_at", RunsAt),
-    _one_of("risk", Risk),
-    _one_of("status", CallStatus),
+    one_of("runs_at", RunsAt),
+    one_of("risk", Risk),
+    one_of("status", CallStatus),
     sa.CheckConstraint("needs_approval IN (0, 1)"),
     sa.CheckConstraint(
         "NOT (needs_approval AND approved_by IS NULL"
@@ -238,43 +199,37 @@ calls = _table(
     sa.Index("calls_listed", "project_id", "number"),
     sa.Index("calls_of_thread", "project_id", "thread_id", "number"),
     sa.Index("calls_by_status", "project_id", "status", "number"),
-    sa.Index("calls_due", "deadline", **_where("status IN ('suggested', 'confirmed')")),
-    sa.Index("calls_leased", "lease_until", **_where("status = 'claimed'")),
-    sa.Index("calls_at_work", "owner", **_where("owner IS NOT NULL")),
+    sa.Index("calls_due", "deadline", **where("status IN ('suggested', 'confirmed')")),
+    sa.Index("calls_leased", "lease_until", **where("status = 'claimed'")),
+    sa.Index("calls_at_work", "owner", **where("owner IS NOT NULL")),
 )
 
-moves = sa.Table(
-    "moves",
-    metadata,
-    sa.Column("a", sa.Text, primary_key=True),
-    sa.Column("b", sa.Text, primary_key=True),
-    sqlite_strict=True,
-)
+moves = moves_of(metadata)
 
 idempotency = _table(
     "idempotency",
-    _text("key_owner"),
-    _text("key"),
-    _text("request_hash"),
-    _whole("status", null=True),
+    text("key_owner"),
+    text("key"),
+    text("request_hash"),
+    whole("status", null=True),
     sa.Column("answer", sa.LargeBinary, nullable=True),
-    _whole("created_at"),
-    _text("owner", null=True),  # who works on the answer, while there is none
-    _text("project_id", null=True),
+    whole("created_at"),
+    text("owner", null=True),  # who works on the answer, while there is none
+    text("project_id", null=True),
     sa.UniqueConstraint("key_owner", "key"),
     sa.CheckConstraint("(owner IS NULL) = (status IS NOT NULL AND answer IS NOT NULL)"),
     sa.Index("idempotency_by_age", "created_at"),
     sa.Index("idempotency_by_project", "project_id"),
-    sa.Index("idempotency_at_work", "owner", **_where("owner IS NOT NULL")),
+    sa.Index("idempotency_at_work", "owner", **where("owner IS NOT NULL")),
 )
 
 audit = _table(
     "audit",
-    _whole("at"),
-    _text("project_id"),
-    _text("user_id"),
-    _text("event"),
-    _text("subject"),
+    whole("at"),
+    text("project_id"),
+    text("user_id"),
+    text("event"),
+    text("subject"),
 )
 
 _TRIGGERS = {
@@ -298,21 +253,18 @@ _TRIGGERS = {
 
 
 def prepare(connection: sa.Connection, now: int) -> None:
-    """Make what is missing, and stamp the file. Inside a write transaction. now: Unix milliseconds."""
-    known = {name for (name,) in connection.exec_driver_sql("SELECT name FROM sqlite_master")}
+    """Make what is missing. Inside a write transaction. now: Unix milliseconds."""
+    known = names(connection)
     for column in (actions.c.kb, actions.c.lease_until, idempotency.c.project_id):
         _add(connection, column, known)
     for name, statement in _made_by().items():
         if name not in known:
             connection.exec_driver_sql(statement)
-    if {(a, b) for a, b in connection.execute(sa.select(moves.c.a, moves.c.b))} != MOVES:
-        connection.execute(sa.delete(moves))
-        connection.execute(sa.insert(moves), [{"a": a, "b": b} for a, b in sorted(MOVES)])
+    fill(connection, moves, MOVES)
     if connection.execute(sa.select(projects.c.id).where(projects.c.id == HOUSE)).first() is None:
         connection.execute(
             sa.insert(projects).values(id=HOUSE, name=HOUSE, role="", created_at=now, revision=0)
         )
-    stamp(connection)
 
 
 def _add(connection: sa.Connection, column: sa.Column[Any], known: Collection[str]) -> None:
@@ -326,22 +278,4 @@ def _add(connection: sa.Connection, column: sa.Column[Any], known: Collection[st
 
 @cache
 def _made_by() -> dict[str, str]:
-    """Return the statement that makes each table, index and trigger, by its name, in an order in which they can be."""
-    made: dict[str, ExecutableDDLElement] = {
-        table.name: CreateTable(table) for table in metadata.sorted_tables
-    }
-    indexes = {
-        str(each.name): CreateIndex(each) for table in metadata.sorted_tables for each in table.indexes
-    }
-    written = {name: str(each.compile(dialect=dialect())) for name, each in (made | indexes).items()}
-    return written | _TRIGGERS
-
-
-def stamp(connection: sa.Connection) -> None:
-    """Write the version of the tables into the file; that writes a page even when it stands there already."""
-    connection.exec_driver_sql(f"PRAGMA user_version={SCHEMA}")
-
-
-def version(connection: sa.Connection) -> int:
-    """Return the version of the tables that the file was written by, 0 for a new one."""
-    return int(connection.exec_driver_sql("PRAGMA user_version").scalar_one())
+    return statements(metadata, _TRIGGERS)

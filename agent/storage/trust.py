@@ -23,7 +23,7 @@ from pathlib import Path
 
 FILE = "ledger.sqlite"
 LOG = f"{FILE}-wal"
-_FILES = (FILE, LOG, f"{FILE}-shm")
+_ENDS = ("", "-wal", "-shm")  # of the names of a database's files
 _GONE = "its files are gone, or others stand in their place: put them back, or restart the server"
 _SPOILED = "it is damaged ({}): restart the server with a backup in its place, or with another folder"
 _HEADER = 32  # bytes of a log's header; https://www.sqlite.org/fileformat2.html#the_write_ahead_log
@@ -36,16 +36,15 @@ class Untrusted(Exception):
 
 
 class Trust:
-    """What is known of the open files in a folder. All of it blocks.
+    """What is known of the open files of a database in a folder. All of it blocks.
 
     patience: seconds that reading back waits for another process's lock.
     """
 
-    def __init__(self, data: Path, patience: float) -> None:
-        self._data = data
-        self._paths = [
-            str(data / name) for name in _FILES
-        ]  # made once: they are looked at twice for each batch
+    def __init__(self, data: Path, patience: float, file: str = FILE) -> None:
+        self._file = data / file
+        # made once: they are looked at twice for each batch
+        self._paths = [f"{self._file}{end}" for end in _ENDS]
         self._patience = patience
         self._opened = self._identity()
         self._header = b""  # of the log, as it was last found whole
@@ -70,8 +69,14 @@ class Trust:
         raise Untrusted(self._spoiled)
 
     def read_back(self, claimed: Collection[str]) -> None:
-        """Raise `Untrusted` when these claims cannot be read through a connection that had no part in writing them."""
-        with closing(afresh(self._data / FILE, self._patience)) as other:
+        """Raise `Untrusted` when these claims cannot be read through a connection that had no part in writing them.
+
+        Without any: when such a connection cannot read at all.
+        """
+        with closing(afresh(self._file, self._patience)) as other:
+            if not claimed:
+                other.execute("SELECT count(*) FROM sqlite_master").fetchone()
+                return
             wanted = ",".join("?" * len(claimed))
             query = f"SELECT count(*) FROM actions WHERE suggestion_id IN ({wanted})"
             (found,) = other.execute(query, tuple(claimed)).fetchone()
