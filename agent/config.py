@@ -301,6 +301,7 @@ ITEM_REPLACES = 16  # items that one is said to replace
 ITEM_QUOTE = 300  # characters of what a source says
 ITEM_REF = 300  # characters of what names a source: a message's id, a file's path
 ITEM_KEY = 8  # stems
+ITEM_SOURCES = 20  # that are told of an item; it may have been said more often
 ITEM_LATEST = (
     253_402_300_799_999  # Unix milliseconds: the end of the year 9999, the last that a date can be of
 )
@@ -308,6 +309,8 @@ EVENT_LASTS = 7 * 24 * 3600.0
 IDEA_LASTS = 30 * 24 * 3600.0
 LESSON_LASTS = 90 * 24 * 3600.0
 PROPOSAL_LAPSES = 30 * 24 * 3600.0  # since when nobody decided it
+EXPIRED_AT_ONCE = 500  # items in one transaction
+EXTRACTION_TRIES = 3  # to find what a turn proposes
 
 # --- the log
 LOG_LINES = 4096  # waiting to be written

@@ -21,8 +21,8 @@ class Compared:
     conflicts: tuple[Item, ...] = ()
 
 
-def compare(draft: Draft, items: Iterable[Item]) -> Compared:
-    """Compare a draft with items of its scope; those that are not live count for nothing.
+def compare(draft: Draft | Item, items: Iterable[Item]) -> Compared:
+    """Compare a draft, or what was made of one, with items of its scope; those that are not live count for nothing.
 
     What one says already contradicts nothing: whatever stands against that was told when it became live.
     """
@@ -33,14 +33,14 @@ def compare(draft: Draft, items: Iterable[Item]) -> Compared:
     return Compared(None, tuple(item for item in related if _contradicts(draft, item)))
 
 
-def _says_the_same(draft: Draft, item: Item) -> bool:
+def _says_the_same(draft: Draft | Item, item: Item) -> bool:
     """Tell it of two of one key and slot. A slot that is a wording says so by itself."""
     if draft.slot == ONE_TEXT:
         return same_wording(draft.text, item.text)
     return "|" not in draft.slot or agree(draft.numbers, item.numbers)
 
 
-def _contradicts(draft: Draft, item: Item) -> bool:
+def _contradicts(draft: Draft | Item, item: Item) -> bool:
     mine, _, what = draft.slot.partition("|")
     theirs, _, its = item.slot.partition("|")
     if draft.slot == item.slot:

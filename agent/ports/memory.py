@@ -164,7 +164,7 @@ class Remark:
 
 @dataclass(frozen=True, slots=True)
 class StoredTurn:
-    """A remark that is kept, without what it cites. n: counts all that are kept, in their order.
+    """A remark that is kept, without what it cites. n: grows with each that is kept.
 
     Of one that was forgotten the text is "".
     """

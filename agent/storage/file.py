@@ -43,6 +43,11 @@ LOCK_WAIT = 1.0  # seconds for another process's write; less than what the runne
 _EMPTY_LOG = "PRAGMA wal_checkpoint(TRUNCATE)"
 _STILL_IN_LOG = "it is done, but another process reads, so that the log still has what was erased: try again"
 
+_SQLITE = (
+    b"SQLite format 3\0"  # how a header begins; https://www.sqlite.org/fileformat2.html#the_database_header
+)
+_VERSION = slice(60, 64)  # of a header
+
 
 class Newer(Exception):
     """The file was written by a version of this program that is newer."""
@@ -105,6 +110,7 @@ class DatabaseFile:
         try:
             if self._data is not None:
                 _make_folder(self._data)
+                _refuse_newer(self._data / self._contents.file, self._contents.version)
                 _settle_if_alone(self._data / self._contents.file, self._contents, self._clock.now_ms())
             self._engine = _engine(self._data and self._data / self._contents.file, OPEN_WAIT)
             self._connection = self._engine.connect()
@@ -273,6 +279,14 @@ def _make_folder(data: Path) -> None:
         data.mkdir(mode=0o700, parents=True, exist_ok=True)
     except FileExistsError:
         raise NotADirectoryError(ENOTDIR, os.strerror(ENOTDIR)) from None
+
+
+def _refuse_newer(file: Path, known: int) -> None:
+    """Raise `Newer` for a file whose header says so: before it is opened, so that it stays as it is, byte for byte."""
+    with suppress(FileNotFoundError), file.open("rb") as opened:
+        header = opened.read(_VERSION.stop)
+        if header.startswith(_SQLITE) and int.from_bytes(header[_VERSION], "big") > known:
+            raise Newer(file.name)
 
 
 def _to_wal(connection: sa.Connection) -> None:

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import trio
 
@@ -14,6 +14,7 @@ from ..config import MEMORY, USER_DATA
 from ..errors import UsageError
 from ..ports.clock import Clock
 from ..ports.ledger import Ledger
+from ..ports.memory import MemoryStore
 from ..ports.observe import Observer
 from ..ports.work import RunSync
 from .later import Kept, Later, stand_ins
@@ -60,6 +61,30 @@ async def opened_store(
 
 
 @asynccontextmanager
+async def opened_memory(
+    settings: StorageSettings, run_sync: RunSync, clock: Clock, told: Callable[[str], None] = lambda _: None
+) -> AsyncGenerator[MemoryStore, None]:
+    """Open what is remembered in `settings.data` for the time of a block, and close it.
+
+    In memory nothing is made before it is asked for. told: hears why nothing can be kept, and "" when it can again.
+    Raises `agent.errors.UsageError` when the folder cannot be used, or was written by a newer version.
+    """
+    if settings.data != MEMORY:
+        from .memories.store import memory_in
+
+        async with memory_in(ledger_folder(settings.data), run_sync, clock, told) as memory:
+            yield memory
+        return
+
+    async def in_memory() -> AbstractAsyncContextManager[MemoryStore]:
+        memory_in = await run_sync(_load_memory)
+        return memory_in(None, run_sync, clock, told)
+
+    async with _later(in_memory) as later:
+        yield cast("MemoryStore", later.stand_in())
+
+
+@asynccontextmanager
 async def _later(
     make: Callable[[], Awaitable[AbstractAsyncContextManager[T]]],
 ) -> AsyncGenerator[Later[T], None]:
@@ -103,6 +128,12 @@ def _load() -> "Callable[..., AbstractAsyncContextManager[Kept]]":
     from .stores import kept_in
 
     return kept_in
+
+
+def _load_memory() -> "Callable[..., AbstractAsyncContextManager[MemoryStore]]":
+    from .memories.store import memory_in
+
+    return memory_in
 
 
 def _locked_folder(data: str) -> Path:

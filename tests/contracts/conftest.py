@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from agent.ports.memory import MemoryStore
+from agent.storage.memories.store import memory_in
 from agent.storage.store import Store
 from agent.storage.stores import kept_in
 from agent.testing.fakes import Noon
@@ -17,3 +19,11 @@ async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerato
     folder = tmp_path if request.param == "file" else None
     async with kept_in(folder, inline, Noon(), kb="/docs") as kept:
         yield kept.store
+
+
+@pytest.fixture(params=["memory", pytest.param("file", marks=pytest.mark.proof)])
+async def memory(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[MemoryStore, None]:
+    """What is remembered, in a database that is open."""
+    folder = tmp_path if request.param == "file" else None
+    async with memory_in(folder, inline, Noon()) as opened:
+        yield opened

@@ -1,0 +1,270 @@
+"""Items as rows: how they are read, made, and go on; each function is one step in a transaction.
+
+The transaction has the write lock, so nothing changes between a look and the change; the conditions stand in the
+statements all the same, and the database asks the table of moves once more.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+import sqlalchemy as sa
+
+from ...config import ITEM_SOURCES
+from ...errors import Conflict
+from ...memory.states import Changed, change
+from ...ports.conversation import Scope
+from ...ports.memory import LIVE, Decider, Draft, Item, Number, Source
+from ..listing import found
+from . import scopes
+from .schema import item_log, item_sources, item_words, items
+from .schema import scopes as scopes_table
+
+_IN_ONE_QUERY = 500  # items whose sources are read at once
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """An item as it is kept. since: when it came into its status."""
+
+    number: int
+    since: int
+    item: Item
+
+
+SELECT = (
+    sa.select(
+        items,
+        *(column for column in item_words.c if column.name != "item"),
+        *(column for column in scopes_table.c if column.name != "number"),
+    )
+    .join(item_words, item_words.c.item == items.c.number)
+    .join(scopes_table, scopes_table.c.number == items.c.scope)
+)
+"""All of items but their sources."""
+
+_OF: sa.BindParameter[Any] = sa.bindparam("of")
+_SCOPE: sa.BindParameter[Any] = sa.bindparam("scope")
+_ONE = SELECT.where(items.c.number == _OF, items.c.scope == _SCOPE)
+_ABOUT = SELECT.where(
+    items.c.scope == _SCOPE,
+    items.c.about == sa.bindparam("about"),
+    sa.or_(
+        items.c.status.in_(LIVE),
+        sa.and_(items.c.status == "proposed", items.c.place == sa.bindparam("place")),
+    ),
+).order_by(items.c.number)
+_SOURCES = (
+    sa.select(item_sources)
+    .where(
+        item_sources.c.item.in_(sa.bindparam("items", expanding=True)),
+        item_sources.c.nth < ITEM_SOURCES,
+        item_sources.c.ref != "",
+    )
+    .order_by(item_sources.c.number)
+)
+_SAME_SOURCE = sa.select(item_sources.c.number).where(
+    *(
+        item_sources.c[name] == sa.bindparam(name)
+        for name in ("item", "scope", "kind", "ref", "first", "last")
+    )
+)
+_HELD = sa.select(sa.func.count()).where(item_sources.c.item == _OF)
+_ADD_SOURCE = sa.insert(item_sources)
+_MAKE = sa.insert(items).returning(items.c.number)
+_SAY = sa.insert(item_words)
+_LOG = sa.insert(item_log)
+_MOVE = (
+    sa.update(items)
+    .where(
+        items.c.number == _OF,
+        items.c.status == sa.bindparam("was"),
+        items.c.revision == sa.bindparam("seen"),
+    )
+    .values(
+        status=sa.bindparam("to"),
+        since=sa.bindparam("at"),
+        decided_at=sa.bindparam("decided"),
+        decided_by=sa.bindparam("decider"),
+        valid_to=sa.bindparam("until"),
+        supersedes=sa.bindparam("replaced"),
+        superseded_by=sa.bindparam("successor"),
+        revision=items.c.revision + 1,
+    )
+)
+
+
+def read(connection: sa.Connection, rows: Sequence[Any]) -> tuple[Row, ...]:
+    """Return rows of `SELECT` as items."""
+    sources: dict[int, list[Source]] = {row.number: [] for row in rows}
+    numbers = [*sources]
+    for at in range(0, len(numbers), _IN_ONE_QUERY):
+        for one in connection.execute(_SOURCES, {"items": numbers[at : at + _IN_ONE_QUERY]}):
+            sources[one.item].append(Source(one.kind, one.ref, one.first, one.last, one.quote))
+    return tuple(Row(row.number, row.since, _item(row, tuple(sources[row.number]))) for row in rows)
+
+
+def one(connection: sa.Connection, scope: Scope, id: str) -> Row:
+    """Return an item; raises `NotFound` for one that is not there, or is another's."""
+    of = {"of": scopes.number_of(id), "scope": scopes.known(connection, scopes.whose(scope))}
+    return read(connection, [found(connection.execute(_ONE, of).one_or_none())])[0]
+
+
+def numbered(connection: sa.Connection, scope: int, number: int) -> Row:
+    """Return an item of a scope that is known to be there."""
+    return read(connection, [connection.execute(_ONE, {"of": number, "scope": scope}).one()])[0]
+
+
+def about(connection: sa.Connection, scope: int, said: Draft | Item) -> tuple[Row, ...]:
+    """Return what is live in a scope about the same key, and what is proposed with its slot too; oldest first."""
+    of = {"scope": scope, "about": _digest(said.key), "place": _digest(said.key, said.slot)}
+    return read(connection, connection.execute(_ABOUT, of).all())
+
+
+def make(connection: sa.Connection, scope: Scope, draft: Draft, at: int, supersedes: str | None) -> Row:
+    """Make an item of a draft, proposed. scope: with the thread in which it was found."""
+    whose = scopes.made(connection, scopes.whose(scope))
+    ends = [end for end in (draft.valid_to, draft.expires_at) if end is not None]
+    values = {
+        "scope": whose,
+        "type": draft.type,
+        "status": "proposed",
+        "about": _digest(draft.key),
+        "place": _digest(draft.key, draft.slot),
+        "valid_from": draft.valid_from,
+        "valid_to": draft.valid_to,
+        "expires_at": draft.expires_at,
+        "ends": min(ends, default=None),
+        "confidence": draft.confidence,
+        "created_at": at,
+        "since": at,
+        "supersedes": None if supersedes is None else scopes.number_of(supersedes),
+        "revision": 1,
+    }
+    number = int(connection.execute(_MAKE, values).scalar_one())
+    words = {"text": draft.text, "key": draft.key, "slot": draft.slot, "numbers": draft.numbers}
+    connection.execute(_SAY, {"item": number, **words})
+    for source in draft.sources:
+        add_source(connection, number, scope, source)
+    log(connection, number, at, "propose", None, "proposed", None)
+    return numbered(connection, whose, number)
+
+
+def add_source(connection: sa.Connection, number: int, scope: Scope, source: Source) -> None:
+    """Add a source to an item, unless it has it. scope: with the thread in which it was found."""
+    values = {
+        "item": number,
+        "scope": scopes.made(connection, scope),
+        "kind": source.kind,
+        "ref": source.ref,
+        "first": source.first,
+        "last": source.last,
+    }
+    if connection.execute(_SAME_SOURCE, values).first() is not None:
+        return
+    nth = connection.execute(_HELD, {"of": number}).scalar_one()
+    quote = source.quote if nth < ITEM_SOURCES else ""
+    connection.execute(_ADD_SOURCE, {**values, "nth": nth, "quote": quote})
+
+
+def move(
+    connection: sa.Connection,
+    row: Row,
+    trigger: str,
+    at: int,
+    by: Decider | None,
+    contradicts: bool = False,
+    *,
+    replaced: Row | None = None,
+    successor: Row | None = None,
+) -> Changed:
+    """Take a row of the item's table; raises `Conflict`: "refused" where there is none, "changed" for a contradiction.
+
+    contradicts: what its user was not told of. replaced: what it closes. successor: what closes it.
+    """
+    item = row.item
+    changed = change(item, trigger, at, row.since, contradicts)
+    if changed is None:
+        raise Conflict("refused")
+    if changed.conflict:
+        raise Conflict("changed")
+    decided = item.decided_at if changed.decided_by == item.decided_by else None
+    if changed.decided_by is not None and decided is None:
+        decided = at
+    supersedes = item.supersedes if replaced is None else replaced.item.id
+    closed_by = item.superseded_by if successor is None else successor.item.id
+    made = connection.execute(
+        _MOVE,
+        {
+            "of": row.number,
+            "was": item.status,
+            "seen": item.revision,
+            "to": changed.status,
+            "at": at,
+            "decided": decided,
+            "decider": changed.decided_by,
+            "until": item.valid_to if successor is None else _until(item, successor.item),
+            "replaced": None if supersedes is None else scopes.number_of(supersedes),
+            "successor": None if closed_by is None else scopes.number_of(closed_by),
+        },
+    )
+    if made.rowcount != 1:
+        raise Conflict("changed")
+    log(connection, row.number, at, trigger, item.status, changed.status, by)
+    return changed
+
+
+def log(
+    connection: sa.Connection,
+    number: int,
+    at: int,
+    trigger: str,
+    before: str | None,
+    after: str,
+    by: Decider | None,
+) -> None:
+    """Add to the history of an item."""
+    line = {"item": number, "at": at, "trigger": trigger, "before": before, "after": after, "by": by}
+    connection.execute(_LOG, line)
+
+
+def live(rows: Iterable[Row]) -> list[Row]:
+    """Return those that are live."""
+    return [row for row in rows if row.item.status in LIVE]
+
+
+def _until(old: Item, new: Item) -> int:
+    """Return when an item ends that another replaces: where that begins, after it has begun itself."""
+    end = max(old.valid_from + 1, new.valid_from)
+    return end if old.valid_to is None else min(end, old.valid_to)
+
+
+def _digest(key: tuple[str, ...], slot: str = "") -> str:
+    return sha256(json.dumps((key, slot)).encode()).hexdigest()
+
+
+def _item(row: Any, sources: tuple[Source, ...]) -> Item:
+    numbers: tuple[Number, ...] = tuple((kind, value) for kind, value in row.numbers)
+    return Item(
+        id=scopes.id_of(row.number),
+        type=row.type,
+        status=row.status,
+        key=tuple(row.key),
+        slot=row.slot,
+        text=row.text,
+        numbers=numbers,
+        scope=scopes.read(row),
+        valid_from=row.valid_from,
+        valid_to=row.valid_to,
+        expires_at=row.expires_at,
+        supersedes=None if row.supersedes is None else scopes.id_of(row.supersedes),
+        superseded_by=None if row.superseded_by is None else scopes.id_of(row.superseded_by),
+        confidence=row.confidence,
+        sources=sources,
+        created_at=row.created_at,
+        decided_at=row.decided_at,
+        decided_by=row.decided_by,
+        revision=row.revision,
+    )

@@ -1,0 +1,258 @@
+"""The tables of what is remembered, and what the database itself refuses, whatever the code does.
+
+An item's status moves only as its own table says: the table `moves` is filled from it, and a trigger asks there. It
+begins as proposed, is never live without a decision, a source and its own place among the live ones of its scope, and
+what it says never changes: it can only be emptied, once it is forgotten. Its log is only added to.
+
+Words, keys and quotes stand in `item_words`, `item_sources` and `turn_words` and nowhere else. SQLite overwrites what
+is deleted (PRAGMA secure_delete), but leaves copies of rows behind in pages that it splits or merges. Rows of these
+three come at the end, are never deleted and only ever get shorter, so that their pages are neither split nor merged;
+items are looked up by digests.
+"""
+
+from functools import cache
+
+import sqlalchemy as sa
+
+from ...config import ITEM_QUOTE, ITEM_TEXT
+from ...memory.states import TABLE
+from ...ports.memory import LIVE, Decider, ItemStatus, ItemType, Side, SourceKind
+from ..columns import fill, json_value, moves_of, names, numbered, one_of, statements, text, where, whole
+from ..contents import Contents
+
+SCHEMA = 1  # PRAGMA user_version of a file that this code reads and writes
+FILE = "memory.sqlite"
+
+MOVES = frozenset(
+    (row.source.value, row.target.value)
+    for row in TABLE.rows
+    if row.target is not None and row.target is not row.source
+)
+"""From which status an item goes to which."""
+
+IS_LIVE = f"status IN ({', '.join(map(repr, LIVE))})"
+MAY_END = f"status IN ('proposed', {', '.join(map(repr, LIVE))})"
+IS_PROPOSED = "status = 'proposed'"
+"""Conditions, word for word as the indexes over such items have them."""
+
+metadata = sa.MetaData()
+
+scopes = numbered(
+    metadata,
+    "scopes",
+    text("project"),
+    text("user"),
+    text("thread"),
+    sa.UniqueConstraint("project", "user", "thread"),
+)
+
+turns = numbered(
+    metadata,
+    "turns",
+    whole("scope", sa.ForeignKey("scopes.number")),
+    text("message"),
+    text("role"),
+    text("speaker"),
+    whole("at"),
+    whole("blocked"),
+    whole("sitting"),
+    whole("tries"),  # that are left to find what it proposes
+    sa.UniqueConstraint("scope", "message", "role"),
+    one_of("role", Side),
+    sa.CheckConstraint("blocked IN (0, 1)"),
+    sa.CheckConstraint("tries >= 0"),
+    sa.Index("turns_to_extract", "number", **where("tries > 0")),
+)
+
+turn_words = sa.Table(
+    "turn_words",
+    metadata,
+    sa.Column("turn", sa.Integer, sa.ForeignKey("turns.number"), primary_key=True, autoincrement=False),
+    text("text"),
+    sqlite_strict=True,
+)
+
+turn_cites = numbered(
+    metadata,
+    "turn_cites",
+    whole("turn", sa.ForeignKey("turns.number")),
+    text("ref"),
+    sa.Index("turn_cites_of", "ref"),
+)
+
+items = numbered(
+    metadata,
+    "items",
+    whole("scope", sa.ForeignKey("scopes.number")),
+    text("type"),
+    text("status"),
+    text("about"),  # a digest of its key
+    text("place"),  # a digest of its key and slot, of which one in a scope is live
+    whole("valid_from"),
+    whole("valid_to", null=True),
+    whole("expires_at", null=True),
+    whole("ends", null=True),  # the first of these two, as it was made
+    sa.Column("confidence", sa.REAL, nullable=False),
+    whole("created_at"),
+    whole("since"),  # when it came into its status
+    whole("decided_at", null=True),
+    text("decided_by", null=True),
+    whole("supersedes", sa.ForeignKey("items.number"), null=True),
+    whole("superseded_by", sa.ForeignKey("items.number"), null=True),
+    whole("revision"),
+    one_of("type", ItemType),
+    one_of("status", ItemStatus),
+    one_of("decided_by", Decider),
+    sa.CheckConstraint("confidence BETWEEN 0 AND 1"),
+    sa.CheckConstraint("valid_to IS NULL OR valid_to > valid_from"),
+    sa.CheckConstraint("type <> 'metric' OR expires_at IS NOT NULL", name="limited"),
+    sa.CheckConstraint("(decided_at IS NULL) = (decided_by IS NULL)"),
+    sa.CheckConstraint(
+        f"NOT ({IS_LIVE} OR status IN ('done', 'rejected')) OR decided_by IS NOT NULL", name="decided"
+    ),
+    sa.CheckConstraint("decided_by IS NOT 'rule' OR type IN ('event', 'metric')", name="by_rule"),
+    sa.CheckConstraint("status <> 'superseded' OR superseded_by IS NOT NULL", name="closed"),
+    sa.CheckConstraint(f"NOT ({IS_LIVE}) OR (superseded_by IS NULL AND place <> '')", name="open"),
+    sa.Index("items_listed", "scope", "number"),
+    sa.Index("items_about", "scope", "about"),
+    sa.Index("one_live", "scope", "place", unique=True, **where(IS_LIVE)),
+    sa.Index("items_live", "scope", "type", "number", **where(IS_LIVE)),
+    sa.Index("items_ending", "ends", **where(MAY_END)),
+    sa.Index("items_waiting", "since", **where(IS_PROPOSED)),
+    sa.Index("items_closed_by", "superseded_by", **where("superseded_by IS NOT NULL")),
+)
+
+item_words = sa.Table(
+    "item_words",
+    metadata,
+    sa.Column("item", sa.Integer, sa.ForeignKey("items.number"), primary_key=True, autoincrement=False),
+    text("text", sa.CheckConstraint(f"length(text) <= {ITEM_TEXT}")),
+    json_value("key"),
+    text("slot"),
+    json_value("numbers"),
+    sqlite_strict=True,
+)
+
+item_sources = numbered(
+    metadata,
+    "item_sources",
+    whole("item", sa.ForeignKey("items.number")),
+    whole("nth"),
+    whole("scope", sa.ForeignKey("scopes.number")),  # with the thread in which it was found
+    text("kind"),
+    text("ref"),
+    whole("first"),
+    whole("last"),
+    text("quote", sa.CheckConstraint(f"length(quote) <= {ITEM_QUOTE}")),
+    one_of("kind", SourceKind),
+    sa.UniqueConstraint("item", "nth"),
+)
+
+item_log = numbered(
+    metadata,
+    "item_log",
+    whole("item", sa.ForeignKey("items.number")),
+    whole("at"),
+    text("trigger"),
+    text("before", null=True),
+    text("after"),
+    text("by", null=True),
+    sa.Index("item_log_of", "item"),
+)
+
+gaps = numbered(
+    metadata,
+    "gaps",
+    whole("scope", sa.ForeignKey("scopes.number")),
+    whole("at"),
+    whole("count"),
+    sa.CheckConstraint("count > 0"),
+)
+
+feed = numbered(  # what an index is to take in, in its order; filled by triggers
+    metadata,
+    "feed",
+    whole("turn", null=True),
+    whole("item", null=True),
+)
+
+moves = moves_of(metadata)
+
+
+def _kept(table: str) -> dict[str, str]:
+    """Return what keeps a table's rows."""
+    return {
+        f"{table}_kept": f"""CREATE TRIGGER {table}_kept BEFORE DELETE ON {table}
+        BEGIN SELECT RAISE(ABORT, 'what is remembered is emptied, not deleted'); END"""
+    }
+
+
+def _emptied_only(table: str, column: str, said: str) -> dict[str, str]:
+    """Return what lets a column of words be emptied only, when its item is forgotten. said: the other columns."""
+    return _kept(table) | {
+        f"{table}_frozen": f"""CREATE TRIGGER {table}_frozen BEFORE UPDATE OF {column}, {said} ON {table}
+        WHEN NEW.{column} <> '' OR (SELECT status FROM items WHERE number = OLD.item) <> 'forgotten'
+        BEGIN SELECT RAISE(ABORT, 'what is remembered does not change'); END"""
+    }
+
+
+_TRIGGERS = {
+    "items_moves": """CREATE TRIGGER items_moves BEFORE UPDATE OF status ON items
+    WHEN OLD.status <> NEW.status AND NOT EXISTS (SELECT 1 FROM moves WHERE a = OLD.status AND b = NEW.status)
+    BEGIN SELECT RAISE(ABORT, 'an item does not move so'); END""",
+    "items_begin": """CREATE TRIGGER items_begin BEFORE INSERT ON items WHEN NEW.status <> 'proposed'
+    BEGIN SELECT RAISE(ABORT, 'an item does not begin so'); END""",
+    "items_frozen": """CREATE TRIGGER items_frozen BEFORE UPDATE OF
+    scope, type, valid_from, expires_at, confidence, created_at ON items
+    BEGIN SELECT RAISE(ABORT, 'what was proposed does not change'); END""",
+    "items_place": """CREATE TRIGGER items_place BEFORE UPDATE OF about, place ON items
+    WHEN NEW.status <> 'forgotten' OR NEW.about <> '' OR NEW.place <> ''
+    BEGIN SELECT RAISE(ABORT, 'what was proposed does not change'); END""",
+    "item_log_sourced": """CREATE TRIGGER item_log_sourced BEFORE INSERT ON item_log
+    WHEN NOT EXISTS (SELECT 1 FROM item_sources WHERE item = NEW.item)
+    BEGIN SELECT RAISE(ABORT, 'an item has a source'); END""",
+    "item_log_frozen": """CREATE TRIGGER item_log_frozen BEFORE UPDATE ON item_log
+    BEGIN SELECT RAISE(ABORT, 'what happened does not change'); END""",
+    "turn_words_frozen": """CREATE TRIGGER turn_words_frozen BEFORE UPDATE ON turn_words WHEN NEW.text <> ''
+    BEGIN SELECT RAISE(ABORT, 'what was said does not change'); END""",
+    "feed_said": """CREATE TRIGGER feed_said AFTER INSERT ON turn_words
+    BEGIN INSERT INTO feed (turn) VALUES (NEW.turn); END""",
+    "feed_unsaid": """CREATE TRIGGER feed_unsaid AFTER UPDATE ON turn_words
+    BEGIN INSERT INTO feed (turn) VALUES (NEW.turn); END""",
+    "feed_changed": """CREATE TRIGGER feed_changed AFTER INSERT ON item_log
+    BEGIN INSERT INTO feed (item) VALUES (NEW.item); END""",
+    **_kept("items"),
+    **_kept("item_log"),
+    **_kept("turns"),
+    **_kept("turn_words"),
+    **_emptied_only("item_words", "text", "key, slot, numbers"),
+    **_emptied_only("item_sources", "ref", "kind, quote"),
+}
+
+
+def prepare(connection: sa.Connection, now: int) -> None:
+    """Make what is missing. Inside a write transaction."""
+    known = names(connection)
+    for name, statement in _made_by().items():
+        if name not in known:
+            connection.exec_driver_sql(statement)
+    fill(connection, moves, MOVES)
+
+
+@cache
+def _made_by() -> dict[str, str]:
+    return statements(metadata, _TRIGGERS)
+
+
+MEMORY = Contents(
+    file=FILE,
+    name="memory",
+    unusable=(
+        "what is remembered cannot be kept in {data}: {why}; choose another folder with --data DIR, "
+        "or go without it with --memory off"
+    ),
+    version=SCHEMA,
+    prepare=prepare,
+    # Overwrites what is erased; sorts in memory, not in files; and cuts off the log that a killed process left.
+    pragmas=("secure_delete=ON", "temp_store=MEMORY", "wal_checkpoint(TRUNCATE)"),
+)

@@ -1,0 +1,133 @@
+"""What the port asks for, over the queue of a database: see `agent.ports.memory.MemoryStore` for what each does."""
+
+from collections.abc import AsyncGenerator, Callable, Collection, Sequence
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+
+from ...ports.clock import Clock
+from ...ports.conversation import Scope
+from ...ports.memory import (
+    Change,
+    Changes,
+    Draft,
+    Forgotten,
+    Item,
+    ItemStatus,
+    ItemType,
+    Kept,
+    Proposed,
+    StoredTurn,
+)
+from ...ports.pages import Page, Window
+from ...ports.work import RunSync
+from ..database import Database
+from . import deciding, forgetting, items, listing, turns
+from .schema import MEMORY
+
+
+class SqliteMemory:
+    """What is remembered, in a database that is open (implements `agent.ports.memory.MemoryStore`)."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def keep(self, kept: Sequence[Kept], at: int) -> tuple[tuple[Proposed, ...], ...]:
+        """Keep exchanges in one transaction, with what they propose; return that for each."""
+        return await self._database.write(partial(turns.keep, kept, at))
+
+    async def propose(self, scope: Scope, drafts: Sequence[Draft], at: int) -> tuple[Proposed, ...]:
+        """Keep drafts as proposed, and accept what a rule accepts; return what became of each."""
+        return await self._database.write(partial(deciding.propose, scope=scope, drafts=drafts, at=at))
+
+    async def accept(
+        self,
+        scope: Scope,
+        id: str,
+        at: int,
+        revision: int | None = None,
+        replaces: Collection[str] | None = None,
+    ) -> Item:
+        """Make a proposed item live, by its user's word; what it contradicts is superseded."""
+        return await self._database.write(partial(deciding.accept, scope, id, at, revision, replaces))
+
+    async def decide(self, scope: Scope, id: str, trigger: str, at: int, revision: int | None = None) -> Item:
+        """Take a row of the item's table by its user's word."""
+        deciding.check_trigger(trigger)
+        return await self._database.write(partial(deciding.decide, scope, id, trigger, at, revision))
+
+    async def replace(
+        self, scope: Scope, id: str, draft: Draft, at: int, revision: int | None = None
+    ) -> Item:
+        """Put another item in a live one's place, by its user's word; return it."""
+        return await self._database.write(partial(deciding.replace, scope, id, draft, at, revision))
+
+    async def forget(self, scope: Scope, id: str, at: int) -> Forgotten:
+        """Take all that an item says out of what is kept, also out of the files; return what is left."""
+        return await self._database.write(partial(forgetting.forget, scope, id, at))
+
+    async def item(self, scope: Scope, id: str) -> Item:
+        """Return an item."""
+        return await self._database.read(lambda connection: items.one(connection, scope, id).item)
+
+    async def history(self, scope: Scope, id: str) -> tuple[Change, ...]:
+        """Return what happened to an item, and to those that it replaced, oldest first."""
+        return await self._database.read(partial(listing.history, scope, id))
+
+    async def items(self, scope: Scope, window: Window, statuses: Collection[ItemStatus] = ()) -> Page[Item]:
+        """Return a scope's items in the order they were made; statuses: () is all but forgotten."""
+        return await self._database.read(partial(listing.listed, scope, window, statuses))
+
+    async def live(
+        self, scope: Scope, at: int, types: Collection[ItemType] = (), most: int | None = None
+    ) -> tuple[Item, ...]:
+        """Return the items that may be told of at a time, oldest first."""
+        return await self._database.read(partial(listing.live, scope, at, types, most))
+
+    async def turns(self, after: int, limit: int) -> tuple[StoredTurn, ...]:
+        """Return what was said, of every scope, in its order."""
+        return await self._database.read(partial(turns.listed, after, limit))
+
+    async def changed(self, after: int, limit: int) -> Changes:
+        """Return what has changed since an earlier call, of every scope."""
+        return await self._database.read(partial(listing.changed, after, limit))
+
+    async def to_extract(self, after: int, limit: int) -> tuple[StoredTurn, ...]:
+        """Return what users said that nobody has looked through yet, of every scope, in its order."""
+        return await self._database.read(partial(turns.to_extract, after, limit))
+
+    async def extracted(self, n: int, drafts: Sequence[Draft], at: int) -> tuple[Proposed, ...]:
+        """Note that turn `n` was looked through, with what it proposes."""
+        return await self._database.write(partial(turns.extracted, n, drafts, at))
+
+    async def not_extracted(self, n: int) -> None:
+        """Note that looking through turn `n` failed."""
+        await self._database.write(partial(turns.not_extracted, n))
+
+    async def expire(self, at: int) -> int:
+        """End the items whose time is over; return how many. Where there are none, nothing is written."""
+        ended = 0
+        while await self._database.read(partial(deciding.anything_over, at=at)):
+            ended += await self._database.write(partial(deciding.expire, at=at))
+        return ended
+
+    async def gap(self, scope: Scope, at: int, count: int) -> None:
+        """Note that so many exchanges of a scope could not be kept."""
+        await self._database.write(partial(turns.note_gap, scope, at, count))
+
+    async def gaps(self) -> int:
+        """Return how many exchanges could not be kept, of all scopes."""
+        return await self._database.read(turns.counted_gaps)
+
+
+@asynccontextmanager
+async def memory_in(
+    data: Path | None, run_sync: RunSync, clock: Clock, told: Callable[[str], None] = lambda _: None
+) -> AsyncGenerator[SqliteMemory, None]:
+    """Open what is remembered in the folder `data`, or with None in memory (see `Database`), for the time of a block.
+
+    told: hears why nothing can be kept, and "" when it can again. Raises `agent.errors.UsageError` when the folder
+    cannot be used.
+    """
+    async with Database(data, run_sync, clock, None, told, MEMORY) as database:
+        yield SqliteMemory(database)

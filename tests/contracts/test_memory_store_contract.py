@@ -1,0 +1,478 @@
+"""What every store of what is remembered must do."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+
+import pytest
+
+from agent.config import EXTRACTION_TRIES, ITEM_SOURCES, PROPOSAL_LAPSES
+from agent.errors import Conflict, NotFound
+from agent.memory.states import TABLE, Guard, Status
+from agent.ports.conversation import Scope
+from agent.ports.memory import Item, Kept, MemoryStore, Remark, Source, StoredTurn
+from agent.ports.pages import Window
+from tests.remembered import (
+    ANA,
+    DAY,
+    HOUR,
+    NOW,
+    OTHERS,
+    a_draft,
+    accepted,
+    an_exchange,
+    budget,
+    proposed,
+)
+
+LAPSES = round(PROPOSAL_LAPSES * 1000)
+
+
+async def live(memory: MemoryStore, scope: Scope = ANA, at: int = NOW) -> list[str]:
+    return [item.text for item in await memory.live(scope, at)]
+
+
+async def test_an_exchange_is_kept_whole_and_once(memory: MemoryStore) -> None:
+    """Both sides, in the order in which they came, as they were said; again, nothing is added or proposed anew."""
+    kept = Kept(
+        ANA,
+        (
+            Remark("m1", "user", "My budget is 50 SEK", NOW, "Ana"),
+            Remark("m1", "assistant", "No.", NOW + 1, blocked=True, sitting=2, cites=("i9",)),
+        ),
+        (budget(50), budget(60)),
+    )
+    [(first, second)] = await memory.keep([kept], NOW)
+    assert (first.new, second.new) == (True, True)
+    assert await memory.turns(0, 9) == (
+        StoredTurn(1, ANA, kept.remarks[0]),
+        StoredTurn(2, ANA, replace(kept.remarks[1], cites=())),
+    )
+    await memory.decide(ANA, second.item.id, "reject", NOW)
+    [(again,)] = await memory.keep([kept], NOW + 5)
+    assert (again.item, again.new) == (first.item, False)
+    assert [turn.id for turn in await memory.turns(1, 9)] == ["t2"]
+    await memory.keep([an_exchange(scope=replace(ANA, thread="t2")), an_exchange("m2")], NOW + 6)
+    more = await memory.turns(2, 3)
+    assert [(turn.scope.thread, turn.remark.message) for turn in more] == [
+        ("t2", "m1"),
+        ("t2", "m1"),
+        ("t1", "m2"),
+    ]
+    assert [turn.n for turn in await memory.turns(more[1].n, 1)] == [more[2].n]
+
+
+async def test_what_is_proposed_is_kept_and_true_to_nobody(memory: MemoryStore) -> None:
+    """It is there as it was proposed, with its source, of its user in every thread; and nobody is told of it."""
+    draft = budget(50, confidence=0.5, valid_to=NOW + DAY)
+    found = await proposed(memory, draft)
+    item = found.item
+    assert (found.new, found.conflicts, item.id) == (True, (), "i1")
+    assert item == Item(
+        "i1",
+        "fact",
+        "proposed",
+        draft.key,
+        draft.slot,
+        draft.text,
+        draft.numbers,
+        Scope("p1", "", "ana"),
+        NOW,
+        NOW + DAY,
+        None,
+        None,
+        None,
+        0.5,
+        draft.sources,
+        NOW,
+        None,
+        None,
+        1,
+    )
+    assert await memory.item(ANA, "i1") == await memory.item(replace(ANA, thread="t2"), "i1") == item
+    assert await memory.live(ANA, NOW) == ()
+
+
+async def test_who_says_the_same_again_adds_a_source(memory: MemoryStore) -> None:
+    """To what is live and to what is proposed, each source once; so many are told of."""
+    await accepted(memory, budget(50))
+    again = await proposed(memory, budget(50, message="m2"))
+    assert (again.new, again.item.id, again.item.status) == (False, "i1", "accepted")
+    assert [source.ref for source in again.item.sources] == ["m1", "m2"]
+    for message in ("m3", "m3", "m4"):
+        waiting = await proposed(memory, budget(60, message=message))
+    assert ([source.ref for source in waiting.item.sources], waiting.item.id) == (["m3", "m4"], "i2")
+    assert [each.id for each in waiting.conflicts] == ["i1"]
+    for number in range(ITEM_SOURCES):
+        often = await proposed(memory, budget(50, message=f"n{number}"))
+    assert [source.ref for source in often.item.sources][:3] == ["m1", "m2", "n0"]
+    assert len(often.item.sources) == ITEM_SOURCES
+
+
+async def test_a_rule_accepts_what_ends_by_itself_and_contradicts_nothing(memory: MemoryStore) -> None:
+    """Events and metrics; a second value of a metric waits for its user."""
+    event = await proposed(memory, a_draft("Ana met Bo", "meeting", "event"))
+    metric = a_draft("Uptime is 98 %", "uptime", "metric", expires_at=NOW + DAY)
+    other = a_draft("Uptime is 97 %", "uptime", "metric", expires_at=NOW + DAY)
+    found = await memory.propose(ANA, [metric, other], NOW)
+    assert [(each.item.status, each.item.decided_by) for each in (event, *found)] == [
+        ("accepted", "rule"),
+        ("accepted", "rule"),
+        ("proposed", None),
+    ]
+    assert found[1].conflicts == (found[0].item,)
+
+
+async def test_accepted_it_is_live_until_another_takes_its_place(memory: MemoryStore) -> None:
+    """The other closes it in the same step; both know each other, and what was said stays as it was."""
+    old = await accepted(memory, budget(50), at=NOW)
+    assert (old.status, old.decided_by, old.decided_at, old.revision) == ("accepted", "user", NOW, 2)
+    found = await proposed(memory, budget(60, valid_from=NOW + HOUR))
+    assert found.conflicts == (old,)
+    assert found.item.supersedes == "i1"
+    new = await memory.accept(ANA, "i2", NOW + DAY, 1, ["i1"])
+    closed = await memory.item(ANA, "i1")
+    assert (new.status, new.supersedes, new.valid_to) == ("accepted", "i1", None)
+    assert closed == replace(old, status="superseded", superseded_by="i2", valid_to=NOW + HOUR, revision=3)
+    assert await live(memory, at=NOW + DAY) == ["The budget of atlas is 60 SEK"]
+    assert await memory.accept(ANA, "i2", NOW + 2 * DAY, 1, []) == new
+    with pytest.raises(Conflict, match="refused"):
+        await memory.accept(ANA, "i1", NOW)
+    assert [(line.item, line.trigger, line.after, line.by) for line in await memory.history(ANA, "i2")] == [
+        ("i1", "propose", "proposed", None),
+        ("i1", "approve", "accepted", "user"),
+        ("i2", "propose", "proposed", None),
+        ("i1", "supersede", "superseded", "user"),
+        ("i2", "approve", "accepted", "user"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("told", "goes"), [((), False), (("i1",), True), (("i1", "i7"), False), (None, True)]
+)
+async def test_nothing_is_replaced_that_its_user_was_not_told_of(
+    memory: MemoryStore, told: tuple[str, ...] | None, goes: bool
+) -> None:
+    """Neither what came meanwhile, nor in place of what is no longer there; then nothing has changed."""
+    await accepted(memory, budget(50))
+    await proposed(memory, budget(60))
+    if goes:
+        assert (await memory.accept(ANA, "i2", NOW, 1, told)).status == "accepted"
+        return
+    with pytest.raises(Conflict, match="changed"):
+        await memory.accept(ANA, "i2", NOW, 1, told)
+    assert [item.status for item in (await memory.items(ANA, Window(9))).entries] == ["accepted", "proposed"]
+    assert len(await memory.history(ANA, "i2")) == 1
+
+
+async def test_nothing_is_decided_that_its_user_did_not_see(memory: MemoryStore) -> None:
+    """Another revision is refused, by each that decides."""
+    await accepted(memory, budget(50))
+    await proposed(memory, budget(60))
+    for doing in (
+        memory.accept(ANA, "i2", NOW, 2),
+        memory.decide(ANA, "i2", "reject", NOW, 2),
+        memory.replace(ANA, "i1", budget(70), NOW, 1),
+    ):
+        with pytest.raises(Conflict, match="changed"):
+            await doing
+    assert len((await memory.items(ANA, Window(9))).entries) == 2
+
+
+@pytest.mark.parametrize(
+    "trigger", ["approve", "reject", "start", "block", "unblock", "finish", "reopen", "forget"]
+)
+async def test_what_its_user_can_do_in_each_status_is_the_tables(memory: MemoryStore, trigger: str) -> None:
+    """Of a loop, for which nothing but starting is refused; anything else is `refused`, and changes nothing."""
+    ways = {
+        "proposed": (),
+        "active": ("approve",),
+        "blocked": ("approve", "block"),
+        "done": ("approve", "finish"),
+        "rejected": ("reject",),
+        "forgotten": ("forget",),
+    }
+    targets = {
+        row.source.value: row.target.value
+        for row in TABLE.rows
+        if row.trigger.value == trigger and row.target is not None and row.guard is not Guard.DECISION
+    }
+    for number, (status, way) in enumerate(ways.items()):
+        scope = replace(ANA, user=f"u{number}")
+        id = (await proposed(memory, a_draft("Ring the bank", "bank call", "open_loop"), scope)).item.id
+
+        async def take(step: str, scope: Scope = scope, id: str = id) -> Item:
+            if step == "approve":
+                return await memory.accept(scope, id, NOW)
+            if step == "forget":
+                return (await memory.forget(scope, id, NOW)).item
+            return await memory.decide(scope, id, step, NOW)
+
+        for step in way:
+            await take(step)
+        before = await memory.item(scope, id)
+        assert before.status == status
+        if status in targets and trigger != "start":
+            target = Status.ACTIVE.value if trigger == "approve" else targets[status]
+            assert (await take(trigger)).status == target
+        elif (trigger, status) in (("approve", "active"), ("approve", "blocked"), ("forget", "forgotten")):
+            assert await take(trigger) == before  # as it was
+        else:
+            with pytest.raises(Conflict, match="refused"):
+                await take(trigger)
+            assert await memory.item(scope, id) == before
+
+
+async def test_only_a_users_words_decide(memory: MemoryStore) -> None:
+    """What a rule, time or the store itself does to items is nobody's to ask for."""
+    await proposed(memory, budget(50))
+    for trigger in ("approve", "rule_accepts", "supersede", "expire", "lapse", "forget", "made up"):
+        with pytest.raises(ValueError, match=trigger):
+            await memory.decide(ANA, "i1", trigger, NOW)
+    assert (await memory.item(ANA, "i1")).revision == 1
+
+
+async def test_a_decision_may_be_started(memory: MemoryStore) -> None:
+    """It is active then, and live all the time."""
+    decision = await accepted(memory, a_draft("We take the red one", "colour", "decision"))
+    assert decision.status == "accepted"
+    assert (await memory.decide(ANA, "i1", "start", NOW)).status == "active"
+    assert await live(memory) == ["We take the red one"]
+
+
+async def test_what_is_opened_again_is_a_proposal_again(memory: MemoryStore) -> None:
+    """Nobody has decided it any more; it waits as long as a new one."""
+    await proposed(memory, budget(50))
+    await memory.decide(ANA, "i1", "reject", NOW)
+    again = await memory.decide(ANA, "i1", "reopen", NOW + DAY)
+    assert (again.status, again.decided_by, again.decided_at, again.revision) == ("proposed", None, None, 3)
+    assert await memory.expire(NOW + DAY + LAPSES - 1) == 0
+    assert await memory.expire(NOW + DAY + LAPSES) == 1
+    assert (await memory.item(ANA, "i1")).status == "expired"
+
+
+async def test_a_user_puts_another_in_the_place_of_a_live_one(memory: MemoryStore) -> None:
+    """Whatever that says; at most one of a key and slot is live, also where a third one was."""
+    await accepted(memory, budget(50))
+    await accepted(memory, a_draft("The town is Lund", "town"))
+    moved = await memory.replace(ANA, "i2", budget(70), NOW + 1, 2)
+    assert (moved.id, moved.status, moved.supersedes) == ("i3", "accepted", "i2")
+    assert [(await memory.item(ANA, id)).superseded_by for id in ("i1", "i2")] == ["i3", "i3"]
+    assert await live(memory, at=NOW + 1) == ["The budget of atlas is 70 SEK"]
+    again = await memory.replace(ANA, "i3", budget(70), NOW + 2)
+    assert (again.status, await live(memory, at=NOW + 2)) == ("accepted", ["The budget of atlas is 70 SEK"])
+    for id in ("i1", "i3"):
+        with pytest.raises(Conflict, match="refused"):
+            await memory.replace(ANA, id, budget(80), NOW + 3)
+    assert len((await memory.items(ANA, Window(9))).entries) == 4
+
+
+async def test_what_is_forgotten_leaves_no_words(memory: MemoryStore) -> None:
+    """Its text, key, numbers and sources go, what was said in their messages, and the answers that cite it or those."""
+    other = replace(ANA, thread="t2")
+    await memory.keep(
+        [
+            an_exchange("m1", "My budget is 50 SEK", "Noted: 50 SEK", budget(50, message="m1")),
+            an_exchange("m1", "Of another thread", "So it is", scope=other),
+            an_exchange("m2", "What is it?", "50 SEK", cites=("i1",), scope=other),
+            an_exchange("m3", "And before?", "50 SEK as said", cites=("t1", "t4")),
+            an_exchange("m4", "Thanks", "You are welcome", cites=("i11", "t111")),
+            Kept(ANA, (Remark("m5", "user", "Yes, 50 SEK", NOW),), (budget(50, message="m5"),), extract=True),
+        ],
+        NOW,
+    )
+    item = await memory.accept(ANA, "i1", NOW)
+    forgotten = await memory.forget(other, "i1", NOW + DAY)
+    left = forgotten.item
+    assert left == replace(
+        item, status="forgotten", text="", key=(), slot="", numbers=(), sources=(), revision=item.revision + 1
+    )
+    assert await memory.item(ANA, "i1") == left
+    assert [turn.id for turn in forgotten.turns] == ["t1", "t2", "t6", "t8", "t11"]
+    assert [turn.remark.text for turn in await memory.turns(0, 20)] == [
+        *("", "", "Of another thread", "So it is", "What is it?", "", "And before?", ""),
+        *("Thanks", "You are welcome", ""),
+    ]
+    assert await memory.to_extract(0, 9) == ()
+    assert await memory.live(ANA, NOW + DAY) == ()
+    assert (await memory.items(ANA, Window(9))).entries == ()
+    assert (await memory.items(ANA, Window(9), ["forgotten"])).entries == (left,)
+    assert (await memory.history(ANA, "i1"))[-1].trigger == "forget"
+    assert (await memory.forget(ANA, "i1", NOW + 2 * DAY)).item == left
+
+
+async def test_what_was_forgotten_may_be_said_again(memory: MemoryStore) -> None:
+    """As another item; the forgotten one stands in nobody's way."""
+    await accepted(memory, budget(50))
+    await memory.forget(ANA, "i1", NOW)
+    again = await proposed(memory, budget(50))
+    assert (again.new, again.item.id, again.conflicts) == (True, "i2", ())
+    assert (await memory.accept(ANA, "i2", NOW)).status == "accepted"
+
+
+DOES: dict[str, Callable[[MemoryStore, Scope, str], Awaitable[object]]] = {
+    "item": lambda memory, scope, id: memory.item(scope, id),
+    "history": lambda memory, scope, id: memory.history(scope, id),
+    "accept": lambda memory, scope, id: memory.accept(scope, id, NOW),
+    "decide": lambda memory, scope, id: memory.decide(scope, id, "reject", NOW),
+    "replace": lambda memory, scope, id: memory.replace(scope, id, budget(70), NOW),
+    "forget": lambda memory, scope, id: memory.forget(scope, id, NOW),
+}
+
+
+@pytest.mark.parametrize("does", DOES)
+async def test_what_is_anothers_is_not_there(memory: MemoryStore, does: str) -> None:
+    """Of another user, project or nobody, it is the same as an id that never was, by whatever is asked for."""
+    await proposed(memory, budget(50))
+    missing = []
+    for scope in (*OTHERS, *(Scope("p1", "t1", f"u{number}") for number in range(2))):
+        with pytest.raises(NotFound) as raised:
+            await DOES[does](memory, scope, "i1")
+        missing.append(str(raised.value))
+        assert (await memory.items(scope, Window(9))).entries == ()
+    for id in ("i2", "i0", "i01", "i", "t1", "", "i1 ", "i١", f"i{10**30}"):
+        with pytest.raises(NotFound) as raised:
+            await DOES[does](memory, ANA, id)
+        missing.append(str(raised.value))
+    assert set(missing) == {"there is no such thing"}
+    assert (await memory.item(ANA, "i1")).revision == 1
+
+
+async def test_nobody_is_told_or_asked_of_anothers_items(memory: MemoryStore) -> None:
+    """The same words of two users and of two projects are two items; neither contradicts, or adds to, the other's."""
+    await accepted(memory, budget(50))
+    for scope in OTHERS:
+        found = await proposed(memory, budget(60), scope)
+        assert (found.new, found.conflicts) == (True, ())
+        assert await live(memory, scope) == []
+        await memory.accept(scope, found.item.id, NOW)
+        assert await live(memory, scope) == ["The budget of atlas is 60 SEK"]
+    assert await live(memory) == ["The budget of atlas is 50 SEK"]
+
+
+async def test_where_nobody_is_known_a_thread_is_on_its_own(memory: MemoryStore) -> None:
+    """What was said in one is not remembered in another."""
+    nobody, other = Scope("p1", "t1", ""), Scope("p1", "t2", "")
+    item = await accepted(memory, budget(50), nobody)
+    assert item.scope == nobody
+    assert await live(memory, nobody) == ["The budget of atlas is 50 SEK"]
+    assert await live(memory, other) == []
+    with pytest.raises(NotFound):
+        await memory.item(other, item.id)
+
+
+async def test_items_are_listed_a_page_at_a_time(memory: MemoryStore) -> None:
+    """In the order in which they were made, of the statuses that are asked for."""
+    for number in range(5):
+        await proposed(memory, a_draft(f"Ana likes colour {number}", TREES[number][1]))
+    await memory.accept(ANA, "i2", NOW)
+    await memory.decide(ANA, "i4", "reject", NOW)
+    page = await memory.items(ANA, Window(2))
+    assert ([item.id for item in page.entries], page.after) == (["i1", "i2"], 2)
+    rest = await memory.items(ANA, Window(9, page.after or 0))
+    assert ([item.id for item in rest.entries], rest.after) == (["i3", "i4", "i5"], None)
+    some = await memory.items(ANA, Window(9), ["accepted", "rejected"])
+    assert [item.id for item in some.entries] == ["i2", "i4"]
+
+
+async def test_an_item_is_told_of_within_its_time(memory: MemoryStore) -> None:
+    """From its first instant to the last before its end, which no clock tick has to come first for."""
+    await accepted(memory, a_draft("A", "alder", valid_from=NOW + 10, valid_to=NOW + 20))
+    await accepted(memory, a_draft("B", "birch", "idea", expires_at=NOW + 15))
+    for at, expected in ((9, ["B"]), (10, ["A", "B"]), (14, ["A", "B"]), (15, ["A"]), (19, ["A"]), (20, [])):
+        assert await live(memory, at=NOW + at) == expected
+
+
+TREES = (("fact", "alder"), ("rule", "birch"), ("fact", "cedar"), ("preference", "daisy"), ("fact", "elm"))
+
+
+async def test_of_what_may_be_told_the_newest_of_some_types_can_be_asked_for(memory: MemoryStore) -> None:
+    """Oldest first all the same."""
+    for type, name in TREES:
+        await accepted(memory, a_draft(f"It is {name}", name, type))  # type: ignore[arg-type]
+    assert [item.id for item in await memory.live(ANA, NOW, most=2)] == ["i4", "i5"]
+    assert [item.id for item in await memory.live(ANA, NOW, ["fact"], 2)] == ["i3", "i5"]
+    assert [item.id for item in await memory.live(ANA, NOW, ["rule", "preference"])] == ["i2", "i4"]
+
+
+async def test_what_is_over_ends(memory: MemoryStore) -> None:
+    """At its instant, whatever ends it; and nothing else, and once."""
+    await accepted(memory, a_draft("A", "alder", "idea", expires_at=NOW + 10))
+    await accepted(memory, a_draft("B", "birch", valid_to=NOW + 10))
+    await proposed(memory, a_draft("C", "cedar", valid_to=NOW + 10))
+    await accepted(memory, a_draft("D", "daisy"))
+    await proposed(memory, a_draft("E", "elm"))
+    await memory.decide(
+        ANA, (await proposed(memory, a_draft("F", "fern", valid_to=NOW + 10))).item.id, "reject", NOW
+    )
+    assert await memory.expire(NOW + 9) == 0
+    assert await memory.expire(NOW + 10) == 3
+    assert await memory.expire(NOW + 10) == 0
+    assert await memory.expire(NOW + LAPSES - 1) == 0
+    assert await memory.expire(NOW + LAPSES) == 1
+    statuses = [item.status for item in (await memory.items(ANA, Window(9))).entries]
+    assert statuses == ["expired", "expired", "expired", "accepted", "expired", "rejected"]
+    assert [line.trigger for line in await memory.history(ANA, "i1")] == ["propose", "approve", "expire"]
+    assert [line.trigger for line in await memory.history(ANA, "i5")] == ["propose", "lapse"]
+
+
+async def test_an_index_catches_up_with_what_has_changed(memory: MemoryStore) -> None:
+    """From the beginning or from where it was, of every scope, each thing once, as it is now."""
+    await memory.keep([an_exchange("m1", "a", "b", budget(50))], NOW)
+    first = await memory.changed(0, 99)
+    assert ([turn.id for turn in first.turns], [item.id for item in first.items]) == (["t1", "t2"], ["i1"])
+    assert await memory.changed(first.upto, 99) == replace(first, turns=(), items=())
+    await memory.accept(ANA, "i1", NOW)
+    await accepted(memory, budget(60, message="m9"), OTHERS[0])
+    second = await memory.changed(first.upto, 99)
+    assert [(item.id, item.status) for item in second.items] == [("i1", "accepted"), ("i2", "accepted")]
+    await memory.forget(ANA, "i1", NOW)
+    third = await memory.changed(second.upto, 99)
+    assert [turn.remark.text for turn in third.turns] == ["", ""]
+    assert [item.status for item in third.items] == ["forgotten"]
+    seen: dict[str, StoredTurn | Item] = {}
+    upto = 0
+    while (page := await memory.changed(upto, 2)).upto != upto:
+        seen |= {turn.id: turn for turn in page.turns} | {item.id: item for item in page.items}
+        upto = page.upto
+    assert upto == third.upto
+    assert {id: seen[id] for id in ("i1", "i2")} == {
+        "i1": third.items[0],
+        "i2": second.items[1],
+    }
+    assert {"t1", "t2"} < set(seen)
+
+
+async def test_what_is_to_be_looked_through_is_until_it_was(memory: MemoryStore) -> None:
+    """What users said, once each; what it proposes is kept with that, and what fails is tried some times."""
+    for number in (1, 2, 3):
+        await memory.keep([replace(an_exchange(f"m{number}"), extract=number > 1)], NOW)
+    assert [turn.n for turn in await memory.to_extract(0, 9)] == [3, 5]
+    assert [turn.n for turn in await memory.to_extract(3, 9)] == [5]
+    [found] = await memory.extracted(3, [budget(50, message="m2")], NOW)
+    assert (found.item.status, found.item.scope.user) == ("proposed", "ana")
+    assert await memory.extracted(3, [budget(60)], NOW) == ()
+    assert await memory.extracted(99, [budget(60)], NOW) == ()
+    for _ in range(EXTRACTION_TRIES):
+        assert [turn.n for turn in await memory.to_extract(0, 9)] == [5]
+        await memory.not_extracted(5)
+    assert await memory.to_extract(0, 9) == ()
+    await memory.not_extracted(5)
+
+
+async def test_what_could_not_be_kept_is_counted(memory: MemoryStore) -> None:
+    """Of all scopes."""
+    assert await memory.gaps() == 0
+    await memory.gap(ANA, NOW, 3)
+    await memory.gap(OTHERS[0], NOW, 2)
+    assert await memory.gaps() == 5
+
+
+async def test_a_document_is_a_source_by_its_lines(memory: MemoryStore) -> None:
+    """Two places of one file are two sources, and no turn's words go with what comes from it."""
+    await memory.keep([an_exchange("rules.md")], NOW)
+    draft = budget(50)
+    for first in (1, 5, 1):
+        source = Source("document", "rules.md", first, first + 1, "50 SEK")
+        found = await proposed(memory, replace(draft, sources=(source,)))
+    assert [source.first for source in found.item.sources] == [1, 5]
+    assert (await memory.forget(ANA, "i1", NOW)).turns == ()

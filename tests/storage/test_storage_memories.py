@@ -1,0 +1,294 @@
+"""What is remembered, in its file: what survives, what is in no file any more, what is said when it cannot be kept."""
+
+import os
+import random
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import AbstractAsyncContextManager, closing, contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import trio
+
+from agent.errors import NotFound, StorageFailed, UsageError
+from agent.ports.pages import Window
+from agent.storage import file
+from agent.storage.memories.schema import FILE, SCHEMA
+from agent.storage.memories.store import SqliteMemory, memory_in
+from agent.storage.open import opened_memory
+from agent.storage.settings import StorageSettings
+from agent.testing.fakes import Noon
+from agent.testing.network import inline
+from tests.remembered import ANA, NOW, a_draft, accepted, an_exchange, budget, proposed
+
+NOBODY = 65534
+
+
+def memory(folder: Path | None) -> AbstractAsyncContextManager[SqliteMemory]:
+    return memory_in(folder, inline, Noon())
+
+
+def files_with(folder: Path, *words: str) -> list[str]:
+    """The names of the files under a folder that hold any of these words."""
+    every = [path for path in folder.rglob("*") if path.is_file()]
+    return [path.name for path in every if any(word.encode() in path.read_bytes() for word in words)]
+
+
+async def test_what_is_kept_is_there_after_a_restart(tmp_path: Path) -> None:
+    """Turns, items with their sources, and their history."""
+    async with memory(tmp_path) as first:
+        await first.keep([an_exchange("m1", "a", "b", budget(50))], NOW)
+        item = await first.accept(ANA, "i1", NOW)
+        before = (item, await first.turns(0, 9), await first.history(ANA, "i1"))
+    async with memory(tmp_path) as second:
+        assert before == (
+            await second.item(ANA, "i1"),
+            await second.turns(0, 9),
+            await second.history(ANA, "i1"),
+        )
+
+
+async def test_two_servers_share_one_folder(tmp_path: Path) -> None:
+    """Each sees what the other keeps; of a proposal that both accept nothing happens twice."""
+    async with memory(tmp_path) as one, memory(tmp_path) as other:
+        await proposed(one, budget(50))
+        assert await one.accept(ANA, "i1", NOW) == await other.accept(ANA, "i1", NOW + 1)
+        assert [line.trigger for line in await other.history(ANA, "i1")] == ["propose", "approve"]
+
+
+class Words:
+    """Words that are nowhere else."""
+
+    def __init__(self, seed: int) -> None:
+        self._drawn = random.Random(seed)
+
+    def word(self) -> str:
+        return "".join(self._drawn.choice("bcdfghjklmnpqrstvwxz") for _ in range(12))
+
+    def some(self, most: int) -> str:
+        return " ".join(self.word() for _ in range(self._drawn.randrange(most)))
+
+
+@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.proof) for seed in range(2, 6))])
+async def test_what_is_forgotten_is_in_no_file(tmp_path: Path, seed: int) -> None:
+    """Of items and turns of all lengths, in any order, among others that stay: neither text, key nor quote."""
+    words = Words(seed)
+    drawn = random.Random(seed)
+    kept: dict[str, tuple[str, str]] = {}
+    gone: list[str] = []
+    async with memory(tmp_path) as opened:
+        for number in range(24):
+            name, value = words.word(), words.word()
+            text = f"The {name} is {value} {words.some(20)}"[:300]
+            draft = a_draft(text, name, message=f"m{number}")
+            said = f"{text} {value} {words.some(drawn.choice([2, 20, 500]))} {name}"
+            await opened.keep([an_exchange(f"m{number}", said, f"Yes, {value}", draft)], NOW)
+            id = f"i{number + 1}"
+            kept[id] = (name, value)
+            if drawn.random() < 0.6:
+                await opened.accept(ANA, id, NOW)
+            if drawn.random() < 0.3:
+                id = drawn.choice([*kept])
+                await opened.forget(ANA, id, NOW)
+                gone += kept.pop(id)
+                assert files_with(tmp_path, *gone) == []
+        assert files_with(tmp_path, *kept.popitem()[1]) != []
+    assert files_with(tmp_path, *gone) == []
+
+
+async def test_what_was_forgotten_before_a_kill_is_gone_when_it_is_opened(tmp_path: Path) -> None:
+    """Where the process ended between the commit and the end of its log."""
+    async with memory(tmp_path / "a") as opened:
+        await accepted(opened, a_draft("The code is quetzal", "code"))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(file, "_EMPTY_LOG", "SELECT 0")
+            await opened.forget(ANA, "i1", NOW)
+        shutil.copytree(tmp_path / "a", tmp_path / "b")
+    assert files_with(tmp_path / "b", "quetzal") == [f"{FILE}-wal"]
+    async with memory(tmp_path / "b") as opened:
+        assert files_with(tmp_path / "b", "quetzal") == []
+        assert (await opened.item(ANA, "i1")).status == "forgotten"
+
+
+async def test_who_reads_meanwhile_keeps_what_was_forgotten_in_the_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That is said, and to forget it again takes it out; others of the batch are answered all the same."""
+    monkeypatch.setattr(file, "LOCK_WAIT", 0.0)
+    async with memory(tmp_path) as opened:
+        await accepted(opened, a_draft("The code is quetzal", "code"))
+        with closing(sqlite3.connect(tmp_path / FILE, isolation_level=None)) as other:
+            other.execute("BEGIN")
+            other.execute("SELECT * FROM items").fetchone()
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(opened.gap, ANA, NOW, 1)
+                with pytest.raises(StorageFailed, match="try again"):
+                    await opened.forget(ANA, "i1", NOW)
+        assert files_with(tmp_path, "quetzal") != []
+        assert (await opened.item(ANA, "i1")).status == "forgotten"
+        assert await opened.gaps() == 1
+        await opened.forget(ANA, "i1", NOW)
+        assert files_with(tmp_path, "quetzal") == []
+
+
+@contextmanager
+def unprivileged() -> Iterator[None]:
+    """Where file permissions count, which they do not for root."""
+    ours = os.geteuid()
+    if ours == 0:
+        os.seteuid(NOBODY)
+    try:
+        yield
+    finally:
+        if ours == 0:
+            os.seteuid(ours)
+
+
+@contextmanager
+def open_to_all() -> Iterator[Path]:
+    """A folder that others than root can reach, unlike those of the tests."""
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(made)
+        folder.chmod(0o777)
+        yield folder
+        folder.chmod(0o777)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Every file of a folder."""
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def _read_only(folder: Path) -> None:
+    folder.chmod(0o555)
+
+
+def _read_only_file(folder: Path) -> None:
+    with closing(sqlite3.connect(folder / FILE)) as made:
+        made.execute("CREATE TABLE a (b)")
+    (folder / FILE).chmod(0o444)
+    folder.chmod(0o555)
+
+
+def _garbage(folder: Path) -> None:
+    (folder / FILE).write_bytes(b"no database at all, but long enough to be read as the header of one" * 20)
+
+
+def _newer(folder: Path) -> None:
+    with closing(sqlite3.connect(folder / FILE)) as made:
+        made.execute(f"PRAGMA user_version={SCHEMA + 1}")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "why"),
+    [
+        (_read_only, "unable to open database file"),
+        (_read_only_file, "attempt to write a readonly database"),
+        (_garbage, "not a database"),
+        (_newer, "newer version"),
+    ],
+)
+async def test_a_folder_that_cannot_be_used_is_said_and_left_as_it_is(
+    spoil: Callable[[Path], None], why: str
+) -> None:
+    """In one line that says what to do; not a byte of it changes, and no file is made."""
+    with open_to_all() as folder:
+        spoil(folder)
+        before = contents(folder)
+        with unprivileged(), pytest.raises(UsageError, match=r"--data DIR, or .* --memory off") as raised:
+            async with memory(folder):
+                raise AssertionError("it opened")
+        assert why in str(raised.value)
+        assert "\n" not in str(raised.value)
+        assert contents(folder) == before
+
+
+async def test_a_full_disk_keeps_nothing_half(tmp_path: Path) -> None:
+    """Neither the exchange nor what it proposes; who reads is answered, and once there is room all goes on."""
+    async with memory(tmp_path) as opened:
+        await accepted(opened, budget(50))
+        connection = opened._database._file._connection
+        assert connection is not None
+        pages = connection.exec_driver_sql("PRAGMA page_count").scalar_one()
+        connection.exec_driver_sql(f"PRAGMA max_page_count={pages}")
+        large = an_exchange("m2", "å" * 40_000, "b", budget(60))
+        with pytest.raises(StorageFailed, match=r"^the memory: database or disk is full$"):
+            await opened.keep([an_exchange("m1", "small", "b", budget(70)), large], NOW)
+        assert await opened.turns(0, 9) == ()
+        assert [item.id for item in (await opened.items(ANA, Window(9))).entries] == ["i1"]
+        connection.exec_driver_sql("PRAGMA max_page_count=1000000")
+        [[found]] = await opened.keep([large], NOW)
+        assert (found.item.status, len(await opened.turns(0, 9))) == ("proposed", 2)
+
+
+async def test_what_cannot_be_written_fails_alone(tmp_path: Path) -> None:
+    """A text that is no Unicode; what waits beside it is kept."""
+    async with memory(tmp_path) as opened, trio.open_nursery() as nursery:
+        nursery.start_soon(opened.keep, [an_exchange("m1")], NOW)
+        with pytest.raises(StorageFailed, match="surrogates"):
+            await opened.keep([an_exchange("m2", "\ud800")], NOW)
+        assert [turn.remark.message for turn in await opened.turns(0, 9)] == ["m1", "m1"]
+
+
+async def test_files_that_are_gone_are_not_written_to(tmp_path: Path) -> None:
+    """Nothing is said to be kept, or forgotten, in files that nobody finds again."""
+    async with memory(tmp_path) as opened:
+        await accepted(opened, budget(50))
+        (tmp_path / FILE).rename(tmp_path / "aside")
+        with pytest.raises(StorageFailed, match="gone"):
+            await opened.forget(ANA, "i1", NOW)
+        (tmp_path / "aside").rename(tmp_path / FILE)
+        assert (await opened.forget(ANA, "i1", NOW)).item.status == "forgotten"
+
+
+async def test_the_settings_choose_a_folder_or_memory(tmp_path: Path) -> None:
+    """A folder is opened at once, and lasts; memory ends with the block."""
+    folder = tmp_path / "a" / "b"
+    settings = StorageSettings(str(folder))
+    async with opened_memory(settings, inline, Noon()) as opened:
+        assert (folder / FILE).is_file()
+        await proposed(opened, budget(50))
+    async with opened_memory(settings, inline, Noon()) as opened:
+        assert (await opened.item(ANA, "i1")).status == "proposed"
+    async with opened_memory(StorageSettings(), inline, Noon()) as opened:
+        await proposed(opened, budget(50))
+        assert (await opened.item(ANA, "i1")).status == "proposed"
+    async with opened_memory(StorageSettings(), inline, Noon()) as opened:
+        with pytest.raises(NotFound):
+            await opened.item(ANA, "i1")
+
+
+async def test_a_write_that_nobody_waits_for_is_done_whole_or_not_at_all(tmp_path: Path) -> None:
+    """Cancelled before its batch began, nothing happened."""
+    async with memory(tmp_path) as opened:
+        with trio.CancelScope() as scope:
+            scope.cancel()
+            await opened.keep([replace(an_exchange(), drafts=(budget(50),))], NOW)
+        assert scope.cancelled_caught
+        await opened.gap(ANA, NOW, 1)
+        held = (len(await opened.turns(0, 9)), len((await opened.items(ANA, Window(9))).entries))
+        assert held in ((0, 0), (2, 1))
+
+
+@pytest.mark.proof
+def test_sqlalchemy_is_imported_when_something_is_remembered() -> None:
+    """A server that remembers nothing does not pay for it at its start."""
+    script = (
+        "import sys, trio\n"
+        "from agent.host import Threads, WallClock\n"
+        "from agent.storage.open import opened_memory\n"
+        "from agent.storage.settings import StorageSettings\n"
+        "async def main():\n"
+        "    async with opened_memory(StorageSettings(), Threads(1), WallClock()) as memory:\n"
+        "        before = 'sqlalchemy' in sys.modules\n"
+        "        await memory.gaps()\n"
+        "        print(before, 'sqlalchemy' in sys.modules)\n"
+        "trio.run(main)\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert ran.stdout == "False True\n"
