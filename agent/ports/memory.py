@@ -323,3 +323,14 @@ class MemoryStore(Protocol):
     async def gaps(self) -> int:
         """Return how many exchanges could not be kept, of all scopes."""
         ...
+
+    async def standing(self, ids: Collection[str], at: int) -> frozenset[str]:
+        """Return which of these items and turns, of any scope, may be cited at a time.
+
+        An item that is live and valid then, and what a user said that was not forgotten.
+        """
+        ...
+
+    async def known(self, scope: Scope) -> bool:
+        """Return whether anything was ever kept of a scope, its thread included."""
+        ...

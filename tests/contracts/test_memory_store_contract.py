@@ -476,3 +476,24 @@ async def test_a_document_is_a_source_by_its_lines(memory: MemoryStore) -> None:
         found = await proposed(memory, replace(draft, sources=(source,)))
     assert [source.first for source in found.item.sources] == [1, 5]
     assert (await memory.forget(ANA, "i1", NOW)).turns == ()
+
+
+async def test_what_may_be_cited_is_what_stands(memory: MemoryStore) -> None:
+    """A live item while it is valid, and what a user said; not the agent's words, nor what was forgotten."""
+    await memory.keep([an_exchange()], NOW)
+    item = await accepted(memory, budget(50))
+    other = (await proposed(memory, budget(60))).item
+    ids = {item.id, other.id, "t1", "t2", "t99", "i99", "x", ""}
+    assert await memory.standing(ids, NOW) == {item.id, "t1"}
+    assert await memory.standing(ids, item.valid_from - 1) == {"t1"}
+    assert await memory.standing((), NOW) == frozenset()
+    await memory.forget(ANA, item.id, NOW)
+    assert item.id not in await memory.standing(ids, NOW)
+
+
+async def test_a_scope_is_known_once_something_is_kept_of_it(memory: MemoryStore) -> None:
+    """Its thread too."""
+    assert not await memory.known(ANA)
+    await memory.keep([an_exchange()], NOW)
+    assert await memory.known(ANA)
+    assert not await memory.known(replace(ANA, thread="another"))

@@ -22,7 +22,7 @@ from ...ports.memory import (
 from ...ports.pages import Page, Window
 from ...ports.work import RunSync
 from ..database import Database
-from . import deciding, forgetting, items, listing, turns
+from . import deciding, forgetting, items, listing, standing, turns
 from .schema import MEMORY
 
 
@@ -118,6 +118,14 @@ class SqliteMemory:
     async def gaps(self) -> int:
         """Return how many exchanges could not be kept, of all scopes."""
         return await self._database.read(turns.counted_gaps)
+
+    async def standing(self, ids: Collection[str], at: int) -> frozenset[str]:
+        """Return which of these items and turns may be cited at a time."""
+        return await self._database.read(partial(standing.standing, ids, at))
+
+    async def known(self, scope: Scope) -> bool:
+        """Return whether anything was ever kept of a scope."""
+        return await self._database.read(partial(standing.has, scope))
 
 
 @asynccontextmanager

@@ -1,0 +1,43 @@
+"""What may still be cited, and whether anything is kept of a scope."""
+
+import re
+from collections.abc import Collection
+
+import sqlalchemy as sa
+
+from ...ports.conversation import Scope
+from .schema import IS_LIVE, items, turn_words, turns
+from .scopes import known
+
+_ID = re.compile(r"([it])([1-9][0-9]{0,17})", re.ASCII)
+_AT: sa.BindParameter[int] = sa.bindparam("at")
+_AMONG: sa.BindParameter[list[int]] = sa.bindparam("among", expanding=True)
+_ITEMS = sa.select(items.c.number).where(
+    items.c.number.in_(_AMONG),
+    sa.text(f"items.{IS_LIVE}"),
+    items.c.valid_from <= _AT,
+    sa.or_(items.c.valid_to.is_(None), items.c.valid_to > _AT),
+    sa.or_(items.c.expires_at.is_(None), items.c.expires_at > _AT),
+)
+_TURNS = (
+    sa.select(turns.c.number)
+    .join(turn_words, turn_words.c.turn == turns.c.number)
+    .where(turns.c.number.in_(_AMONG), turns.c.role == "user", turn_words.c.text != "")
+)
+
+
+def standing(ids: Collection[str], at: int, connection: sa.Connection) -> frozenset[str]:
+    """Return which of these may be cited at a time: live items, and what users said that was not forgotten."""
+    numbers: dict[str, list[int]] = {"i": [], "t": []}
+    for id in ids:
+        match = _ID.fullmatch(id)
+        if match is not None:
+            numbers[match[1]].append(int(match[2]))
+    live = connection.execute(_ITEMS, {"among": numbers["i"], "at": at}).scalars()
+    said = connection.execute(_TURNS, {"among": numbers["t"]}).scalars()
+    return frozenset([*(f"i{number}" for number in live), *(f"t{number}" for number in said)])
+
+
+def has(scope: Scope, connection: sa.Connection) -> bool:
+    """Return whether anything was ever kept of a scope."""
+    return bool(known(connection, scope))
