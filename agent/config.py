@@ -305,6 +305,7 @@ ITEM_SOURCES = 20  # that are told of an item; it may have been said more often
 ITEM_LATEST = (
     253_402_300_799_999  # Unix milliseconds: the end of the year 9999, the last that a date can be of
 )
+PROPOSALS_PER_TURN = 3
 EVENT_LASTS = 7 * 24 * 3600.0
 IDEA_LASTS = 30 * 24 * 3600.0
 LESSON_LASTS = 90 * 24 * 3600.0

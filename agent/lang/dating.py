@@ -1,6 +1,6 @@
 """How a language says a date by the day on which it is said: "tomorrow", "on Friday", "next week", "in three days".
 
-Words are folded. They are read in every text, whatever its language (`agent.tools.days`), since it may quote another.
+Words are folded. They are read in every text, whatever its language (`agent.numbers.days`), since it may quote another.
 """
 
 from collections.abc import Mapping

@@ -14,6 +14,7 @@ from typing import Any
 from .counting import Counting
 from .dating import Dating
 from .page import Page
+from .remembering import Remembering
 
 _CODE = re.compile(r"[a-z]{2}")
 
@@ -397,6 +398,7 @@ class Language:
     quoting: Quoting
     prompting: Prompting
     acting: Acting
+    remembering: Remembering
     completing: Completing
     deciding: Deciding
     inventing: Inventing

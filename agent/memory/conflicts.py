@@ -6,11 +6,18 @@ and the other an upper one; so do two wordings of what has one value at a time. 
 stays beside it.
 """
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
+from ..lang import LANGUAGES
 from ..ports.memory import LIVE, Draft, Item
 from .items import ONE_TEXT, agree, same_wording
+
+_DENIAL: Final = re.compile(
+    rf"\b(?:{'|'.join(each.remembering.no for each in LANGUAGES.values())})\b", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +40,31 @@ def compare(draft: Draft | Item, items: Iterable[Item]) -> Compared:
     return Compared(None, tuple(item for item in related if _contradicts(draft, item)))
 
 
+def finished(key: Sequence[str], items: Iterable[Item]) -> Item | None:
+    """Return the loop that is open and that words with this key say is done; None where there is none, or several.
+
+    A loop says what is to be done about a thing ("send the tax report"), what is done is often the thing alone.
+    """
+    named = set(key)
+    loops = [
+        each for each in items if each.type == "open_loop" and each.status in LIVE and named <= set(each.key)
+    ]
+    exact = [each for each in loops if named == set(each.key)] or loops
+    return exact[0] if named and len(exact) == 1 else None
+
+
 def _says_the_same(draft: Draft | Item, item: Item) -> bool:
     """Tell it of two of one key and slot. A slot that is a wording says so by itself."""
     if draft.slot == ONE_TEXT:
         return same_wording(draft.text, item.text)
-    return "|" not in draft.slot or agree(draft.numbers, item.numbers)
+    return "|" not in draft.slot or (
+        _denies(draft.text) == _denies(item.text) and agree(draft.numbers, item.numbers)
+    )
+
+
+def _denies(text: str) -> bool:
+    """Tell whether a text denies something: "never before 10" and "always before 10" have one key and one number."""
+    return _DENIAL.search(text) is not None
 
 
 def _contradicts(draft: Draft | Item, item: Item) -> bool:

@@ -119,6 +119,20 @@ def key_of(subject: str, lang: Lang) -> tuple[str, ...]:
     return _key(clean, tokens(clean, source=True), lang)
 
 
+def unnumbered(text: str) -> str:
+    """Return a text without its numbers: as the subject of what says these numbers, and is not named by them."""
+    return _without(text, tokens(text, source=True))
+
+
+def _without(text: str, found: Iterable[Token]) -> str:
+    rest: list[str] = []
+    at = 0
+    for token in found:
+        rest.append(text[at : token.start])
+        at = token.end
+    return " ".join([*rest, text[at:]])
+
+
 def numbers_of(text: str) -> tuple[Number, ...]:
     """Return the typed numbers of a text, sorted."""
     return _numbers(tokens(text, source=True))
@@ -151,14 +165,9 @@ def same_wording(one: str, other: str) -> bool:
 
 
 def _key(subject: str, named: Iterable[Token], lang: Lang) -> tuple[str, ...]:
-    rest: list[str] = []
-    at = 0
-    for token in named:
-        rest.append(subject[at : token.start])
-        at = token.end
-    rest.append(subject[at:])
     empty = LANGUAGES[lang].writing.function_words
-    stems = (stem(lang, word) for word in words(" ".join(rest)) if word not in empty and not word.isdigit())
+    said = words(_without(subject, named))
+    stems = (stem(lang, word) for word in said if word not in empty and not word.isdigit())
     return tuple(sorted([*dict.fromkeys(stems)][:ITEM_KEY]))
 
 

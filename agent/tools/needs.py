@@ -20,10 +20,10 @@ from typing import Any, Final, Literal
 
 from agent.config import ARGUMENT_NEEDS
 from agent.lang import LANGUAGES
+from agent.numbers import days
 from agent.numbers.read import Kind, Token, tokens
 from agent.text.words import fold, words
 
-from . import days
 from .texts import AROUND, Text, plain
 
 Sort = Literal["number", "date", "identifier", "words"]

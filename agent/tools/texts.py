@@ -13,11 +13,10 @@ from typing import Final
 
 from agent.lang import LANGUAGES
 from agent.lexical.stems import stem
+from agent.numbers import days
 from agent.numbers.given import Given, given
 from agent.numbers.read import Token, tokens
 from agent.text.words import FUNCTION_WORDS, fold, words
-
-from . import days
 
 KEPT: Final = 4096
 """Texts that are kept here."""

@@ -15,7 +15,7 @@ import pytest
 import agent.lang
 from agent.actions.fields import REQUIRED, written
 from agent.errors import UsageError
-from agent.lang import DEFAULT, LANGUAGES, Lang, counting, dating, either, found, page
+from agent.lang import DEFAULT, LANGUAGES, Lang, counting, dating, either, found, page, remembering
 from agent.lang import language as records
 from agent.lang.language import Language, table
 from agent.lexical.stems import stem
@@ -29,7 +29,13 @@ from .toy import DRAFTS, ESPERANTO
 
 RECORDS = [
     each
-    for each in {**vars(records), **vars(counting), **vars(dating), **vars(page)}.values()
+    for each in {
+        **vars(records),
+        **vars(counting),
+        **vars(dating),
+        **vars(page),
+        **vars(remembering),
+    }.values()
     if is_dataclass(each) and isinstance(each, type)
 ]
 
@@ -173,7 +179,8 @@ def test_the_folders_hold_data_only() -> None:
             assert not isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Lambda | ast.Import), name
             if isinstance(node, ast.ImportFrom):
                 assert node.level == 1 or (
-                    node.level == 2 and node.module in ("counting", "dating", "language", "page")
+                    node.level == 2
+                    and node.module in ("counting", "dating", "language", "page", "remembering")
                 ), name
 
 

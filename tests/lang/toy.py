@@ -87,6 +87,7 @@ LANGUAGE = Language(
             "estas", "malnova", "ne validas", words("de"), words("via"), words("pardonu"), "dirante",
         ),
     ),
+    remembering=ENGLISH.remembering,
     completing=Completing(
         "Ĉu vi povas diri {fields}?", " kaj ", "la numeron", "la tekston", "la temon", "Dankon.", "ne|forgesu"
     ),

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from agent.config import ITEM_KEY, ITEM_LATEST, ITEM_QUOTE, ITEM_REF, ITEM_TEXT
 from agent.errors import BadItem
-from agent.memory.conflicts import compare
+from agent.memory.conflicts import compare, finished
 from agent.memory.items import agree, draft, key_of, numbers_of
 from agent.ports.memory import LIVE, Candidate, Draft, Item, ItemStatus, ItemType, Source
 
@@ -246,3 +246,25 @@ def test_numbers_agree_in_any_order() -> None:
     assert agree(numbers_of("1.234 kr"), numbers_of("1 234 kr"))
     assert not agree(numbers_of("1.234 kr"), numbers_of("2 234 kr"))
     assert not agree(numbers_of("2026-05-03"), numbers_of("2026-05-04"))
+
+
+def test_what_denies_is_not_the_same() -> None:
+    """ "Always call before 10" and "never call before 10" have one key and one number."""
+    always = kept(made("Always call before 10:00", "call", "rule"))
+    never = made("Never call before 10:00", "call", "rule")
+    assert (compare(never, [always]).same, compare(never, [always]).conflicts) == (None, (always,))
+
+
+def test_what_is_done_names_its_loop() -> None:
+    """By the thing alone, where it is one loop's and that is open."""
+    send = kept(made("I need to send the tax report", "send the tax report", "open_loop"), "active", "i1")
+    call = kept(made("I need to call about the report", "call about the report", "open_loop"), "active", "i2")
+    fact = kept(made("The tax report is long", "tax report"), "active", "i3")
+    assert finished(key_of("the tax report", "en"), [send, call, fact]) is send
+    assert finished(key_of("the report", "en"), [send, call, fact]) is None
+    assert finished(key_of("the report", "en"), [call, fact]) is call
+    assert finished(key_of("the tax form", "en"), [send, call, fact]) is None
+    assert finished((), [send]) is None
+    assert finished(key_of("the tax report", "en"), [replace(send, status="done")]) is None
+    whole = kept(made("I need to report", "report", "open_loop"), "active", "whole")
+    assert finished(key_of("the report", "en"), [send, call, whole]) is whole

@@ -5,6 +5,7 @@ from .actions import ACTING
 from .counting import COUNTING
 from .dating import DATING
 from .page import PAGE
+from .remembering import REMEMBERING
 from .sayings import COMPLETING, COURTESIES, DECIDING, INVENTING, PROMPTING, QUOTING, REFUSALS, TOOLING
 from .words import FILING, SEARCHING, STATING, TELLING, WRITING
 
@@ -24,6 +25,7 @@ LANGUAGE = Language(
     quoting=QUOTING,
     prompting=PROMPTING,
     acting=ACTING,
+    remembering=REMEMBERING,
     completing=COMPLETING,
     deciding=DECIDING,
     inventing=INVENTING,

@@ -1,0 +1,251 @@
+"""What a user's words propose, held to sentences that were written before the rules were final, and what never does."""
+
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+from time import process_time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.config import ITEM_QUOTE, ITEM_TEXT, MAX_TEXT, PROPOSALS_PER_TURN
+from agent.lang import LANGUAGES
+from agent.memory.items import draft, key_of
+from agent.memory.propose import Proposal, propose
+from agent.ports.memory import Source
+
+from .made import NOW
+
+TODAY = date(2026, 5, 7)
+SAID = Path(__file__).parent / "data" / "said.txt"
+Row = tuple[str, str, list[tuple[str, str, str]]]
+
+MISSED = {
+    "Hi! Could be useful later: remember that my sister lives in Oslo.",  # what follows a colon may be another's
+    "Kan vara bra att veta: kom ihåg att min syster bor i Oslo.",
+    "Our fleet is 25 vans.",  # so does "my parcel is 3 days late" end
+    "Vår vagnpark är 25 bilar.",
+}
+"""What is not found, each for a reason."""
+
+
+def rows() -> Iterator[Row]:
+    """Each sentence, with what is wanted of it: kinds, days and subjects."""
+    for line in SAID.read_text(encoding="utf-8").splitlines():
+        if line and not line.startswith("#"):
+            lang, text, wanted = (part.strip() for part in line.split("|", 2))
+            heads = [each.partition(":") for each in wanted.split(";") if each.strip()]
+            yield lang, text, [(*part(head), about.strip()) for head, _, about in heads]
+
+
+def part(head: str) -> tuple[str, str]:
+    kind, _, due = head.strip().partition("@")
+    return kind, due
+
+
+def kind(proposal: Proposal) -> str:
+    candidate = proposal.candidate
+    return ("done" if candidate.finishes else candidate.type) + ("!" if proposal.told else "")
+
+
+def said(text: str, lang: str = "en") -> list[str]:
+    """The texts that a message proposes."""
+    return [each.candidate.text for each in propose(text, lang, "m1", TODAY)]
+
+
+def test_what_users_say() -> None:
+    """Nothing is proposed that is not wanted, and of what is wanted only what is listed is missed."""
+    missed, right = set(), dict.fromkeys(LANGUAGES, 0)
+    for lang, text, wanted in rows():
+        found = propose(text, lang, "m1", TODAY)
+        if not found and wanted:
+            missed.add(text)
+            continue
+        assert sorted(map(kind, found)) == sorted(each for each, _, _ in wanted), text
+        for proposal, (_, due, about) in zip(found, wanted, strict=True):
+            assert due in proposal.candidate.text, text
+            key = draft(proposal.candidate, NOW).key
+            assert key == (key_of(about, lang) if about else key), text
+            assert proposal.candidate.lang == lang
+        right[lang] += len(found)
+    assert missed == MISSED
+    assert all(each >= 75 for each in right.values())
+
+
+def test_there_are_enough_sentences() -> None:
+    """Of each language, and as many that propose nothing."""
+    for lang in LANGUAGES:
+        wanted = [wanted for code, _, wanted in rows() if code == lang]
+        assert len([each for each in wanted if each]) >= 60
+        assert len([each for each in wanted if not each]) >= 60
+
+
+WANTED = [(lang, text) for lang, text, wanted in rows() if wanted and text not in MISSED and ". " not in text]
+AROUND = {
+    "en": ("Suppose this: {}", "She wrote: {}", "Translate this: {}", '"{}"', "> {}", "`{}`", "“{}”", "{}?"),
+    "sv": ("Anta detta: {}", "Hon skrev: {}", "Översätt: {}", '"{}"', "> {}", "```\n{}\n```", "”{}”", "{}?"),
+}
+
+
+def test_what_is_quoted_supposed_or_asked_proposes_nothing() -> None:
+    """Whatever would be proposed if the user said it."""
+    for lang, text in WANTED:
+        for frame in AROUND[lang]:
+            assert said(frame.format(text.rstrip(".!")), lang) == [], frame.format(text)
+
+
+def test_what_follows_a_scene_proposes_nothing() -> None:
+    """A sentence that sets one, or leads in what is to be worked on, counts for all behind it."""
+    for begin in (
+        "Imagine you run a shop.",
+        "For example.",
+        "Here is the letter:",
+        "Write a text about a baker.",
+    ):
+        assert said(f"{begin} My budget is 50k. I prefer tea.") == []
+    assert said("I prefer tea. Imagine you run a shop. My budget is 50k.") == ["I prefer tea"]
+
+
+def test_at_most_three_are_proposed() -> None:
+    """In their order."""
+    many = "I prefer tea. My rent is 900 euros. My size is 42. My age is 51."
+    assert PROPOSALS_PER_TURN == 3
+    assert said(many) == ["I prefer tea", "My rent is 900 euros", "My size is 42"]
+
+
+def test_only_what_is_told_is_approved() -> None:
+    """And not what is said of others than the user."""
+    for text, told in (
+        ("Remember that I prefer tea.", True),
+        ("I prefer tea.", False),
+        ("From now on, answer in Swedish.", False),
+        ("Remember that you owe me 50 kr.", False),
+        ("Kom ihåg att min budget är 50 000 kr.", True),
+        ("Kom ihåg att ni är skyldiga mig 50 kr.", False),
+    ):
+        (proposal,) = propose(text, "en", "m1", TODAY)
+        assert proposal.told is told, text
+
+
+def test_what_is_told_is_what_it_would_be_by_itself() -> None:
+    """A preference stays one, and a decision."""
+    for text, type in (
+        ("Remember that I prefer tea", "preference"),
+        ("Remember that we decided to use tea", "decision"),
+        ("Remember that I need to buy tea by Friday", "open_loop"),
+        ("Remember that my tea costs 50 kr", "fact"),
+    ):
+        (proposal,) = propose(text, "en", "m1", TODAY)
+        assert (proposal.candidate.type, proposal.told) == (type, True)
+
+
+def test_a_text_can_be_understood_alone() -> None:
+    """Without what opened it, with the day that it means, and of two numbers only the right one."""
+    for text, alone in (
+        ("Well, by the way, I prefer tea!", "I prefer tea"),
+        ("Thanks, I need to call Ana by tomorrow.", "I need to call Ana by tomorrow (2026-05-08)"),
+        ("Remember that Ana comes on Monday.", "Ana comes on Monday (2026-05-11)"),
+        ("Remember that Ana comes on 2026-05-11.", "Ana comes on 2026-05-11"),
+        ("The budget is not 50k but 60k.", "The budget is 60k"),
+        ("The budget isn't 50k but 60k.", "The budget is 60k"),
+        ("The budget is 60k, not 50k.", "The budget is 60k"),
+        ("I need to pay it by today.", "I need to pay it by today (2026-05-07)"),
+        ("Remember that the code is “blue 7”.", "The code is “blue 7”"),
+    ):
+        assert said(text) == [alone]
+
+
+def test_a_number_in_an_order_is_what_it_says() -> None:
+    """So that another number contradicts it, and other orders do not."""
+    for one, other in (
+        ("Never call me before 10:00.", "Never call me before 11:00."),
+        ("From now on, send 3 copies.", "From now on, send 4 copies."),
+        ("Remember that I weigh 70 kg.", "Remember that I weigh 80 kg."),
+        ("We decided to hire 3 bakers.", "We decided to hire 4 bakers."),
+        ("I need to send it to Ana by Friday.", "I need to send it to Ana by 2026-06-01."),
+        ("My rent is 900 euros.", "My rent is 950 euros."),
+        ("Remember that Ana has 2 dogs.", "Ana has 3 dogs, not 2."),
+        ("Avrunda alltid till 10 kr.", "Avrunda alltid till 5 kr."),
+    ):
+        drafts = [
+            draft(each.candidate, NOW) for text in (one, other) for each in propose(text, "en", "m1", TODAY)
+        ]
+        assert [(each.key, each.slot) for each in drafts] == 2 * [(drafts[0].key, drafts[0].slot)], one
+        assert drafts[0].numbers != drafts[1].numbers
+
+
+def test_two_things_of_one_are_two() -> None:
+    """What somebody is and what they have do not stand in each other's place."""
+    one, other = (
+        draft(propose(f"Remember that {text}.", "en", "m1", TODAY)[0].candidate, NOW)
+        for text in ("Ana is 40", "Ana has 3 dogs")
+    )
+    assert one.key != other.key
+
+
+def test_another_language_is_tried() -> None:
+    """A message is taken to be in the wrong one often enough."""
+    assert said("Jag föredrar te.", "en") == said("Jag föredrar te.", "sv") == ["Jag föredrar te"]
+    assert [each.candidate.lang for each in propose("I prefer tea.", "sv", "m1", TODAY)] == ["en"]
+
+
+def test_the_source_is_the_message() -> None:
+    """With the sentence, as it was written, cut to what a quote may have."""
+    (proposal,) = propose("Hello there. I prefer “green” tea.", "en", "m7", TODAY)
+    assert proposal.candidate.sources == (Source("message", "m7", quote="I prefer “green” tea."),)
+    (proposal,) = propose("Remember that tea " + "is good and " * 30, "en", "m7", TODAY)
+    assert len(proposal.candidate.sources[0].quote) == ITEM_QUOTE
+    assert said("Remember that tea " + "is good and " * 50) == []
+    assert len(said("Remember that tea is " + "x" * (ITEM_TEXT - 30))) == 1
+
+
+PIECES = st.sampled_from(
+    [each.strip("|") for each in SAID.read_text(encoding="utf-8").split(" ") if each != "|"]
+    + [
+        " ",
+        " ",
+        " ",
+        ". ",
+        "? ",
+        "\n",
+        '"',
+        "'",
+        "> ",
+        "o\u0308\u0301",
+        "\ud800",
+        " by Friday",
+        "Remember that ",
+    ]
+)
+
+
+@given(
+    text=st.lists(PIECES, max_size=14).map(" ".join) | st.text(max_size=60),
+    lang=st.sampled_from([*LANGUAGES]),
+)
+def test_whatever_is_said_can_be_kept(text: str, lang: str) -> None:
+    """Every proposal is sound, so that none is lost between here and its store."""
+    for proposal in propose(text, lang, "m1", TODAY):
+        assert draft(proposal.candidate, NOW).key
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x and ",
+        "my a is ",
+        "well, but and so ",
+        "I will do it by Friday 5. ",
+        "it is not 5 but ",
+        "'a ",
+        '"',
+        "In abc we ",
+    ],
+)
+def test_a_long_message_takes_no_long_time(text: str) -> None:
+    """CPU: some milliseconds for the longest message, whatever stands in it."""
+    said("warm")
+    begun = process_time()
+    said((text * MAX_TEXT)[:MAX_TEXT])
+    assert process_time() - begun < 0.2
