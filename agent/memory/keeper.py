@@ -11,7 +11,7 @@ remembered: then the user is asked, with both texts. At most MEMORY_ASKED are as
 """
 
 from collections import Counter, deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import Enum
@@ -34,9 +34,11 @@ from ..errors import Conflict, NotFound, StorageFailed
 from ..ports.brain import Proposal, Question
 from ..ports.clock import Clock
 from ..ports.conversation import Scope
-from ..ports.memory import Draft, ItemType, Kept, MemoryStore, Proposed, Remark
+from ..ports.memory import ItemType, Kept, MemoryStore, Proposed, Remark
 from ..ports.observe import Observer
 from ..ports.remember import Answered, Offer
+from .conflicts import finished
+from .hearing import Hear, Heard
 
 _log = structlog.get_logger("agent.memory")
 T = TypeVar("T")
@@ -53,19 +55,6 @@ FAILED: Final = _Failed.FAILED
 
 REMEMBER: Final = "remember"
 """The action that makes a proposed item live; its payload names the item, its text and what it replaces."""
-
-
-@dataclass(frozen=True, slots=True)
-class Heard:
-    """What a user's words have to remember. told: it is their order. done: keys of the open loops that they end."""
-
-    drafts: tuple[Draft, ...] = ()
-    told: bool = False
-    done: tuple[tuple[str, ...], ...] = ()
-
-
-Hear: TypeAlias = Callable[[Question, int], Heard]
-"""Reads a question as of a time (Unix milliseconds); pure."""
 
 
 @dataclass(eq=False, slots=True)
@@ -229,7 +218,7 @@ class Keeper:
         asked = 0
         for proposed in found:
             item = proposed.item
-            if item.status == "proposed" and heard.told and not proposed.conflicts:
+            if item.status == "proposed" and heard.told(item) and not proposed.conflicts:
                 accepting = self._store.accept(scope, item.id, self._clock.now_ms(), replaces=())
                 accepted = await self._tried(accepting)
                 item = item if accepted is FAILED else accepted
@@ -245,13 +234,13 @@ class Keeper:
         return tuple(settled)
 
     async def _finish(self, scope: Scope, done: Sequence[tuple[str, ...]]) -> None:
-        """End the open loops of some keys; where two have one key, neither: nobody knows which is meant."""
+        """End the open loops of some keys; none where it is not clear which is meant."""
         now = self._clock.now_ms()
         live = await self._tried(self._store.live(scope, now, _LOOPS))
         for key in done:
-            named = [] if live is FAILED else [item for item in live if item.key == key]
-            if len(named) == 1:
-                await self._tried(self._store.decide(scope, named[0].id, "finish", now))
+            loop = None if live is FAILED else finished(key, live)
+            if loop is not None:
+                await self._tried(self._store.decide(scope, loop.id, "finish", now))
                 self._observer.count("items", "finished")
 
     async def _expire(self) -> None:
@@ -282,4 +271,4 @@ def _kept(exchange: _Exchange, heard: Heard) -> Kept:
     said = Remark(
         question.id, "assistant", answered.text, exchange.at, blocked=answered.blocked, cites=answered.cites
     )
-    return Kept(question.scope, (*asked, said), heard.drafts)
+    return Kept(question.scope, (*asked, said), tuple(each.draft for each in heard.noted))

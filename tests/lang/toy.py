@@ -64,6 +64,7 @@ LANGUAGE = Language(
         Pleasantries("Saluton! Demandu min.", "Nedankinde.", "Mi respondas el la dokumentoj."),
         "Ili temas pri:",
         "Kio estas pri {}?",
+        "Notita.",
     ),
     quoting=Quoting(
         "El “{section}”:", "El niaj paĝoj:", "Nur en paĝo en {language}.", "Nenio.", "Pri kio?", {"sv": "la sveda"}

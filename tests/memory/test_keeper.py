@@ -12,8 +12,9 @@ import trio.testing
 from agent.config import MEMORY_ANSWER, MEMORY_ASKED, MEMORY_RETRY, MEMORY_TRIES, MEMORY_WAITING, MEMORY_WRITE
 from agent.errors import ActionFailed, ActionUnknown, Conflict, NotFound, StorageFailed
 from agent.memory.executor import RememberExecutor
+from agent.memory.hearing import Heard, Noted
 from agent.memory.items import draft
-from agent.memory.keeper import Heard, Keeper
+from agent.memory.keeper import Keeper
 from agent.ports.action import Call
 from agent.ports.brain import Proposal, Question
 from agent.ports.conversation import Scope
@@ -66,6 +67,7 @@ class FakeStore:
     expired: int = 0
     made: int = 0
     refuses: Exception | None = None
+    known: bool = False  # only the first of what an exchange proposes is still there
 
     async def _write(self) -> None:
         await trio.sleep(self.wait)
@@ -78,7 +80,8 @@ class FakeStore:
     async def keep(self, kept: Sequence[Kept], at: int) -> tuple[tuple[Proposed, ...], ...]:
         await self._write()
         self.batches.append(list(kept))
-        return tuple(tuple(self._proposed(each) for each in one.drafts) for one in kept)
+        left = 1 if self.known else None
+        return tuple(tuple(self._proposed(each) for each in one.drafts[:left]) for one in kept)
 
     def _proposed(self, drafted: Draft) -> Proposed:
         self.made += 1
@@ -120,7 +123,7 @@ def hear(question: Question, at: int) -> Heard:
     if kind == "done":
         return Heard(done=((*sorted(rest.split()),),))
     texts = [f"{each}." for each in rest.split(". ") if colon]
-    return Heard(tuple(drafted(each) for each in texts), kind == "told")
+    return Heard(tuple(Noted(drafted(each), kind == "told") for each in texts))
 
 
 @asynccontextmanager
@@ -217,6 +220,19 @@ async def test_who_waits_is_told_what_was_proposed(autojump_clock: trio.testing.
         assert trio.current_time() - began == pytest.approx(MEMORY_ANSWER)
         await keeper.settled()
         assert len(store.batches) == 2
+
+
+async def test_an_exchange_that_was_written_before_changes_nothing(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """A write whose answer was lost is tried again: what it proposed may be decided by now."""
+    store = FakeStore()
+    async with kept_in(store) as keeper:
+        told = question("told: It is blue. It is old.")
+        store.known = True
+        keeper.keep(told, Answered("Noted."), Asked())
+        await keeper.settled()
+        assert (len(store.batches), store.accepted) == (1, ["i1"])
 
 
 async def test_a_write_that_fails_is_tried_again_and_then_counted(

@@ -1,0 +1,90 @@
+"""What a user's message has to remember, made sound: what the rules propose, checked, with what it ends. Pure."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import Final, TypeAlias
+
+from ..errors import BadItem
+from ..lang import DEFAULT, Lang
+from ..ports.brain import Question
+from ..ports.memory import Draft, Item
+from ..text.courtesy import courtesy
+from ..text.language import language
+from ..text.sentences import by_line
+from .items import draft, key_of
+from .propose import propose
+
+_TOLD: Final = 2_000  # characters of a message that is nothing but an order
+
+
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """Something to remember. told: its user's words order it, which approves it; else he is to be asked."""
+
+    draft: Draft
+    told: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What a user's words have to remember. done: keys of the open loops that they end."""
+
+    noted: tuple[Noted, ...] = ()
+    done: tuple[tuple[str, ...], ...] = ()
+
+    def told(self, item: Item) -> bool:
+        """Return whether the words order to remember what an item says."""
+        return any(
+            each.told and (each.draft.key, each.draft.slot) == (item.key, item.slot) for each in self.noted
+        )
+
+
+Hear: TypeAlias = Callable[[Question, int], Heard]
+"""Reads a question as of a time (Unix milliseconds); pure."""
+
+
+def hear(question: Question, at: int) -> Heard:
+    """Return what a question has to remember. at: now, Unix milliseconds.
+
+    What cannot be kept as it is (over 500 characters, about nothing but numbers) is left out: nobody was promised it.
+    """
+    lang = question.lang or language(question.text) or DEFAULT
+    noted: list[Noted] = []
+    done: list[tuple[str, ...]] = []
+    for proposed in propose(question.text, lang, question.id, day(at)):
+        candidate = proposed.candidate
+        with suppress(BadItem):
+            if candidate.finishes:
+                done.append(key_of(candidate.subject, candidate.lang))
+            else:
+                noted.append(Noted(draft(candidate, at), proposed.told))
+    return Heard(tuple(noted), tuple(done))
+
+
+def only_told(question: Question, lang: Lang, at: int) -> bool:
+    """Return whether a question is an order to remember something, that can be done, and nothing else.
+
+    Then there is nothing to search for. lang: of the question.
+    """
+    if len(question.text) > _TOLD or question.results:
+        return False
+    found = propose(question.text, lang, question.id, day(at))
+    if not found or not all(each.told for each in found):
+        return False
+    try:
+        for each in found:
+            draft(each.candidate, at)
+    except BadItem:
+        return False
+    rest = question.text
+    for each in found:
+        rest = rest.replace(each.candidate.sources[0].quote, " ")
+    pieces = [rest[start:end] for start, end in by_line(rest)]
+    return not any(any(map(str.isalnum, each)) and courtesy(each) is None for each in pieces)
+
+
+def day(at: int) -> date:
+    """Return the day of a time by the server's own clock."""
+    return datetime.fromtimestamp(at / 1000, UTC).astimezone().date()

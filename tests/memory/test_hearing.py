@@ -1,0 +1,65 @@
+"""What of a message is to be remembered, and when there is nothing else in it."""
+
+import pytest
+
+from agent.lang import Lang
+from agent.memory.hearing import hear, only_told
+from agent.ports.brain import Question
+from agent.ports.decide import Result
+
+NOW = 1_700_000_000_000
+
+
+def ask(text: str, **more: object) -> Question:
+    return Question("m1", text, None, 0.0, **more)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "told"),
+    [
+        ("Remember that my budget is 50 000 kr.", "My budget is 50 000 kr", True),
+        ("Kom ihåg att vårt tak är 70 000 kr.", "Vårt tak är 70 000 kr", True),
+        ("I prefer tea to coffee.", "I prefer tea to coffee", False),
+    ],
+)
+def test_what_is_to_be_remembered_is_made_sound(text: str, said: str, told: bool) -> None:
+    """With the message as its source, and whether its user has ordered it."""
+    heard = hear(ask(text), NOW)
+    (noted,) = heard.noted
+    assert (noted.draft.text, noted.told) == (said, told)
+    assert [(each.kind, each.ref) for each in noted.draft.sources] == [("message", "m1")]
+    assert noted.draft.key
+
+
+def test_words_can_end_what_is_open() -> None:
+    """By what it is about; nothing new is to be remembered then."""
+    heard = hear(ask("The tax report is done."), NOW)
+    assert heard.noted == ()
+    assert len(heard.done) == 1
+
+
+def test_what_cannot_be_kept_is_left_out() -> None:
+    """Nobody was promised it."""
+    assert hear(ask("What is my budget?"), NOW).noted == ()
+    long = f"Remember that my budget is {'very ' * 120}large."
+    assert hear(ask(long), NOW).noted == ()
+    assert not only_told(ask(long), "en", NOW)
+
+
+@pytest.mark.parametrize(
+    ("text", "lang", "only"),
+    [
+        ("Remember that my budget is 50 000 kr.", "en", True),
+        ("Hello! Please remember that my budget is 50 000 kr. Thanks!", "en", True),
+        ("Kom ihåg att vårt tak är 70 000 kr, tack.", "sv", True),
+        ("Remember that my budget is 50 000 kr. What does Premium cost?", "en", False),
+        ("What does Premium cost? My budget is 50 000 kr.", "en", False),
+        ("My budget is 50 000 kr.", "en", False),
+        ("Do you remember that my budget is 50 000 kr?", "en", False),
+        ("", "en", False),
+    ],
+)
+def test_an_order_to_remember_is_nothing_to_search_for(text: str, lang: Lang, only: bool) -> None:
+    """Unless something else is asked beside it."""
+    assert only_told(ask(text), lang, NOW) is only
+    assert not only_told(ask(text, results=(Result("c", "t", {}, True, ()),)), lang, NOW)
