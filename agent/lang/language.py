@@ -186,6 +186,7 @@ class Prompting:
     only_snippets: how to answer. ask_back, say_so: what to do when the snippets do not say, where it may ask and where
     not. claims: the JSON to answer with. again, unread: why there is a second draft. filling: how to fill in a payload.
     role, rules: lead into what a project says of its model, and into its rules, which both stand between fences.
+    memory, situation: lead into what the user wants kept to, and into what else is remembered, between fences as well.
     """
 
     only_snippets: str
@@ -197,6 +198,8 @@ class Prompting:
     filling: str
     role: str
     rules: str
+    memory: str
+    situation: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,18 +1,11 @@
 """What was found or came back, as a model is shown it: data between fences that nothing in it can close; pure."""
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from ..ports.search import Hit
+from ..text.fences import fence_for, fenced
 
-_LEAST = 3  # marks of a fence
-_FENCES = re.compile(r"`+")
-
-
-def fence_for(texts: Iterable[str]) -> str:
-    """Return a fence that is longer than any in some texts."""
-    runs = (len(run) for text in texts for run in _FENCES.findall(text))
-    return "`" * max(_LEAST, 1 + max(runs, default=0))
+__all__ = ["evidence", "fence_for", "fenced", "shown"]
 
 
 def evidence(hits: Sequence[Hit]) -> str:
@@ -20,12 +13,6 @@ def evidence(hits: Sequence[Hit]) -> str:
     texts = [shown(hit) for hit in hits]
     fence = fence_for(texts)
     return "\n\n".join(f"[{number}]\n{fence}\n{text}\n{fence}" for number, text in enumerate(texts, 1))
-
-
-def fenced(text: str) -> str:
-    """Return a text between fences."""
-    fence = fence_for([text])
-    return f"{fence}\n{text}\n{fence}"
 
 
 def shown(hit: Hit) -> str:

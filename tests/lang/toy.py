@@ -71,7 +71,7 @@ LANGUAGE = Language(
     ),
     prompting=Prompting(
         "Respondu.", "ASK:", "Diru tion.", "JSON.", "Denove.", "Ne JSON.", "Plenigu.", "Rolo.",
-        "Reguloj.",
+        "Reguloj.", "Memoru.", "Jen.",
     ),
     acting=Acting(
         Keywords(("voku min",), ("mesaĝu",), ("bileto",)),
