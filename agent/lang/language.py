@@ -186,7 +186,8 @@ class Prompting:
     only_snippets: how to answer. ask_back, say_so: what to do when the snippets do not say, where it may ask and where
     not. claims: the JSON to answer with. again, unread: why there is a second draft. filling: how to fill in a payload.
     role, rules: lead into what a project says of its model, and into its rules, which both stand between fences.
-    memory, situation: lead into what the user wants kept to, and into what else is remembered, between fences as well.
+    memory, situation, said: lead into what the user wants kept to, into what else is remembered, and into what the
+    agent said before, between fences as well. disagree: of {older} and {newer}, which say different numbers.
     """
 
     only_snippets: str
@@ -200,6 +201,8 @@ class Prompting:
     rules: str
     memory: str
     situation: str
+    said: str
+    disagree: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,7 +71,7 @@ LANGUAGE = Language(
     ),
     prompting=Prompting(
         "Respondu.", "ASK:", "Diru tion.", "JSON.", "Denove.", "Ne JSON.", "Plenigu.", "Rolo.",
-        "Reguloj.", "Memoru.", "Jen.",
+        "Reguloj.", "Memoru.", "Jen.", "Vi diris:", "{older} kaj {newer}.",
     ),
     acting=Acting(
         Keywords(("voku min",), ("mesaĝu",), ("bileto",)),

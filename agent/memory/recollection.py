@@ -1,0 +1,103 @@
+"""What a turn is told of what is remembered (implements `agent.ports.remember.Memory`).
+
+Strategy: rules and preferences, and how things stand, are told whole within their bounds, and change only when an item
+does. What was said, and the items that fit the question, are looked for with its words: what its user said and every
+live item is evidence, to be cited as `memory/ID` under the day that it is of; the agent's own earlier answers are told
+and are none, since what they were made of may be gone. A memory that cannot be read in time is no reason for no answer.
+"""
+
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Final
+
+import structlog
+import trio
+
+from ..config import MEMORY_READ, PICTURE_READ, RECALLED, RECALLED_TOKENS
+from ..errors import StorageFailed
+from ..lang import LANGUAGES, Lang
+from ..ports.brain import Question
+from ..ports.clock import Clock
+from ..ports.draft import Reminder
+from ..ports.memory import Item, ItemType, MemoryStore
+from ..ports.recall import NOTHING, Excerpt, Recalled, Recaller, Search
+from ..ports.remember import MEMORY_FILES, NOTHING_REMEMBERED, Remembered
+from ..ports.search import Hit, Passage, Snippet
+from ..text.fences import fenced
+from .hearing import only_told
+from .picture import memory_section, picture, situation_section
+
+_log = structlog.get_logger("agent.memory")
+
+PICTURED: Final[tuple[ItemType, ...]] = ("rule", "preference", "lesson", "open_loop", "event", "idea")
+"""The types of items that are told of whatever the question is."""
+
+
+class Recollection:
+    """Tells turns what is remembered of their users. It keeps nothing between them."""
+
+    def __init__(self, store: MemoryStore, recaller: Recaller, clock: Clock) -> None:
+        self._store = store
+        self._recaller = recaller
+        self._clock = clock
+
+    def told(self, question: Question, lang: Lang) -> bool:
+        """Return whether a question is nothing but the order to remember something."""
+        return only_told(question, lang, self._clock.now_ms())
+
+    async def remembered(self, question: Question, text: str, lang: Lang) -> Remembered:
+        """Return what a question's user should be answered with in mind, within MEMORY_READ seconds, or nothing."""
+        now = self._clock.now_ms()
+        shown = frozenset(each.message for each in question.history if each.message)
+        search = Search(text, lang, question.scope, now, RECALLED, RECALLED_TOKENS, shown=shown)
+        with trio.move_on_after(MEMORY_READ) as late, suppress(StorageFailed):
+            live = await self._store.live(question.scope, now, PICTURED, PICTURE_READ)
+            recalled = await self._recaller.recall(search) if text else NOTHING
+            return _remembered(question, live, recalled, lang, now)
+        _log.warning("what is remembered cannot be read now", late=late.cancelled_caught)
+        return NOTHING_REMEMBERED
+
+    async def stands(self, files: Collection[str]) -> bool:
+        """Return whether all of these may still be cited."""
+        ids = {file.removeprefix(MEMORY_FILES) for file in files}
+        with trio.move_on_after(MEMORY_READ), suppress(StorageFailed):
+            return ids == await self._store.standing(ids, self._clock.now_ms())
+        return False
+
+
+def _remembered(
+    question: Question, live: Sequence[Item], recalled: Recalled, lang: Lang, now: int
+) -> Remembered:
+    pictured = picture(live, question.scope, now)
+    best = sorted(recalled.excerpts, key=lambda excerpt: -excerpt.score)
+    reminder = Reminder(
+        memory_section(pictured, lang), situation_section(pictured, lang), _said(recalled, lang)
+    )
+    return Remembered(reminder, tuple(_hit(each, lang) for each in best if each.citable))
+
+
+def _hit(excerpt: Excerpt, lang: Lang) -> Hit:
+    """Return an excerpt as evidence: under the day that it is of and who said it, which its citation shows."""
+    file = f"{MEMORY_FILES}{excerpt.id}"
+    day = _day(excerpt.at)
+    heading = f"{day}, {excerpt.by}" if excerpt.by else day
+    lines = excerpt.text.count("\n") + 1
+    snippet = Snippet(
+        file, excerpt.text, 1, lines, excerpt.text, headings=(heading,), when=day, by=excerpt.by
+    )
+    return Hit(snippet, Passage(file, (heading,), lang, (snippet,)), excerpt.score)
+
+
+def _said(recalled: Recalled, lang: Lang) -> str:
+    """Return what is told and is no evidence: the agent's own words, and which excerpts do not agree."""
+    said = LANGUAGES[lang].prompting
+    own = [each for each in recalled.excerpts if not each.citable]
+    lines = [f"[{each.id} {_day(each.at)} {each.by}] {' '.join(each.text.split())}" for each in own]
+    parts = [f"{said.said}\n{fenced(chr(10).join(lines))}"] if lines else []
+    parts += [said.disagree.format(older=older, newer=newer) for older, newer in recalled.disagreements]
+    return "\n\n".join(parts)
+
+
+def _day(at: int) -> str:
+    return datetime.fromtimestamp(at / 1000, UTC).date().isoformat()

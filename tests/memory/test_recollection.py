@@ -1,0 +1,123 @@
+"""What a turn is told of what is remembered, over a real store in memory and a recaller that finds what it is told."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+
+import pytest
+import trio
+import trio.testing
+
+from agent.config import MEMORY_READ
+from agent.errors import StorageFailed
+from agent.memory.recollection import Recollection
+from agent.ports.brain import Question
+from agent.ports.conversation import Exchange
+from agent.ports.memory import MemoryStore
+from agent.ports.recall import Excerpt, Recalled, Search
+from agent.ports.remember import NOTHING_REMEMBERED
+from agent.storage.open import opened_memory
+from agent.storage.settings import StorageSettings
+from agent.testing.fakes import Noon
+from agent.testing.network import inline
+from tests.remembered import ANA, NOW, OTHERS, a_draft, accepted, an_exchange, budget, proposed
+
+ASKED = Question("m9", "What is the budget?", "en", 0.0, ANA)
+SAID = Excerpt("t1", "turn", "The budget is 50 SEK", NOW, "user", "t1", 0.6, True, "m1")
+OWN = Excerpt("t2", "turn", "It was 70 SEK", NOW, "assistant", "t1", 0.4, False, "m1")
+ITEM = Excerpt("i1", "item", "The budget of atlas is 50 SEK", NOW, "", "", 0.9, True)
+
+
+class Found:
+    """Finds what it was made with."""
+
+    def __init__(self, *excerpts: Excerpt, wait: float = 0.0, fails: bool = False) -> None:
+        self.found = Recalled(excerpts, 0.9, (("t1", "i1"),) if len(excerpts) > 1 else ())
+        self.wait, self.fails = wait, fails
+        self.asked: list[Search] = []
+
+    async def recall(self, search: Search) -> Recalled:
+        self.asked.append(search)
+        await trio.sleep(self.wait)
+        if self.fails:
+            raise StorageFailed("gone")
+        return self.found
+
+
+@asynccontextmanager
+async def store() -> AsyncGenerator[MemoryStore, None]:
+    async with opened_memory(StorageSettings(), inline, Noon()) as memory:
+        yield memory
+
+
+async def test_what_fits_is_evidence_and_the_agents_words_are_none(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """The best first, under its day and who said it; what stands in the thread anyway is not looked for."""
+    async with store() as memory:
+        found = Found(SAID, OWN, ITEM)
+        asked = replace(ASKED, history=(Exchange("Hi", "Hello", message="m7"), Exchange("?", "!")))
+        told = await Recollection(memory, found, Noon()).remembered(asked, "budget?", "en")
+        assert [hit.snippet.file for hit in told.hits] == ["memory/i1", "memory/t1"]
+        assert told.hits[1].snippet.headings == ("2023-11-14, user",)
+        assert (told.hits[1].snippet.when, told.hits[1].snippet.by) == ("2023-11-14", "user")
+        assert told.hits[0].snippet.headings == ("2023-11-14",)
+        assert "70 SEK" in told.reminder.said
+        assert "50 SEK" not in told.reminder.said
+        assert "memory/i1 is newer" in told.reminder.said
+        (search,) = found.asked
+        assert (search.text, search.scope, search.shown) == ("budget?", ANA, frozenset({"m7"}))
+
+
+async def test_what_is_not_live_or_not_theirs_is_told_to_nobody(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """Neither proposed, rejected, replaced, forgotten nor another's."""
+    async with store() as memory:
+        kept = await accepted(memory, a_draft("Always answer in one line", "answers", "rule"))
+        await proposed(memory, a_draft("Always answer in verse 31", "verse", "rule"))
+        no = await proposed(memory, a_draft("Always answer in prose 32", "prose", "rule"))
+        await memory.decide(ANA, no.item.id, "reject", NOW)
+        gone = await accepted(memory, a_draft("Never say hello 33", "hello", "rule"))
+        await memory.forget(ANA, gone.id, NOW)
+        for number, scope in enumerate(OTHERS):
+            await accepted(memory, a_draft(f"Always say {40 + number}", "manners", "rule"), scope)
+        told = await Recollection(memory, Found(), Noon()).remembered(ASKED, "budget?", "en")
+        assert kept.text in told.reminder.standing
+        assert told.reminder.situation == ""
+        assert not any(each in repr(told) for each in ("31", "32", "33", "40", "41", "42", "43"))
+
+
+@pytest.mark.parametrize("trouble", ["slow", "broken"])
+async def test_a_memory_that_cannot_be_read_is_no_reason_for_no_answer(
+    trouble: str, autojump_clock: trio.testing.MockClock
+) -> None:
+    """A turn waits MEMORY_READ seconds for it at most, and then nothing of it is cited."""
+    async with store() as memory:
+        found = Found(SAID, wait=3600.0 if trouble == "slow" else 0.0, fails=trouble == "broken")
+        began = trio.current_time()
+        told = await Recollection(memory, found, Noon()).remembered(ASKED, "budget?", "en")
+        assert told == NOTHING_REMEMBERED
+        assert trio.current_time() - began <= MEMORY_READ
+
+
+async def test_what_may_be_cited_stands_until_it_is_forgotten(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """All of it, or none of it counts."""
+    async with store() as memory:
+        await memory.keep([an_exchange("m1", "My budget is 50 SEK")], NOW)
+        item = await accepted(memory, budget(50))
+        recollection = Recollection(memory, Found(), Noon())
+        assert await recollection.stands({f"memory/{item.id}", "memory/t1"})
+        assert not await recollection.stands({f"memory/{item.id}", "memory/t2"})
+        await memory.forget(ANA, item.id, NOW)
+        assert not await recollection.stands({f"memory/{item.id}"})
+
+
+async def test_an_order_to_remember_is_known_as_one() -> None:
+    """And nothing else is."""
+    async with store() as memory:
+        recollection = Recollection(memory, Found(), Noon())
+        assert recollection.told(replace(ASKED, text="Remember that my budget is 50 SEK"), "en")
+        assert not recollection.told(ASKED, "en")
