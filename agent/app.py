@@ -20,12 +20,14 @@ from .config import (
     CLOSE_TIMEOUT,
     DRAIN_TIMEOUT,
     FLUSH_TIMEOUT,
+    MEMORY_DRAIN,
     RECORD_TIMEOUT,
     UPLOADS_READ_AT_ONCE,
 )
 from .fsm import mermaid
 from .host import Threads
 from .knowledge import Knowledge
+from .ports.remember import UNKEPT
 from .protocol import asyncapi
 from .server.accept import Listens, listening
 from .server.addresses import Addresses
@@ -138,7 +140,10 @@ class App:
                     made.settings.answers.lang,
                     str(made.settings.documents.kb),
                     made.read_tools or no_tools,
+                    made.remembering.keeper if made.remembering is not None else UNKEPT,
                 )
+                if made.remembering is not None:
+                    actions.start_soon(made.remembering.run)
                 async with trio.open_nursery() as timers:
                     if made.store is not None:
                         self.desk = desk_of(made, made.store, parts, self.runner)
@@ -157,6 +162,9 @@ class App:
                     await self.runner.wait_idle()
                 if late.cancelled_caught:
                     self._say_what_is_open("actions given up")
+                if made.remembering is not None:
+                    with trio.move_on_after(MEMORY_DRAIN):
+                        await made.remembering.keeper.settled()
                 actions.cancel_scope.cancel()
 
     async def ready(self) -> None:

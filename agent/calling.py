@@ -45,4 +45,5 @@ def rooms_of(made: Composed, store: Store, desk: ThreadDesk, run_sync: RunSync) 
         made.clock,
         made.new_id,
         make_key,
+        made.remembering.desk if made.remembering is not None else None,
     )

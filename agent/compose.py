@@ -46,8 +46,10 @@ from .ports.mcp import McpConnect
 from .ports.model import LanguageModel
 from .ports.observe import Observer
 from .ports.projects import Holdings, ProjectLibrary, ProjectStore, PromptDebug
+from .ports.remember import Memory
 from .ports.tools import Arguments, ReadTools, RunsAt
 from .ports.work import RunSync
+from .remembering import Remembering, opened_remembering
 from .retrieval.library import ProjectIndexes
 from .retrieval.search import KnowledgeBase
 from .retrieval.watch import Watch, watching
@@ -96,7 +98,7 @@ class Composed:
 
     knowledge, prompts: None where another brain answers. read_tools: makes tools of what comes with a message; None
     where none are taken. store: None where only a ledger is kept. threads: answers what comes over HTTP. tools: what
-    may be called. prompts: shows what a model would be asked.
+    may be called. prompts: shows what a model would be asked. remembering: None where users are not remembered.
     """
 
     settings: Settings
@@ -111,6 +113,7 @@ class Composed:
     threads: Brain
     tools: "Toolbox"
     prompts: PromptDebug | None = None
+    remembering: Remembering | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +166,17 @@ async def composed(
                     )
                 )
             ledger = store.ledger
+        remembering = None
+        if settings.memory.memory == "on":
+            remembering = await stack.enter_async_context(
+                opened_remembering(
+                    settings.storage,
+                    chosen.run_sync or Threads(1),
+                    chosen.run_sync or Threads(1),
+                    clock,
+                    observer,
+                )
+            )
         executor = chosen.executor
         if executor is None:
             by_server = None
@@ -171,7 +185,12 @@ async def composed(
                     opened_servers(tools.operator, tools.arguments, chosen.mcp)
                 )
             executor = await stack.enter_async_context(
-                opened_executor(settings.actions, tools.operator.own, by_server)
+                opened_executor(
+                    settings.actions,
+                    tools.operator.own,
+                    by_server,
+                    remembering.executors if remembering is not None else None,
+                )
             )
         knowledge, brain, threads, prompts = None, chosen.brain, chosen.brain, None
         if brain is None or threads is None:
@@ -187,6 +206,7 @@ async def composed(
                     chosen,
                     tools,
                     store.projects if store is not None else None,
+                    remembering.recollection if remembering is not None else None,
                 )
             )
             brain, threads, prompts = opened.brain, opened.threads, opened.prompts
@@ -204,6 +224,7 @@ async def composed(
             threads,
             tools,
             prompts,
+            remembering,
         )
 
 
@@ -260,13 +281,14 @@ async def answering(
     chosen: Adapters | None = None,
     tools: Toolbox | None = None,
     projects: ProjectStore | None = None,
+    memory: Memory | None = None,
 ) -> AsyncGenerator[Answering, None]:
     """Open what answers from some documents, and from those of projects, for the time of a block.
 
     observer: keeps the figures of a language model. run_sync: does its blocking work. explain: is told why each answer
     is what it is. chosen: the drafter and the filler that stand in for the ones the settings name. tools: what turns
     may call; None is nothing. projects: whose documents questions of other projects are answered from; None where
-    there is none but the operator's own.
+    there is none but the operator's own. memory: what users want remembered; None remembers nothing.
     Raises UsageError when that cannot be used.
     """
     drafter, filler = (chosen.model, chosen.filler) if chosen is not None else (None, None)
@@ -294,7 +316,7 @@ async def answering(
             decider = model_decider(model, settings.model.answer_tokens)
         elif decides and decider is None:
             decider = await stack.enter_async_context(opened_decider(settings.model.model, settings.mock))
-        ways = _Ways(settings.answers, drafter, filler if fills else None, decider, observer, explain)
+        ways = _Ways(settings.answers, drafter, filler if fills else None, decider, observer, explain, memory)
         building = (chosen.run_sync if chosen is not None else None) or Threads(INDEXES_AT_ONCE)
         indexes = None
         if projects is not None:
@@ -312,10 +334,11 @@ class _Ways:
     decider: Decider | None
     observer: Observer
     explain: Explain | None
+    memory: Memory | None
 
     def grounded(self, held: Holdings, explain: Explain | None = None) -> GroundedBrain:
         """Return what finds evidence and drafts from it."""
-        return GroundedBrain(held.documents, self.drafter, self.settings, explain, held.charter)
+        return GroundedBrain(held.documents, self.drafter, self.settings, explain, held.charter, self.memory)
 
     def brain(self, tools: Tools | None, held: Holdings) -> Brain:
         """Return what answers, with payloads and tools where there are some."""

@@ -299,6 +299,7 @@ MEMORY_READ = 1.0  # that a turn waits for what is remembered; it then goes on w
 PICTURE_READ = 256  # live items that a turn is told of are chosen from: the newest of their types
 RECALLED = 12  # excerpts that a turn is given, of ...
 RECALLED_TOKENS = 1_000  # ... together, estimated
+MEMORY_DRAIN = 5.0  # in which a server that goes down keeps what still waits
 EXPIRE_EVERY = 60.0  # between two looks for items whose time is over
 ITEM_TEXT = 500  # characters
 ITEM_REPLACES = 16  # items that one is said to replace

@@ -12,6 +12,7 @@ from .embedding.settings import VectorSettings
 from .errors import UsageError
 from .llm.settings import MockSettings
 from .log import LogSettings
+from .memory.settings import MemorySettings
 from .models.settings import ModelSettings
 from .retrieval.settings import DocumentSettings
 from .server.settings import ServerSettings
@@ -35,6 +36,7 @@ class Settings:
     actions: ActionSettings = field(default_factory=ActionSettings)
     tools: ToolSettings = field(default_factory=ToolSettings)
     threads: ThreadSettings = field(default_factory=ThreadSettings)
+    memory: MemorySettings = field(default_factory=MemorySettings)
     storage: StorageSettings = field(default_factory=StorageSettings)
     log: LogSettings = field(default_factory=LogSettings)
 

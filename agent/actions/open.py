@@ -26,12 +26,13 @@ async def opened_executor(
     settings: ActionSettings,
     tools: Iterable[ToolDefinition] = (),
     by_server: Mapping[str, Executor] | None = None,
+    own: Mapping[str, Executor] | None = None,
 ) -> AsyncGenerator[Executor, None]:
     """Give, for the time of a block, the webhook executor when there is a URL for it, else the one that only records.
 
     tools: the operator's. One that its caller runs is passed over, one with a URL of its own is carried out there, one
     that is to be recorded is recorded, and every other action goes where it would without them. by_server: what calls
-    the tools of each MCP server.
+    the tools of each MCP server. own: what carries out actions of the server itself, whose names no tool may have.
     Raises `agent.errors.UsageError`, without the URL's text, when the URL cannot be called or httpx is not installed,
     and when a tool runs at a webhook that nobody has given.
     """
@@ -42,8 +43,12 @@ async def opened_executor(
         if not is_web_address(settings.action_webhook):
             raise UsageError("action-webhook must be a URL like https://example.com/hook")
         otherwise = _webhook("action-webhook", settings.action_webhook)
-    by_name: dict[str, Executor] = {}
+    by_name: dict[str, Executor] = dict(own or {})
     for tool in tools:
+        if own and tool.name in own:
+            raise UsageError(
+                f"the tool {tool.name} has the name of an action of the server's own: give it another"
+            )
         if tool.runs_at == "caller":
             continue
         if tool.runs_at == "record":

@@ -4,7 +4,7 @@ import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from cyclopts import App, CycloptsError, Parameter, Token
 from cyclopts.config import Env, Toml
@@ -16,6 +16,7 @@ from ..embedding.settings import VectorSettings
 from ..errors import UsageError
 from ..llm.settings import MockSettings
 from ..log import LogSettings
+from ..memory.settings import MemorySettings
 from ..models.settings import ModelSettings
 from ..retrieval.settings import DocumentSettings
 from ..server.settings import ServerSettings
@@ -59,6 +60,11 @@ class _Storage(StorageSettings):
     data: str = USER_DATA
 
 
+@dataclass(frozen=True, slots=True)
+class _Memory(MemorySettings):
+    memory: Literal["on", "off"] = "on"
+
+
 _FLAT = Parameter(name="*")
 
 
@@ -76,6 +82,7 @@ class Flags(Settings):
     actions: Annotated[_Actions, _FLAT] = field(default_factory=_Actions)
     tools: Annotated[ToolSettings, _FLAT] = field(default_factory=ToolSettings)
     threads: Annotated[ThreadSettings, _FLAT] = field(default_factory=ThreadSettings)
+    memory: Annotated[_Memory, _FLAT] = field(default_factory=_Memory)
     storage: Annotated[_Storage, _FLAT] = field(default_factory=_Storage)
     log: Annotated[LogSettings, _FLAT] = field(default_factory=LogSettings)
 

@@ -1,0 +1,70 @@
+"""What remembers, made of its parts: the store, the search over it, and what asks users and tells turns."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import trio
+
+from .memory.desk import OwnMemory
+from .memory.executor import RememberExecutor
+from .memory.hearing import hear
+from .memory.keeper import REMEMBER, Keeper
+from .memory.recollection import Recollection
+from .ports.action import Executor
+from .ports.clock import Clock
+from .ports.memory import MemoryStore
+from .ports.observe import Observer
+from .ports.recall import Recaller
+from .ports.work import RunSync
+from .recall.recall import Recall
+from .storage.open import opened_memory
+from .storage.settings import StorageSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Remembering:
+    """A memory that is open.
+
+    keeper: is handed what is said, and has to be run. recollection: tells turns what is remembered. desk: takes what
+    users decide. executors: of the actions that it suggests, by name.
+    """
+
+    store: MemoryStore
+    recall: Recall
+    keeper: Keeper
+    recollection: Recollection
+    desk: OwnMemory
+    executors: dict[str, Executor]
+
+    @property
+    def recaller(self) -> Recaller:
+        """What finds what was said."""
+        return self.recall
+
+    async def run(self) -> None:
+        """Keep what comes, and what finds it up to date, until cancelled."""
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self.keeper.run)
+            nursery.start_soon(self.recall.keep_up)
+
+
+@asynccontextmanager
+async def opened_remembering(
+    settings: StorageSettings, run_sync: RunSync, indexing: RunSync, clock: Clock, observer: Observer
+) -> AsyncGenerator[Remembering, None]:
+    """Open what is remembered for the time of a block.
+
+    run_sync: does the database's blocking work, one thing at a time. indexing: writes the index of the search.
+    Raises `agent.errors.UsageError` when the folder cannot be used.
+    """
+    async with opened_memory(settings, run_sync, clock) as store:
+        recall = Recall(store, indexing)
+        yield Remembering(
+            store,
+            recall,
+            Keeper(store, clock, observer, hear),
+            Recollection(store, recall, clock),
+            OwnMemory(store, clock),
+            {REMEMBER: RememberExecutor(store, clock)},
+        )
