@@ -130,6 +130,21 @@ class Answering:
 
 
 @dataclass(frozen=True, slots=True)
+class Kept:
+    """What is kept that answers draw on.
+
+    projects: whose documents questions of other projects are answered from; None where there is none but the
+    operator's own. memory: what users want remembered; None remembers nothing.
+    """
+
+    projects: ProjectStore | None = None
+    memory: Memory | None = None
+
+
+NOTHING_KEPT = Kept()
+
+
+@dataclass(frozen=True, slots=True)
 class Toolbox:
     """What may be called.
 
@@ -205,8 +220,10 @@ async def composed(
                     explain,
                     chosen,
                     tools,
-                    store.projects if store is not None else None,
-                    remembering.recollection if remembering is not None else None,
+                    Kept(
+                        store.projects if store is not None else None,
+                        remembering.recollection if remembering is not None else None,
+                    ),
                 )
             )
             brain, threads, prompts = opened.brain, opened.threads, opened.prompts
@@ -280,15 +297,13 @@ async def answering(
     explain: Explain | None = None,
     chosen: Adapters | None = None,
     tools: Toolbox | None = None,
-    projects: ProjectStore | None = None,
-    memory: Memory | None = None,
+    kept: Kept = NOTHING_KEPT,
 ) -> AsyncGenerator[Answering, None]:
     """Open what answers from some documents, and from those of projects, for the time of a block.
 
     observer: keeps the figures of a language model. run_sync: does its blocking work. explain: is told why each answer
     is what it is. chosen: the drafter and the filler that stand in for the ones the settings name. tools: what turns
-    may call; None is nothing. projects: whose documents questions of other projects are answered from; None where
-    there is none but the operator's own. memory: what users want remembered; None remembers nothing.
+    may call; None is nothing. kept: what is kept that answers draw on.
     Raises UsageError when that cannot be used.
     """
     drafter, filler = (chosen.model, chosen.filler) if chosen is not None else (None, None)
@@ -316,11 +331,13 @@ async def answering(
             decider = model_decider(model, settings.model.answer_tokens)
         elif decides and decider is None:
             decider = await stack.enter_async_context(opened_decider(settings.model.model, settings.mock))
-        ways = _Ways(settings.answers, drafter, filler if fills else None, decider, observer, explain, memory)
+        ways = _Ways(
+            settings.answers, drafter, filler if fills else None, decider, observer, explain, kept.memory
+        )
         building = (chosen.run_sync if chosen is not None else None) or Threads(INDEXES_AT_ONCE)
         indexes = None
-        if projects is not None:
-            indexes = ProjectIndexes(projects, building, meaning=knowledge.another_meaning)
+        if kept.projects is not None:
+            indexes = ProjectIndexes(kept.projects, building, meaning=knowledge.another_meaning)
         yield _answering(ways, tools or Toolbox(Offering()), knowledge, indexes)
 
 

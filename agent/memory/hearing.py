@@ -53,7 +53,7 @@ def hear(question: Question, at: int) -> Heard:
     lang = question.lang or language(question.text) or DEFAULT
     noted: list[Noted] = []
     done: list[tuple[str, ...]] = []
-    for proposed in propose(question.text, lang, question.id, day(at)):
+    for proposed in propose(question.text, lang, question.known_as, day(at)):
         candidate = proposed.candidate
         with suppress(BadItem):
             if candidate.finishes:
@@ -70,7 +70,7 @@ def only_told(question: Question, lang: Lang, at: int) -> bool:
     """
     if len(question.text) > _TOLD or question.results:
         return False
-    found = propose(question.text, lang, question.id, day(at))
+    found = propose(question.text, lang, question.known_as, day(at))
     if not found or not all(each.told for each in found):
         return False
     try:

@@ -267,8 +267,7 @@ def suggested(proposed: Proposed) -> Proposal:
 def _kept(exchange: _Exchange, heard: Heard) -> Kept:
     """Return an exchange as it is stored; of a turn that went on after a result its user said nothing anew."""
     question, answered = exchange.question, exchange.answered
-    asked = () if question.results else (Remark(question.id, "user", question.text, exchange.at),)
-    said = Remark(
-        question.id, "assistant", answered.text, exchange.at, blocked=answered.blocked, cites=answered.cites
-    )
+    id = question.known_as
+    asked = () if question.results else (Remark(id, "user", question.text, exchange.at),)
+    said = Remark(id, "assistant", answered.text, exchange.at, blocked=answered.blocked, cites=answered.cites)
     return Kept(question.scope, (*asked, said), tuple(each.draft for each in heard.noted))

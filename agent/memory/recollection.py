@@ -25,6 +25,7 @@ from ..ports.recall import NOTHING, Excerpt, Recalled, Recaller, Search
 from ..ports.remember import MEMORY_FILES, NOTHING_REMEMBERED, Remembered
 from ..ports.search import Hit, Passage, Snippet
 from ..text.fences import fenced
+from ..text.sentences import by_line
 from .hearing import only_told
 from .picture import memory_section, picture, situation_section
 
@@ -71,21 +72,31 @@ def _remembered(
 ) -> Remembered:
     pictured = picture(live, question.scope, now)
     best = sorted(recalled.excerpts, key=lambda excerpt: -excerpt.score)
+    stated = [(each, stated_in(each.text)) for each in best if each.citable]
     reminder = Reminder(
         memory_section(pictured, lang), situation_section(pictured, lang), _said(recalled, lang)
     )
-    return Remembered(reminder, tuple(_hit(each, lang) for each in best if each.citable))
+    return Remembered(reminder, tuple(_hit(each, text, lang) for each, text in stated if text))
 
 
-def _hit(excerpt: Excerpt, lang: Lang) -> Hit:
-    """Return an excerpt as evidence: under the day that it is of and who said it, which its citation shows."""
+def stated_in(text: str) -> str:
+    """Return what of a text is stated: who asks "is it 70 000?" does not say that it is."""
+    if "?" not in text:
+        return text
+    spans = by_line(text)
+    return "".join(text[start:end] for start, end in spans if "?" not in text[start:end]).strip()
+
+
+def _hit(excerpt: Excerpt, text: str, lang: Lang) -> Hit:
+    """Return an excerpt as evidence: under the day that it is of and who said it, which its citation shows.
+
+    text: what of it is evidence.
+    """
     file = f"{MEMORY_FILES}{excerpt.id}"
     day = _day(excerpt.at)
     heading = f"{day}, {excerpt.by}" if excerpt.by else day
-    lines = excerpt.text.count("\n") + 1
-    snippet = Snippet(
-        file, excerpt.text, 1, lines, excerpt.text, headings=(heading,), when=day, by=excerpt.by
-    )
+    lines = text.count("\n") + 1
+    snippet = Snippet(file, text, 1, lines, text, headings=(heading,), when=day, by=excerpt.by)
     return Hit(snippet, Passage(file, (heading,), lang, (snippet,)), excerpt.score)
 
 

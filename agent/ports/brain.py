@@ -21,7 +21,8 @@ class Question:
     history: what was asked and answered before in this conversation, oldest first: context, never a source.
     wishes: what the message before this one left open; None where nobody could confirm an action.
     tools: that came with the message, beside the operator's. results: of calls that ended after their turn had, where
-    the turn is to go on with them; `text` is then the message that had led to them.
+    the turn is to go on with them; `text` is then the message that had led to them. key: what tells it from every other
+    message, "" where its id does: that of a socket's message is its client's, who may use one again.
     """
 
     id: str
@@ -33,6 +34,12 @@ class Question:
     wishes: "tuple[Wish, ...] | None" = None
     tools: tuple[ToolDefinition, ...] = ()
     results: tuple[Result, ...] = ()
+    key: str = ""
+
+    @property
+    def known_as(self) -> str:
+        """What it is remembered by."""
+        return self.key or self.id
 
     def after(self, history: tuple[Exchange, ...], wishes: "tuple[Wish, ...] | None" = None) -> "Question":
         """Return it as asked after these exchanges, with what they left open."""

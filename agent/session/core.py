@@ -153,7 +153,7 @@ class Core:
             self.end(1008, "too many frames per second")
             return
         if isinstance(event.frame, inbound.Message):
-            self._message(event.frame, event.tools)
+            self._message(event.frame, event.tools, event.key)
         else:
             self._FRAMES[type(event.frame)](self, event.frame)
 
@@ -167,10 +167,10 @@ class Core:
         if len(self._bad) == BAD_FRAMES and event.at - self._bad[0] < BAD_FRAMES_WINDOW:
             self.end(1008, "too many bad frames")
 
-    def _message(self, frame: inbound.Message, tools: tuple[ToolDefinition, ...]) -> None:
+    def _message(self, frame: inbound.Message, tools: tuple[ToolDefinition, ...], key: str) -> None:
         self.react(
             Trigger.MESSAGE,
-            Question(frame.id, frame.text, frame.lang, self.out.now, self._scope, tools=tools),
+            Question(frame.id, frame.text, frame.lang, self.out.now, self._scope, tools=tools, key=key),
         )
 
     def _cancel(self, frame: inbound.Cancel) -> None:

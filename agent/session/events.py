@@ -18,11 +18,12 @@ Live: TypeAlias = tuple[str, Proposal, Question]
 
 
 class Received(msgspec.Struct, frozen=True):
-    """A client's frame, stamped on arrival. tools: those of a message, read."""
+    """A client's frame, stamped on arrival. tools: those of a message, read. key: a fresh id for a message."""
 
     frame: Inbound
     at: float
     tools: tuple[ToolDefinition, ...] = ()
+    key: str = ""
 
 
 class Malformed(msgspec.Struct, frozen=True, gc=False):

@@ -193,7 +193,8 @@ class Session:
         now = trio.current_time()
         try:
             frame = decode(message)
-            self.post(Received(frame, now, self._offered(frame)))
+            key = self._parts.new_id() if isinstance(frame, Message) else ""
+            self.post(Received(frame, now, self._offered(frame), key))
         except BadFrame as error:
             self.post(Malformed(error.code, error.message, error.ref, now))
 

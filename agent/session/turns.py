@@ -220,7 +220,7 @@ class Turns:
         self._out.add(Keep(turn.question, answered(turn.text, turn.said)))
         self._answered = (*self._answered, message)[-LIVE_SUGGESTIONS:]
         if not last.blocked:
-            self._history.add(Exchange(turn.question.text, turn.text, message=message))
+            self._history.add(Exchange(turn.question.text, turn.text, message=turn.question.known_as))
         self._wishes = turn.wishes
         return turn.offers
 

@@ -10,7 +10,7 @@ import pytest
 import trio
 
 from agent.answering.deciding import Tools
-from agent.compose import Adapters, Answering, Toolbox, answering
+from agent.compose import Adapters, Answering, Kept, Toolbox, answering
 from agent.errors import NotFound
 from agent.knowledge import Knowledge
 from agent.llm.drafter import ModelDrafter
@@ -86,8 +86,8 @@ async def opened(
     tools = Tools(operator, lambda given: (), SchemaArguments(), 4, "high", 30.0, lambda: date(2026, 5, 4))
     every = Toolbox(Offering(operator), SchemaArguments(), None, tools)
     chosen = Adapters(model=ModelDrafter(model), filler=filler, decider=ModelDecider(model), run_sync=inline)
-    store = None if projects is None else projects.store
-    async with answering(settings, knowledge, Figures(), inline, None, chosen, every, store) as made:
+    kept = Kept(None if projects is None else projects.store)
+    async with answering(settings, knowledge, Figures(), inline, None, chosen, every, kept) as made:
         yield made
 
 

@@ -52,10 +52,10 @@ def break_the_core(patch: pytest.MonkeyPatch) -> None:
     """Let the word break the session itself."""
     real = Core._message
 
-    def broken(self: Core, frame: inbound.Message, tools: tuple[ToolDefinition, ...]) -> None:
+    def broken(self: Core, frame: inbound.Message, tools: tuple[ToolDefinition, ...], key: str) -> None:
         if WORD in frame.text:
             raise ZeroDivisionError(frame.text)
-        real(self, frame, tools)
+        real(self, frame, tools, key)
 
     patch.setattr(Core, "_message", broken)
 

@@ -69,6 +69,20 @@ async def test_what_fits_is_evidence_and_the_agents_words_are_none(
         assert (search.text, search.scope, search.shown) == ("budget?", ANA, frozenset({"m7"}))
 
 
+async def test_a_question_of_a_user_states_nothing(autojump_clock: trio.testing.MockClock) -> None:
+    """What is asked is no evidence; what is said beside it is."""
+    async with store() as memory:
+        asked = replace(SAID, text="Is the budget 70 SEK?")
+        mixed = replace(SAID, id="t3", text="The budget is 50 SEK. Or is it 70 SEK? It is for Atlas.")
+        found = Found(asked, mixed)
+        told = await Recollection(memory, found, Noon()).remembered(ASKED, "budget?", "en")
+        (hit,) = told.hits
+        assert hit.snippet.file == "memory/t3"
+        assert "50 SEK" in hit.snippet.text
+        assert "70" not in hit.snippet.text
+        assert "for Atlas" in hit.snippet.text
+
+
 async def test_what_is_not_live_or_not_theirs_is_told_to_nobody(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
