@@ -41,9 +41,6 @@ ONE_TEXT: Final = "text"
 """The slot of a single-valued item without numbers."""
 
 _NO_VALUES: Final = frozenset({Kind.ROMAN, Kind.SYMBOL})  # letters and marks that a wording holds anyway
-_UNITED: Final = frozenset(
-    {Kind.MONEY, Kind.QUANTITY, Kind.PERCENT, Kind.RANGE}
-)  # whose values end in a unit
 _WORDING: Final = 16  # bytes: two wordings of one key never get one slot by chance
 _BOUNDS: Final = {
     lang: tuple(
@@ -153,10 +150,12 @@ def agree(one: Sequence[Number], other: Sequence[Number]) -> bool:
 
 
 def _alike(one: Number, other: Number) -> bool:
-    readings = [set(value.partition(" ")[0].split("|")) for _, value in (one, other)]
-    return one == other or (
-        one[0] == other[0] and "|" in one[1] + other[1] and not readings[0].isdisjoint(readings[1])
-    )
+    return one[0] == other[0] and not _readings(one).isdisjoint(_readings(other))
+
+
+def _readings(number: Number) -> set[str]:
+    """Return what the digits of a number may be read as, without its unit."""
+    return set(number[1].partition(" ")[0].split("|"))
 
 
 def same_wording(one: str, other: str) -> bool:
@@ -167,7 +166,7 @@ def same_wording(one: str, other: str) -> bool:
 def _key(subject: str, named: Iterable[Token], lang: Lang) -> tuple[str, ...]:
     empty = LANGUAGES[lang].writing.function_words
     said = words(_without(subject, named))
-    stems = (stem(lang, word) for word in said if word not in empty and not word.isdigit())
+    stems = (stem(lang, word) for word in said if word not in empty)
     return tuple(sorted([*dict.fromkeys(stems)][:ITEM_KEY]))
 
 
@@ -177,8 +176,7 @@ def _numbers(found: Iterable[Token]) -> tuple[Number, ...]:
 
 def _kind(token: Token) -> str:
     """Return the kind of a number and its unit: only numbers of one kind can contradict each other."""
-    unit = token.value.partition(" ")[2] if token.kind in _UNITED else ""
-    return f"{token.kind} {unit}".strip()
+    return f"{token.kind} {token.value.partition(' ')[2]}".strip()
 
 
 def _slot(

@@ -86,11 +86,10 @@ def _sentence(rules: Wording, sentence: Clause) -> list[Said]:
     theirs = rules.saying.search(sentence.text)
     starts = [(0, 0), *(each for each in breaks if theirs is None or each[1] <= theirs.start())]
     found: list[Said] = []
-    for number, (end, at) in enumerate(starts):
+    for end, at in starts:
         if rules.tells(sentence.text[at:]):
             told = rules.told(sentence.after(at))
             found = [told] if told is not None else []
-            starts = starts[:number]
             sentence = sentence.until(end)
             break
     for end, at in reversed(starts):

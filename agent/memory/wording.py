@@ -231,13 +231,11 @@ class Wording:
 
     def _decision(self, clause: Clause) -> Said | None:
         match = self._deciding.match(clause.text)
-        if match is None or self._denied(match["when"]):
+        if match is None or self._no.search(match["when"]):
             return None
         rest = match["rest"]
         linked = self._linking.match(rest)
         rest = rest[linked.end() :] if linked else rest
-        if self._no.match(rest) and not linked:
-            return None
         topic = self._topic.search(rest)
         about = topic["topic"] if topic and self._names(topic["topic"]) else self._subject(rest)
         return Said("decision", about, self._own(clause, match))
@@ -257,7 +255,7 @@ class Wording:
 
     def _loop(self, clause: Clause) -> Said | None:
         match = self._intending.match(clause.text)
-        if match is None or self._denied(match["when"]):
+        if match is None or self._no.search(match["when"]):
             return None
         rest = match["rest"]
         first = words(rest[:_SUBJECT])[:1]
@@ -272,7 +270,7 @@ class Wording:
     def _replaced(self, clause: Clause) -> Said | None:
         """A number in place of another one: what is said is the right one only."""
         match = self._not_but.match(clause.text) or self._and_not.match(clause.text)
-        if match is None or self._theirs(match["subject"]) or self._denied(match["subject"]):
+        if match is None or self._theirs(match["subject"]):
             return None
         if not _is_number(match["old"], self._nearly) or not _numbered(match["new"]):
             return None
@@ -285,7 +283,7 @@ class Wording:
     def _owned(self, clause: Clause) -> Said | None:
         """A number of one's own, and nothing but the number."""
         match = self._stating.match(clause.text)
-        if match is None or self._denied(match["subject"]):
+        if match is None:
             return None
         named = words(match["subject"])
         if named[:1] == [] or named[0] not in self._say.mine or not self._say.talk.isdisjoint(named):
@@ -318,9 +316,6 @@ class Wording:
         """Return what a sentence is about: of what something is, that; else all that is said ("Ana has dogs")."""
         verb = self._equals.search(text)
         return text[: verb.start()] if verb and self._names(text[: verb.start()]) else unnumbered(text)
-
-    def _denied(self, text: str) -> bool:
-        return any(each.search(text) for each in (self._no, self.saying, self.supposing))
 
     def _theirs(self, subject: str) -> bool:
         return not self._say.yours.isdisjoint(words(subject)[:1])

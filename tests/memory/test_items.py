@@ -177,7 +177,10 @@ def test_bounds_stand_beside_each_other() -> None:
     assert at_most.slot != at_least.slot
     for text in ("Delivery takes at most 20 days", "Delivery takes 20 days"):
         assert len(compare(made(text, "delivery"), [kept(at_most)]).conflicts) == 1
-    assert compare(made("Delivery takes at most 3 days", "delivery"), [kept(at_least)]).same is None
+    beside = compare(made("Delivery takes at most 3 days", "delivery"), [kept(at_least)])
+    assert (beside.same, beside.conflicts) == (None, ())
+    same = compare(made("Delivery takes 14 days", "delivery"), [kept(at_most)])
+    assert (same.same, same.conflicts) == (None, ())
 
 
 def test_a_number_that_names_is_no_value() -> None:
@@ -189,6 +192,7 @@ def test_a_number_that_names_is_no_value() -> None:
     assert one.key == two.key
     assert compare(two, [kept(one)]).conflicts == ()
     assert len(compare(other, [kept(one), kept(two)]).conflicts) == 1
+    assert len(compare(made("The rent is 850 kr", "rent of room 12"), [kept(one), kept(two)]).conflicts) == 1
 
 
 def test_single_valued_items_have_one_wording() -> None:
@@ -245,6 +249,8 @@ def test_numbers_agree_in_any_order() -> None:
     assert not agree(said[:-1], said)
     assert agree(numbers_of("1.234 kr"), numbers_of("1 234 kr"))
     assert not agree(numbers_of("1.234 kr"), numbers_of("2 234 kr"))
+    assert not agree(numbers_of("3 kg"), numbers_of("3 days"))
+    assert numbers_of("plan IV") == ()
     assert not agree(numbers_of("2026-05-03"), numbers_of("2026-05-04"))
 
 

@@ -87,7 +87,7 @@ def test_each_kind_has_its_bound() -> None:
     """The latest of each, oldest first; and what fits the question, in its order, once."""
     facts = many("fact", 12)
     live = [*many("idea", 9), *many("event", 9), *many("open_loop", 15, status="active"), *facts]
-    found = picture(live, MINE, NOW, ["event08", *(each.id for each in facts), "fact00", "nobody"])
+    found = picture(live, MINE, NOW, ["event08", "fact00", *(each.id for each in facts), "fact00", "nobody"])
     assert [each.id for each in found.events] == [f"event{at:02}" for at in range(4, 9)]
     assert [each.id for each in found.ideas] == [f"idea{at:02}" for at in range(4, 9)]
     assert [each.id for each in found.open_loops] == [f"open_loop{at:02}" for at in range(14, 4, -1)]

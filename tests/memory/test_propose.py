@@ -143,6 +143,9 @@ def test_what_is_told_is_what_it_would_be_by_itself() -> None:
 def test_a_text_can_be_understood_alone() -> None:
     """Without what opened it, with the day that it means, and of two numbers only the right one."""
     for text, alone in (
+        ("And I prefer tea.", "I prefer tea"),
+        ("We decided to move on Monday.", "We decided to move on Monday"),
+        ("Remember that Ana comes next Friday.", "Ana comes next Friday"),
         ("Well, by the way, I prefer tea!", "I prefer tea"),
         ("Thanks, I need to call Ana by tomorrow.", "I need to call Ana by tomorrow (2026-05-08)"),
         ("Remember that Ana comes on Monday.", "Ana comes on Monday (2026-05-11)"),
@@ -182,6 +185,49 @@ def test_two_things_of_one_are_two() -> None:
         for text in ("Ana is 40", "Ana has 3 dogs")
     )
     assert one.key != other.key
+
+
+NOTHING = (
+    "If it rains we stay in, and my budget is 50k.",
+    "They calm me down and always make us smile.",
+    "Remember: tea.",
+    "My budget is 50k as you said.",
+    "Never call.",
+    "Your order is done.",
+    "Your fee is 49, not 59.",
+    "Nothing about the tax report is done.",
+    "At no point we decided to renew the lease.",
+    "At no time I will pay the rent by Friday.",
+    "My guess is 50k.",
+    "My sister who lives far up in the north is 40.",
+    "The fee is 49, not a gift.",
+    "The fee is high, not 59.",
+    "Ok. " * 40 + "I prefer tea.",
+    "a and " * 20 + "I prefer tea.",
+    "We went " + "on " * 300 + "and I prefer tea.",
+)
+"""Each one for a condition of its own."""
+
+
+@pytest.mark.parametrize("text", NOTHING, ids=lambda text: text[-30:])
+def test_nothing_is_proposed(text: str) -> None:
+    """In doubt."""
+    assert said(text) == []
+
+
+def test_a_clause_ends_where_the_next_proposes() -> None:
+    """Of several in a sentence each has its own words; what is told has all that follow."""
+    assert said("My size is 42 and I prefer tea.") == ["My size is 42", "I prefer tea"]
+    both = propose("My size is 42, and remember that I prefer tea.", "en", "m1", TODAY)
+    assert [(each.candidate.text, each.told) for each in both] == [
+        ("My size is 42", False),
+        ("I prefer tea", True),
+    ]
+    assert said("Remember that I prefer tea and my size is 42.") == ["I prefer tea and my size is 42"]
+    assert (
+        len(said("I prefer tea and my size is 42 and my age is 51 and my rent is 900 euros."))
+        == PROPOSALS_PER_TURN
+    )
 
 
 def test_another_language_is_tried() -> None:
