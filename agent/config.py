@@ -325,7 +325,7 @@ PICTURE_IDEAS_TOKENS = 80
 PICTURE_STANDING_TOKENS = 300
 PICTURE_RELEVANT_TOKENS = 180
 PROPOSAL_LAPSES = 30 * 24 * 3600.0  # since when nobody decided it
-EXPIRED_AT_ONCE = 500  # items in one transaction
+EXPIRED_AT_ONCE = 100  # items in one transaction
 EXTRACTION_TRIES = 3  # to find what a turn proposes
 
 # --- the log

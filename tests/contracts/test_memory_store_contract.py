@@ -48,8 +48,8 @@ async def test_an_exchange_is_kept_whole_and_once(memory: MemoryStore) -> None:
         StoredTurn(2, ANA, replace(kept.remarks[1], cites=())),
     )
     await memory.decide(ANA, second.item.id, "reject", NOW)
-    [(again,)] = await memory.keep([kept], NOW + 5)
-    assert (again.item, again.new) == (first.item, False)
+    [again] = await memory.keep([kept], NOW + 5)
+    assert [(each.item, each.new) for each in again] == [(first.item, False)]
     assert [turn.id for turn in await memory.turns(1, 9)] == ["t2"]
     await memory.keep([an_exchange(scope=replace(ANA, thread="t2")), an_exchange("m2")], NOW + 6)
     more = await memory.turns(2, 3)
@@ -112,7 +112,7 @@ async def test_a_rule_accepts_what_ends_by_itself_and_contradicts_nothing(memory
     """Events and metrics; a second value of a metric waits for its user."""
     event = await proposed(memory, a_draft("Ana met Bo", "meeting", "event"))
     metric = a_draft("Uptime is 98 %", "uptime", "metric", expires_at=NOW + DAY)
-    other = a_draft("Uptime is 97 %", "uptime", "metric", expires_at=NOW + DAY)
+    other = a_draft("Uptime is at most 97 %", "uptime", "metric", expires_at=NOW + DAY)
     found = await memory.propose(ANA, [metric, other], NOW)
     assert [(each.item.status, each.item.decided_by) for each in (event, *found)] == [
         ("accepted", "rule"),

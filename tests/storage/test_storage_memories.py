@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 import trio
 
 from agent.errors import NotFound, StorageFailed, UsageError
@@ -24,7 +25,7 @@ from agent.storage.open import opened_memory
 from agent.storage.settings import StorageSettings
 from agent.testing.fakes import Noon
 from agent.testing.network import inline
-from tests.remembered import ANA, NOW, a_draft, accepted, an_exchange, budget, proposed
+from tests.remembered import ANA, DAY, NOW, a_draft, accepted, an_exchange, budget, proposed
 
 NOBODY = 65534
 
@@ -134,6 +135,50 @@ async def test_who_reads_meanwhile_keeps_what_was_forgotten_in_the_log(
         assert await opened.gaps() == 1
         await opened.forget(ANA, "i1", NOW)
         assert files_with(tmp_path, "quetzal") == []
+
+
+async def test_nothing_that_is_asked_looks_through_all_that_is_kept() -> None:
+    """Every statement finds its rows by an index, but for the gaps, of which there are few."""
+    asked: dict[str, object] = {}
+
+    def note(_: object, __: object, statement: str, parameters: object, *___: object) -> None:
+        asked[statement] = parameters
+
+    async with memory(None) as opened:
+        connection = opened._database._file._connection
+        assert connection is not None
+        sa.event.listen(connection, "before_cursor_execute", note)
+        cited = an_exchange("m1", "a", "b", budget(50), cites=("i1",))
+        await opened.keep([replace(cited, extract=True)], NOW)
+        await opened.accept(ANA, "i1", NOW)
+        await proposed(opened, budget(50))
+        await opened.replace(ANA, "i1", budget(60), NOW)
+        await opened.decide(ANA, (await proposed(opened, budget(70))).item.id, "reject", NOW)
+        await opened.items(ANA, Window(9))
+        await opened.items(ANA, Window(9), ["accepted"])
+        await opened.live(ANA, NOW)
+        await opened.live(ANA, NOW, ["fact"], 3)
+        await opened.history(ANA, "i2")
+        await opened.turns(0, 9)
+        await opened.changed(0, 9)
+        await opened.to_extract(0, 9)
+        await opened.extracted(1, [], NOW)
+        await opened.not_extracted(1)
+        await accepted(opened, a_draft("A", "alder", "idea"))
+        assert await opened.expire(NOW + 40 * DAY) == 1
+        await opened.forget(ANA, "i2", NOW)
+        sa.event.remove(connection, "before_cursor_execute", note)
+        raw = connection.connection.driver_connection
+        assert raw is not None
+        found = {}
+        for statement, parameters in asked.items():
+            if statement.startswith(("SELECT", "UPDATE", "WITH")):
+                plan = [row[3] for row in raw.execute(f"EXPLAIN QUERY PLAN {statement}", parameters)]
+                found[statement] = plan
+        scans = {line for plan in found.values() for line in plan if line.startswith("SCAN")}
+        assert scans == {"SCAN CONSTANT ROW", "SCAN line", "SCAN anon_1"}
+        live = [str(plan) for statement, plan in found.items() if "valid_to >" in statement]
+        assert ["items_live" in plan for plan in live] == [True, True]
 
 
 @contextmanager

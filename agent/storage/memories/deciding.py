@@ -116,7 +116,8 @@ def _propose(connection: sa.Connection, scope: Scope, draft: Draft, at: int, ane
     row = kept.make(connection, scope, draft, at, newest)
     if change(row.item, "rule_accepts", at, row.since, bool(compared.conflicts)) is not None:
         kept.move(connection, row, "rule_accepts", at, "rule")
-    return Proposed(kept.one(connection, scope, row.item.id).item, True, compared.conflicts)
+        row = kept.one(connection, scope, row.item.id)
+    return Proposed(row.item, True, compared.conflicts)
 
 
 def _said_already(draft: Draft, there: Sequence[Row]) -> Item | None:

@@ -146,22 +146,16 @@ def make(connection: sa.Connection, scope: Scope, draft: Draft, at: int, superse
     number = int(connection.execute(_MAKE, values).scalar_one())
     words = {"text": draft.text, "key": draft.key, "slot": draft.slot, "numbers": draft.numbers}
     connection.execute(_SAY, {"item": number, **words})
-    for source in draft.sources:
-        add_source(connection, number, scope, source)
+    of = whose if scope == scopes.whose(scope) else scopes.made(connection, scope)
+    for nth, source in enumerate(dict.fromkeys(draft.sources)):
+        connection.execute(_ADD_SOURCE, {**_source(number, of, source), "nth": nth, "quote": source.quote})
     log(connection, number, at, "propose", None, "proposed", None)
     return numbered(connection, whose, number)
 
 
 def add_source(connection: sa.Connection, number: int, scope: Scope, source: Source) -> None:
     """Add a source to an item, unless it has it. scope: with the thread in which it was found."""
-    values = {
-        "item": number,
-        "scope": scopes.made(connection, scope),
-        "kind": source.kind,
-        "ref": source.ref,
-        "first": source.first,
-        "last": source.last,
-    }
+    values = _source(number, scopes.made(connection, scope), source)
     if connection.execute(_SAME_SOURCE, values).first() is not None:
         return
     nth = connection.execute(_HELD, {"of": number}).scalar_one()
@@ -239,6 +233,17 @@ def _until(old: Item, new: Item) -> int:
     """Return when an item ends that another replaces: where that begins, after it has begun itself."""
     end = max(old.valid_from + 1, new.valid_from)
     return end if old.valid_to is None else min(end, old.valid_to)
+
+
+def _source(item: int, scope: int, source: Source) -> dict[str, Any]:
+    return {
+        "item": item,
+        "scope": scope,
+        "kind": source.kind,
+        "ref": source.ref,
+        "first": source.first,
+        "last": source.last,
+    }
 
 
 def _digest(key: tuple[str, ...], slot: str = "") -> str:

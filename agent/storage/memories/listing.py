@@ -1,6 +1,7 @@
 """Items as they are handed out: pages of them, those that may be told of, their history, and what has changed."""
 
 from collections.abc import Collection
+from typing import get_args
 
 import sqlalchemy as sa
 
@@ -12,15 +13,18 @@ from . import scopes, turns
 from .schema import IS_LIVE, feed, item_log, items
 from .schema import turns as turns_table
 
+_TYPES: tuple[ItemType, ...] = get_args(ItemType)
 _OF: sa.BindParameter[int] = sa.bindparam("of")
 _AT: sa.BindParameter[int] = sa.bindparam("at")
+_NEWEST = (items.c.number + 0).desc()  # an expression: the index in this order is over all, not the live ones
 _LIVE = kept.SELECT.where(
     items.c.scope == _OF,
     sa.text(f"items.{IS_LIVE}"),
+    items.c.type.in_(sa.bindparam("types", expanding=True)),  # always: the index over live ones has it
     items.c.valid_from <= _AT,
     sa.or_(items.c.valid_to.is_(None), items.c.valid_to > _AT),
     sa.or_(items.c.expires_at.is_(None), items.c.expires_at > _AT),
-).order_by(items.c.number.desc())
+).order_by(_NEWEST)
 
 
 def _line() -> sa.Select[tuple[int]]:
@@ -64,11 +68,8 @@ def live(
     scope: Scope, at: int, types: Collection[ItemType], most: int | None, connection: sa.Connection
 ) -> tuple[Item, ...]:
     """Return the items that may be told of at a time, oldest first."""
-    wanted = _LIVE.limit(most)
-    if types:
-        wanted = wanted.where(items.c.type.in_(sorted(types)))
-    of = {"of": scopes.known(connection, scopes.whose(scope)), "at": at}
-    rows = connection.execute(wanted, of).all()
+    of = {"of": scopes.known(connection, scopes.whose(scope)), "at": at, "types": sorted(types or _TYPES)}
+    rows = connection.execute(_LIVE if most is None else _LIVE.limit(most), of).all()
     return tuple(row.item for row in kept.read(connection, rows[::-1]))
 
 

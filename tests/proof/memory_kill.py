@@ -1,0 +1,83 @@
+"""What the processes do that remember in one file and are killed on the way: a life of proposals that replace another.
+
+A process kills itself before the n-th statement that it has SQLite do, so that a kill falls into every gap between two:
+within a transaction, before and after its commit, and before and after the log is cut off.
+"""
+
+import os
+import signal
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+import trio
+
+from agent.errors import Conflict, NotFound
+from agent.host import Threads, WallClock
+from agent.ports.memory import MemoryStore
+from agent.storage.memories.store import memory_in
+from tests.remembered import ANA, NOW, a_draft, an_exchange, budget
+
+ROUNDS = 2
+SECRET = "quetzal"
+"""What is said in a message, remembered, and forgotten again; in nothing else."""
+
+
+async def live_on(memory: MemoryStore, pipe: Connection) -> None:
+    """Keep, propose, accept what replaces the one before, and forget; tell what is done, as it is answered."""
+    for number in range(ROUNDS):
+        secret = f"{SECRET}{number}"
+        code = a_draft(f"The code is {secret}", f"code {'of door' * number}", message=f"s{number}")
+        [[found]] = await memory.keep([an_exchange(f"s{number}", f"It is {secret}", "Noted", code)], NOW)
+        pipe.send(("proposed", found.item.id))
+        [budgeted] = await memory.propose(ANA, [budget(50 + number, message=f"b{number}")], NOW)
+        pipe.send(("proposed", budgeted.item.id))
+        for id in (budgeted.item.id, found.item.id):
+            await memory.accept(
+                ANA, id, NOW, 1, [item.id for item in budgeted.conflicts if id != found.item.id]
+            )
+            pipe.send(("accepted", id))
+        await memory.forget(ANA, found.item.id, NOW)
+        pipe.send(("forgotten", found.item.id))
+    await memory.replace(ANA, budgeted.item.id, budget(90), NOW)
+    pipe.send(("superseded", budgeted.item.id))
+
+
+def one_life(folder: Path, statements: int, pipe: Connection) -> None:
+    """Live on from the beginning; killed before so many statements, and never for 0. Tells how many there were."""
+    counted = 0
+
+    def count(*_: Any) -> None:
+        nonlocal counted
+        counted += 1
+        if counted == statements:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    async def life() -> None:
+        nonlocal counted
+        async with memory_in(folder, Threads(), WallClock()) as memory:
+            counted = 0
+            sa.event.listen(sa.Engine, "before_cursor_execute", count)
+            await live_on(memory, pipe)
+
+    trio.run(life)
+    pipe.send(("ended", counted))
+
+
+def accepter(folder: Path, ids: list[str], pipe: Connection) -> None:
+    """Accept these as the others do, from a start that is common to all; tell how many were refused."""
+
+    async def life() -> int:
+        refused = 0
+        async with memory_in(folder, Threads(), WallClock()) as memory:
+            pipe.send("open")
+            pipe.recv()
+            for id in ids:
+                try:
+                    await memory.accept(ANA, id, NOW, 1)
+                except (Conflict, NotFound):
+                    refused += 1
+        return refused
+
+    pipe.send(trio.run(life))
