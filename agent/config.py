@@ -307,6 +307,7 @@ ITEM_QUOTE = 300  # characters of what a source says
 ITEM_REF = 300  # characters of what names a source: a message's id, a file's path
 ITEM_KEY = 8  # stems
 ITEM_SOURCES = 20  # that are told of an item; it may have been said more often
+ITEM_HISTORY = 1000  # changes that are told of an item and of those that it replaced, the newest
 ITEM_LATEST = (
     253_402_300_799_999  # Unix milliseconds: the end of the year 9999, the last that a date can be of
 )

@@ -273,7 +273,7 @@ class MemoryStore(Protocol):
         ...
 
     async def history(self, scope: Scope, id: str) -> tuple[Change, ...]:
-        """Return what happened to an item, and to those that it replaced, oldest first."""
+        """Return what happened to an item, and to those that it replaced, oldest first, the newest ITEM_HISTORY."""
         ...
 
     async def items(self, scope: Scope, window: Window, statuses: Collection[ItemStatus] = ()) -> Page[Item]:

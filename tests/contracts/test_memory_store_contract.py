@@ -11,6 +11,7 @@ from agent.memory.states import TABLE, Guard, Status
 from agent.ports.conversation import Scope
 from agent.ports.memory import Item, Kept, MemoryStore, Remark, Source, StoredTurn
 from agent.ports.pages import Window
+from agent.storage.memories import listing
 from tests.remembered import (
     ANA,
     DAY,
@@ -358,6 +359,17 @@ async def test_where_nobody_is_known_a_thread_is_on_its_own(memory: MemoryStore)
     assert await live(memory, other) == []
     with pytest.raises(NotFound):
         await memory.item(other, item.id)
+
+
+async def test_of_a_long_history_the_end_is_told(
+    memory: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Oldest first, and no more than so much."""
+    monkeypatch.setattr(listing, "_HISTORY", listing._HISTORY.limit(3))
+    await accepted(memory, budget(50))
+    await memory.replace(ANA, "i1", budget(60), NOW)
+    told = [(line.item, line.trigger) for line in await memory.history(ANA, "i2")]
+    assert told == [("i2", "propose"), ("i1", "supersede"), ("i2", "approve")]
 
 
 async def test_items_are_listed_a_page_at_a_time(memory: MemoryStore) -> None:

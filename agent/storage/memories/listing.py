@@ -5,6 +5,7 @@ from typing import get_args
 
 import sqlalchemy as sa
 
+from ...config import ITEM_HISTORY
 from ...ports.conversation import Scope
 from ...ports.memory import Change, Changes, Item, ItemStatus, ItemType
 from ...ports.pages import Page, Window
@@ -35,7 +36,12 @@ def _line() -> sa.Select[tuple[int]]:
     return sa.select(line.c.number)
 
 
-_HISTORY = sa.select(item_log).where(item_log.c.item.in_(_line())).order_by(item_log.c.number)
+_HISTORY = (
+    sa.select(item_log)
+    .where(item_log.c.item.in_(_line()))
+    .order_by(item_log.c.number.desc())
+    .limit(ITEM_HISTORY)
+)
 _AFTER: sa.BindParameter[int] = sa.bindparam("after")
 _FED = (
     sa.select(feed.c.number).where(feed.c.number > _AFTER).order_by(feed.c.number).limit(sa.bindparam("most"))
@@ -79,7 +85,7 @@ def history(scope: Scope, id: str, connection: sa.Connection) -> tuple[Change, .
     lines = connection.execute(_HISTORY, {"of": row.number}).all()
     return tuple(
         Change(scopes.id_of(line.item), line.at, line.trigger, line.before, line.after, line.by)
-        for line in lines
+        for line in reversed(lines)
     )
 
 

@@ -108,7 +108,10 @@ class SqliteMemory:
         """End the items whose time is over; return how many. Where there are none, nothing is written."""
         ended = 0
         while await self._database.read(partial(deciding.anything_over, at=at)):
-            ended += await self._database.write(partial(deciding.expire, at=at))
+            now = await self._database.write(partial(deciding.expire, at=at))
+            ended += now
+            if now == 0:  # another process was first
+                break
         return ended
 
     async def gap(self, scope: Scope, at: int, count: int) -> None:
