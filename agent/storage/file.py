@@ -227,10 +227,15 @@ class DatabaseFile:
         return transaction.claimed
 
     def _empty_log(self, report: Report) -> None:
-        """Cut off the log, which holds pages as they were; where another process reads them, that was not done."""
+        """Cut off the log, which holds pages as they were; where that fails, it is who erases that is told."""
         assert self._connection is not None, "the database is not open"
-        if self._connection.exec_driver_sql(_EMPTY_LOG).one()[0]:
-            report.faults |= dict.fromkeys(report.erasing, _STILL_IN_LOG)
+        try:
+            busy, *_ = self._connection.exec_driver_sql(_EMPTY_LOG).one()
+        except OperationalError as error:  # what was written in the same batch is written
+            report.faults |= dict.fromkeys(report.erasing, reason(error))
+        else:
+            if busy:
+                report.faults |= dict.fromkeys(report.erasing, _STILL_IN_LOG)
 
     def _dead(self, owner: str) -> bool:
         return self._data is not None and proved_dead(self._data, owner)

@@ -181,6 +181,22 @@ async def test_nothing_that_is_asked_looks_through_all_that_is_kept() -> None:
         assert ["items_live" in plan for plan in live] == [True, True]
 
 
+async def test_where_the_log_cannot_be_cut_off_who_erases_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody else: what was written in the same transaction is on disk."""
+    async with memory(tmp_path) as opened:
+        await accepted(opened, budget(50))
+        with monkeypatch.context() as patch:
+            patch.setattr(file, "_EMPTY_LOG", "SELECT * FROM nowhere")
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(opened.gap, ANA, NOW, 1)
+                with pytest.raises(StorageFailed, match="no such table"):
+                    await opened.forget(ANA, "i1", NOW)
+        assert await opened.gaps() == 1
+        assert (await opened.forget(ANA, "i1", NOW)).item.status == "forgotten"
+
+
 @contextmanager
 def unprivileged() -> Iterator[None]:
     """Where file permissions count, which they do not for root."""
