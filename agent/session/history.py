@@ -4,8 +4,6 @@ What has to go goes in batches: the first exchange that is kept begins what a mo
 long as it stays a service can keep its work on all that follows it.
 """
 
-from dataclasses import replace
-
 from ..config import CHARACTERS_PER_TOKEN, HISTORY_FREED
 from ..ports.conversation import Exchange
 
@@ -42,7 +40,7 @@ class History:
         """Keep that nothing which the last exchange asked for is told by the next message."""
         if self.kept:
             *others, last = self.kept
-            self.kept = (*others, replace(last, withdrawn=True))
+            self.kept = (*others, Exchange(last.question, last.answer, True, last.message))
 
 
 def _tokens(exchange: Exchange) -> int:
