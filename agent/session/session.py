@@ -29,7 +29,7 @@ from ..ports.action import Outcome, Running
 from ..ports.brain import Proposal, Question
 from ..ports.conversation import Scope
 from ..ports.observe import Observer
-from ..ports.remember import Offer
+from ..ports.remember import UNKEPT, Offer
 from ..ports.tools import ToolDefinition
 from ..ports.wire import Wire
 from ..protocol.codec import decode, encode
@@ -193,7 +193,8 @@ class Session:
         now = trio.current_time()
         try:
             frame = decode(message)
-            key = self._parts.new_id() if isinstance(frame, Message) else ""
+            remembered = isinstance(frame, Message) and self._parts.recorder is not UNKEPT
+            key = self._parts.new_id() if remembered else ""
             self.post(Received(frame, now, self._offered(frame), key))
         except BadFrame as error:
             self.post(Malformed(error.code, error.message, error.ref, now))
