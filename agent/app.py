@@ -89,6 +89,7 @@ class App:
         self._gate = Gate()
         self._edge: Edge | None = None
         self._rooms: Rooms | None = None
+        self._forgetful = ""  # why nothing can be remembered just now
         self._knowledge: Knowledge | None = None
         self._drain = trio.Event()
         self._all = trio.CancelScope()
@@ -106,7 +107,8 @@ class App:
         (or `stop`), every session and turn ends at once; a running action is recorded within RECORD_TIMEOUT, and
         the ledger closes within LEDGER_CLOSE_TIMEOUT. What a deadline leaves undone is said in the log.
         """
-        async with composed(self.settings, self._adapters, self.metrics, self._note_ledger) as made:
+        told = self._note_ledger, self._note_memory
+        async with composed(self.settings, self._adapters, self.metrics, *told) as made:
             self._knowledge = made.knowledge
             if not listen:  # nobody can see how far it is
                 await self._read()
@@ -261,6 +263,10 @@ class App:
         """Be told why nothing can be claimed, or "" when it can be again."""
         self._gate.trouble = f"Actions cannot be run, because of the ledger: {trouble}." if trouble else ""
 
+    def _note_memory(self, trouble: str) -> None:
+        """Be told why nothing can be remembered, or "" when it can be again; turns go on meanwhile."""
+        self._forgetful = f"What is said is not remembered: {trouble}." if trouble else ""
+
     async def _bind(self) -> Sequence[Listens]:
         if self._siblings is not None:
             self.port = self._siblings.port
@@ -287,6 +293,7 @@ class App:
             self._knowledge.openers if self._knowledge is not None else lambda _: (),
             self.settings.server.name,
             self.settings.server.greeting,
+            lambda: self._forgetful,
         )
         return Edge(
             admission=admission,

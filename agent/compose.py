@@ -160,11 +160,16 @@ class Toolbox:
 
 @asynccontextmanager
 async def composed(
-    settings: Settings, chosen: Adapters, observer: Observer, ledger_told: Callable[[str], None]
+    settings: Settings,
+    chosen: Adapters,
+    observer: Observer,
+    ledger_told: Callable[[str], None],
+    memory_told: Callable[[str], None] = lambda _: None,
 ) -> AsyncGenerator[Composed, None]:
     """Open what the settings name, but for what was chosen in its place, for the time of a block.
 
     The documents are not read yet. ledger_told: hears why nothing can be claimed, and "" when it can again.
+    memory_told: the same of what is remembered.
     Raises UsageError when something cannot be used. On the way out, also by a cancel, everything is closed; the ledger
     takes LEDGER_CLOSE_TIMEOUT at most.
     """
@@ -190,6 +195,7 @@ async def composed(
                     chosen.run_sync or Threads(1),
                     clock,
                     observer,
+                    memory_told,
                 )
             )
         executor = chosen.executor

@@ -1,6 +1,6 @@
 """What remembers, made of its parts: the store, the search over it, and what asks users and tells turns."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -51,14 +51,20 @@ class Remembering:
 
 @asynccontextmanager
 async def opened_remembering(
-    settings: StorageSettings, run_sync: RunSync, indexing: RunSync, clock: Clock, observer: Observer
+    settings: StorageSettings,
+    run_sync: RunSync,
+    indexing: RunSync,
+    clock: Clock,
+    observer: Observer,
+    told: Callable[[str], None] = lambda _: None,
 ) -> AsyncGenerator[Remembering, None]:
     """Open what is remembered for the time of a block.
 
-    run_sync: does the database's blocking work, one thing at a time. indexing: writes the index of the search.
+    run_sync: does the database's blocking work, one thing at a time. indexing: writes the index of the search. told:
+    hears why nothing can be kept, and "" when it can again.
     Raises `agent.errors.UsageError` when the folder cannot be used.
     """
-    async with opened_memory(settings, run_sync, clock) as store:
+    async with opened_memory(settings, run_sync, clock, told) as store:
         recall = Recall(store, indexing)
         yield Remembering(
             store,

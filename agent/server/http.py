@@ -67,7 +67,8 @@ class Contents:
     metrics: returns the Prometheus text. unready: says why new clients are not welcome, "" when they are.
     authorised: whether one of these values of Authorization shows the token, where one is asked for.
     sections: the sections of a file of the knowledge base. openers: questions to begin with, in a language; None while
-    the documents are being read. name, greeting: what the operator calls the page, and lets it say first.
+    the documents are being read. name, greeting: what the operator calls the page, and lets it say first. limping: says
+    what does not work though clients are welcome, "" when all does.
     """
 
     asyncapi: bytes
@@ -79,6 +80,7 @@ class Contents:
     openers: Callable[[Lang], Sequence[str] | None] = lambda _: ()
     name: str = ""
     greeting: str = ""
+    limping: Callable[[], str] = lambda: ""
 
 
 def make_app(contents: Contents, observer: Observer) -> ASGIApp:
@@ -93,7 +95,7 @@ def make_app(contents: Contents, observer: Observer) -> ASGIApp:
         _static("/static/index.html", "index.html", _page(contents)),
         _static("/favicon.ico", "icon.svg", _asset("icon.svg")),
         _fixed("/healthz", lambda: PlainTextResponse("ok\n")),
-        _asked("/readyz", partial(_readiness, contents.unready)),
+        _asked("/readyz", partial(_readiness, contents.unready, contents.limping)),
         guarded("/metrics", partial(_figures, contents.metrics)),
         guarded("/openers.json", partial(_openers, contents.openers)),
         guarded(PATH, partial(_source, contents.sections)),
@@ -178,9 +180,12 @@ def _guarded(
     return Route(path, endpoint, methods=["GET", "HEAD"])
 
 
-async def _readiness(unready: Callable[[], Awaitable[str]]) -> Response:
+async def _readiness(unready: Callable[[], Awaitable[str]], limping: Callable[[], str]) -> Response:
     why = await unready()
-    return PlainTextResponse(f"not ready: {why}\n", 503) if why else PlainTextResponse("ready\n")
+    if why:
+        return PlainTextResponse(f"not ready: {why}\n", 503)
+    but = limping()
+    return PlainTextResponse(f"ready, but: {but}\n" if but else "ready\n")
 
 
 async def _figures(metrics: Callable[[], Awaitable[bytes]], _: Request) -> Response:

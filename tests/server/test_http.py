@@ -118,6 +118,15 @@ async def test_readiness_follows_the_server() -> None:
     assert (status, body) == (503, b"not ready: The server is going down.\n")
 
 
+async def test_what_does_not_work_is_told_though_clients_are_welcome() -> None:
+    """200, so that nobody takes the server out for it."""
+    limping = replace(CONTENTS, limping=lambda: "What is said is not remembered: the disk is full.")
+    assert await told(limping, "/readyz") == (
+        200,
+        b"ready, but: What is said is not remembered: the disk is full.\n",
+    )
+
+
 async def test_an_unknown_path_is_404_in_plain_words() -> None:
     """Headers included, and the path is not repeated."""
     status, headers, body = await get("/secret-path")
