@@ -5,7 +5,8 @@ in it. Two of the figures are of this process's own work: the gate and the readi
 several tries, since others may have the processor meanwhile; a try's work is never left out.
 
 What was searched for is kept by the server, as it is in use (`cache of hits: on`); with `--cache off` each question is
-searched for again. Exit status 1 when a figure is beyond its bound.
+searched for again. Users are not remembered (`memory: off`), but with `--memory on`. Exit status 1 when a figure is
+beyond its bound.
 """
 
 import argparse
@@ -93,7 +94,7 @@ def post(port: int, path: str, body: Any) -> Any:
 
 
 @contextmanager
-def served(data: Path, cache: bool = True) -> Iterator[tuple[int, int, float]]:
+def served(data: Path, cache: bool = True, memory: str = "off") -> Iterator[tuple[int, int, float]]:
     """Run a server on a folder for the time of a block: its port, its process, and the seconds until it was ready."""
     command = [
         *(
@@ -108,7 +109,18 @@ def served(data: Path, cache: bool = True) -> Iterator[tuple[int, int, float]]:
             "--vectors",
             "off",
         ),
-        *("--log-level", "error", "--data", str(data), "--rate-limit", "0", "--pace-ms", "0"),
+        *(
+            "--memory",
+            memory,
+            "--log-level",
+            "error",
+            "--data",
+            str(data),
+            "--rate-limit",
+            "0",
+            "--pace-ms",
+            "0",
+        ),
     ]
     environment = os.environ | {"AGENT_HIT_CACHE": str(cache).lower()}
     began = time.monotonic()
@@ -122,12 +134,12 @@ def served(data: Path, cache: bool = True) -> Iterator[tuple[int, int, float]]:
         process.communicate(timeout=60)
 
 
-def chat(folder: Path, cache: bool, each: int = 100, rounds: int = 5) -> Iterator[Figure]:
+def chat(folder: Path, cache: bool, memory: str, each: int = 100, rounds: int = 5) -> Iterator[Figure]:
     """Measure one request to /chat: in a thread of its own, and in one that goes on."""
-    with served(folder / "chat", cache) as (port, pid, _):
+    with served(folder / "chat", cache, memory) as (port, pid, _):
         ask: dict[str, Any] = {"user_id": "u", "message": QUESTION}
         went_on = ask | {"thread_id": post(port, "/chat", ask)["thread_id"]}
-        note = f" cache of hits: {'on' if cache else 'off'}"
+        note = f" cache of hits: {'on' if cache else 'off'}, memory: {memory}"
         for name, body in (("a new thread", ask), ("a thread that goes on", went_on)):
             for _ in range(30):  # it finds its feet
                 post(port, "/chat", body)
@@ -252,13 +264,14 @@ def main(arguments: Sequence[str] | None = None, say: Callable[[str], object] = 
     """Print the figures, and return the exit status."""
     parser = argparse.ArgumentParser("python -m tests.bench.tools")
     parser.add_argument("--cache", choices=("on", "off"), default="on", help="whether the server keeps hits")
+    parser.add_argument("--memory", choices=("on", "off"), default="off", help="whether users are remembered")
     parser.add_argument("--only", choices=("chat", "gate", "tools", "wake", "sleep"), help="one of the parts")
     told = parser.parse_args(arguments)
     figures: list[Figure] = []
     with tempfile.TemporaryDirectory(prefix="agent-bench-") as name:
         folder = Path(name)
         parts: dict[str, Callable[[], Iterator[Figure]]] = {
-            "chat": lambda: chat(folder, told.cache == "on"),
+            "chat": lambda: chat(folder, told.cache == "on", told.memory),
             "gate": lambda: iter(
                 [Figure("the gate: 10 arguments, 20 KB of sources", decisions.cost(), GATE_MS)]
             ),
