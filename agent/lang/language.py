@@ -84,6 +84,21 @@ class Searching:
 
 
 @dataclass(frozen=True, slots=True)
+class Recalling:
+    """How what was said is asked for (`agent.recall`).
+
+    asker: words by which one means oneself. agent: those by which one means whom one talks to. requests: pattern of how
+    one asks for something to be done, in which such a word says nothing of who said it. times: words that say when
+    something was, beside what `Dating` and the calendar hold.
+    """
+
+    asker: frozenset[str]
+    agent: frozenset[str]
+    requests: str
+    times: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
 class Stating:
     """What surrounds the numbers of a statement (`agent.grounding.binding`, `agent.retrieval.statements`).
 
@@ -394,6 +409,7 @@ class Language:
     writing: Writing
     telling: Telling
     searching: Searching
+    recalling: Recalling
     stating: Stating
     counting: Counting
     dating: Dating

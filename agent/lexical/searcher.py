@@ -13,6 +13,7 @@ import math
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import tantivy
 
@@ -61,6 +62,22 @@ class Searcher:
                 of.extend([0] * max(len(of), address.doc + 1 - len(of)))
             of[address.doc] = number
         return numbers
+
+    @property
+    def documents(self) -> int:
+        """Return how many documents there are."""
+        return int(self._searcher.num_docs)
+
+    def frequency(self, term: Term) -> int:
+        """Return in how many documents a term stands."""
+        return self._term(term)[0]
+
+    def count(self, must: Sequence[Filter], term: Term | None = None) -> int:
+        """Return how many documents all filters let through, of those that hold a term. Some 20 µs."""
+        queries = [*must] if term is None else [*must, self._term(term)[1]]
+        query = tantivy.Query.boolean_query([(tantivy.Occur.Must, each) for each in queries])
+        found: Any = self._searcher.search(query, 1, count=True)  # its types lack the count
+        return int(found.count)
 
     def best(
         self,

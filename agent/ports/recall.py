@@ -7,6 +7,10 @@ from ..lang import Lang
 from .conversation import Scope
 
 ExcerptKind: TypeAlias = Literal["turn", "item"]
+Reach: TypeAlias = Literal["scope", "thread", "user"]
+"""How far a search goes. scope: every thread of its project and user, and where the user is not known its thread alone,
+as whose an item is. thread: its thread alone. user: every thread of its project and user, known or not, which only an
+operator may ask for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +19,8 @@ class Search:
 
     text: any text. scope: whose; what is another's is not searched. at: now, what "last week" is counted from. limit:
     excerpts at most. tokens: that they may take together, estimated; 0 is no bound. speaker: the name of who asks, ""
-    for the scope's user. shown: message ids that the reader has before him anyway.
+    for the scope's user. shown: message ids that the reader has before him anyway, in the scope's thread. reach: see
+    `Reach`. floor: of how surely anything fits, 0..1, below which nothing is found; None is the recaller's own.
     """
 
     text: str
@@ -26,14 +31,17 @@ class Search:
     tokens: int = 0
     speaker: str = ""
     shown: frozenset[str] = frozenset()
+    reach: Reach = "scope"
+    floor: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
     """A turn or an item that fits. id: what it is cited by. by: who said it, "user", "assistant" or a name; "" of an
-    item. score: 0..1, by which they were ranked. text: what is shown of it, a part of a long turn.
+    item. score: 0..1, by which they were ranked; of the best one, how surely anything fits. text: what is shown of it,
+    a part of a long turn.
 
-    citable: it may support a number: an item, or what its user said.
+    citable: it may support a number: an item, or what its user said. message: the turn's message id, "" of an item.
     """
 
     id: str

@@ -23,7 +23,8 @@ from agent.lang.counting import Cardinals
 from agent.lang.en import LANGUAGE as ENGLISH
 from agent.lang.language import (
     Acting, Asking, Calling, Completing, Courtesies, Deciding, Filing, Inventing, Keywords, Language, Mood,
-    Pleasantries, Prompting, Quoting, Refusals, Sayings, Searching, Stating, Telling, Tooling, Writing, words,
+    Pleasantries, Prompting, Quoting, Recalling, Refusals, Sayings, Searching, Stating, Telling, Tooling, Writing,
+    words,
 )
 
 COUNTING = replace(
@@ -50,6 +51,7 @@ LANGUAGE = Language(
     writing=Writing(words("la kaj estas kiom kio por ne min"), "ĉĝĥĵŝŭ", words("ktp")),
     telling=Telling(words("saluton dankon prezo"), "ojn|oj|on|as|is", "aĵ|oj", ""),
     searching=Searching("", words("diru"), Asking("kiom|kiam", "kostas", "kiam"), "kaj", words("ĝi")),
+    recalling=Recalling(words("mi min mia"), words("vi via"), "ĉu vi", words("hieraŭ")),
     stating=Stating(
         words("kostas"), words("prezo kostas"), words("lundo tago"), "versio", "paĝo", "ekzemple", "plej", "almenaŭ"
     ),

@@ -7,7 +7,7 @@ from .dating import DATING
 from .page import PAGE
 from .remembering import REMEMBERING
 from .sayings import COMPLETING, COURTESIES, DECIDING, INVENTING, PROMPTING, QUOTING, REFUSALS, TOOLING
-from .words import FILING, SEARCHING, STATING, TELLING, WRITING
+from .words import FILING, RECALLING, SEARCHING, STATING, TELLING, WRITING
 
 LANGUAGE = Language(
     code="en",
@@ -15,6 +15,7 @@ LANGUAGE = Language(
     writing=WRITING,
     telling=TELLING,
     searching=SEARCHING,
+    recalling=RECALLING,
     stating=STATING,
     counting=COUNTING,
     dating=DATING,

@@ -1,6 +1,6 @@
 """English's words: how it is written, what tells it from others, and what says nothing in a question."""
 
-from ..language import Asking, Filing, Searching, Stating, Telling, Writing, words
+from ..language import Asking, Filing, Recalling, Searching, Stating, Telling, Writing, words
 
 _FUNCTION_WORDS = """
 a about above across after again against all along also although am among an and another any anybody anyone
@@ -79,6 +79,16 @@ SEARCHING = Searching(
     referring=words(
         "it its that this these those they them their one ones he she him her both former latter"
     ),
+)
+
+RECALLING = Recalling(
+    asker=words("i me my mine myself i'm i've i'd i'll im ive"),
+    agent=words("you your yours yourself you're you've you'd you'll"),
+    requests=(
+        r"(?:can|could|would|will|should|may|might) you(?: please)?|do you (?:remember|recall|know|think)|thank you"
+        r"|(?:remind|tell|show|give|help|let) (?:me|us)"
+    ),
+    times=words("recently lately since ago"),
 )
 
 STATING = Stating(

@@ -1,6 +1,6 @@
 """Swedish's words: how it is written, what tells it from others, and what says nothing in a question."""
 
-from ..language import Asking, Filing, Searching, Stating, Telling, Writing, words
+from ..language import Asking, Filing, Recalling, Searching, Stating, Telling, Writing, words
 
 _FUNCTION_WORDS = """
 aldrig all alla allt alltid alltså andra annan annat att av bara bli blir blev blivit bort både båda bör borde
@@ -76,6 +76,16 @@ SEARCHING = Searching(
     ),
     joining=r"och|men|eller|också|då|så|hur är det med|hur blir det med|vad gäller|om|samma (?:för|med)|vilken av",
     referring=words("den det dess denna detta dessa de dem dom deras han hon honom henne båda"),
+)
+
+RECALLING = Recalling(
+    asker=words("jag mig mej min mitt mina"),
+    agent=words("du dig dej din ditt dina"),
+    requests=(
+        r"(?:kan|kunde|skulle|vill|ska) du|(?:minns|vet|tror|kommer) du|tack ska du"
+        r"|(?:påminn|säg|visa|ge|hjälp|låt|berätta för|påminna|säga|visa|hjälpa) (?:mig|mej|oss)"
+    ),
+    times=words("nyligen häromdagen sistone senast"),
 )
 
 STATING = Stating(

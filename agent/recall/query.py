@@ -1,0 +1,236 @@
+"""Who, when and what a question asks of a conversation.
+
+Strategy: its content words are looked for, those that say little by half. A speaker that it names is whom it is about;
+by "I" one means oneself, by "you" whom one talks to, unless one only asks for something to be done. "When" asks for
+what says a time. Dates that it names, as such or counted from today, make what was said then likelier, and leave
+nothing out. All the words that this takes are the languages' own (`agent.lang`).
+"""
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import date, timedelta
+from functools import lru_cache
+from typing import Final
+
+from agent.lang import LANGUAGES, Lang
+from agent.lexical.stems import stem
+from agent.lexical.subject import stop_words
+from agent.numbers.read import tokens
+from agent.numbers.token import Kind
+from agent.text.words import fold, words
+
+from .documents import content, day_of
+
+USER: Final = "user"
+ASSISTANT: Final = "assistant"
+WORDS_MAX: Final = 24
+"""Words of a question that are looked for: the first ones."""
+EMPTY: Final = 0.5
+"""What a word counts that says little of what a question is about."""
+READ: Final = 2_000
+"""Characters of a question that are read."""
+
+SAME_MONTH, SAME_YEAR = 0.5, 0.3
+"""What it counts to have been said in the month of a day that is named, and in a year that is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Days from the first to the last, and what it counts to have been said then, 0..1."""
+
+    first: date
+    last: date
+    counts: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question, read. words: folded. terms: stems, and what each counts. by: who may have said it, () for anybody.
+
+    when: it asks for a time. spans, months: what it names of dates; months: those without a year, 1 to 12.
+    """
+
+    words: tuple[str, ...]
+    terms: Mapping[str, float]
+    by: frozenset[str] = frozenset()
+    when: bool = False
+    spans: tuple[Span, ...] = ()
+    months: frozenset[int] = frozenset()
+
+    @property
+    def dated(self) -> bool:
+        """Tell whether it names a date."""
+        return bool(self.spans or self.months)
+
+    def fits(self, at: int) -> float:
+        """Return how well a time fits the dates that are named, 0..1."""
+        day = day_of(at).date()
+        best = max([span.counts for span in self.spans if span.first <= day <= span.last], default=0.0)
+        return max(best, float(day.month in self.months))
+
+
+_REQUESTS: Final = {
+    lang: re.compile(rf"\b(?:{language.recalling.requests})\b") for lang, language in LANGUAGES.items()
+}
+_WHEN: Final = {
+    lang: re.compile(rf"\b(?:{language.searching.asking.time})\b") for lang, language in LANGUAGES.items()
+}
+
+
+def read_query(
+    text: str, lang: Lang, speakers: Collection[str], at: int, asker: str = "", langs: Collection[Lang] = ()
+) -> Asked:
+    """Return what a question asks.
+
+    speakers: who spoke in what is searched, by which names are known; USER and ASSISTANT are no names. at: now. asker:
+    who asks, "" for USER. langs: of what is searched, beside its own; words are looked for by their stems in each.
+    """
+    text = text[:READ]
+    folded = fold(text)
+    said = words(text)
+    kept = content(said)[:WORDS_MAX]
+    empty = stop_words(lang)
+    terms: dict[str, float] = {}
+    for word in kept:
+        counts = EMPTY if word in empty else 1.0
+        for each in {lang: None} | dict.fromkeys(langs):
+            term = stem(each, word)
+            terms[term] = max(counts, terms.get(term, 0.0))
+    spans, months = _dates(text, folded, said, at)
+    return Asked(
+        tuple(kept),
+        terms,
+        _by(folded, said, lang, speakers, asker),
+        _WHEN[lang].search(folded) is not None,
+        spans,
+        months,
+    )
+
+
+def _by(folded: str, said: list[str], lang: Lang, speakers: Collection[str], asker: str) -> frozenset[str]:
+    """Return whom of the speakers a question is about: those that it names, or else who asks, or who is asked."""
+    plain = {word.removesuffix("'s") for word in said}
+    plain |= {word.removesuffix("s") for word in plain if len(word) > _GENITIVE}
+    named = {each for each in speakers if not plain.isdisjoint(_names(each))}
+    if named:
+        return frozenset(named)
+    recalling = LANGUAGES[lang].recalling
+    left = words(_REQUESTS[lang].sub(" ", folded))
+    meant = ""
+    if not recalling.agent.isdisjoint(left):
+        meant = ASSISTANT
+    elif not recalling.asker.isdisjoint(left):
+        meant = asker or USER
+    return frozenset((meant,)).intersection(speakers)
+
+
+_GENITIVE: Final = 3  # letters of a word that may be a name with a Swedish genitive's s
+
+
+@lru_cache(maxsize=1024)
+def _names(speaker: str) -> frozenset[str]:
+    """Return the words that name a speaker."""
+    return frozenset() if speaker in (USER, ASSISTANT) else frozenset(content(words(speaker)))
+
+
+# --- dates
+
+_CALENDARS: Final = [language.counting.calendar for language in LANGUAGES.values()]
+_MONTHS: Final = {name: month for each in _CALENDARS for name, month in each.months.items()}
+_CAPITAL: Final = frozenset().union(*[each.capital for each in _CALENDARS])
+_DATINGS: Final = [language.dating for language in LANGUAGES.values()]
+_DAYS: Final = {phrase: away for each in _DATINGS for phrase, away in each.days.items()}
+_WEEKDAYS: Final = {word: day for each in _DATINGS for word, day in {**each.weekdays, **each.gone}.items()}
+_SPANS: Final = {word: span for each in _DATINGS for word, span in each.spans.items()}
+_YEAR: Final = re.compile(r"(?<![\w.,-])(?:19|20)\d\d(?![\w-]|[.,]\d)")
+_WORD: Final = re.compile(r"[^\W\d_]+")
+
+
+def _any(phrases: Collection[str]) -> str:
+    return "|".join(re.escape(each) for each in sorted(phrases, key=len, reverse=True))
+
+
+_LAST: Final = _any({word for each in _DATINGS for word in each.last})
+_THIS: Final = _any({word for each in _DATINGS for word in each.this if len(word) > 3})
+_RELATIVE: Final = re.compile(
+    rf"\b(?:(?P<day>{_any(_DAYS)})"
+    rf"|(?:(?P<last>{_LAST})|(?P<this>{_THIS}))\s+(?:(?P<weekday>{_any(_WEEKDAYS)})|(?P<span>{_any(_SPANS)})))\b"
+)
+_AGO: Final = re.compile(rf"\s*\b(?:{_any({word for each in _DATINGS for word in each.ago})})\b")
+_LENGTHS: Final = {"day": 1, "week": 7, "weekend": 7, "month": 30, "year": 365}
+_DAY: Final = timedelta(days=1)
+
+
+def _dates(text: str, folded: str, said: list[str], at: int) -> tuple[tuple[Span, ...], frozenset[int]]:
+    """Return what a question names of dates. at: now."""
+    spans: list[Span] = []
+    months = {_MONTHS[word] for word in said if word in _MONTHS and word not in _CAPITAL}
+    if not _CAPITAL.isdisjoint(said):
+        months |= {_MONTHS[fold(word)] for word in _capitals(text) if fold(word) in _CAPITAL}
+    if any(each.isdigit() for each in text) or _AGO.search(folded):
+        spans += _numbered(text, day_of(at).date())
+        years = {int(each) for each in _YEAR.findall(text)}
+        if any(span.counts == 1.0 for span in spans):
+            months = set()  # they have their year
+        elif years and months:
+            spans += [_month(year, month) for year in years for month in months]
+            months = set()
+        else:
+            spans += [Span(date(year, 1, 1), date(year, 12, 31), SAME_YEAR) for year in years]
+    spans += [_relative(match, day_of(at).date()) for match in _RELATIVE.finditer(folded)]
+    return tuple(spans), frozenset(months)
+
+
+def _capitals(text: str) -> list[str]:
+    """Return the words of a text with a capital that do not begin it."""
+    return [match.group() for match in _WORD.finditer(text) if match.start() and match.group()[0].isupper()]
+
+
+def _numbered(text: str, today: date) -> list[Span]:
+    """Return the days and months with their year that a text names, and what it counts back from today."""
+    found: list[Span] = []
+    for token in tokens(text, rates=False):
+        if token.kind is Kind.DATE and re.fullmatch(r"\d{4}-\d\d(?:-\d\d)?", token.value):
+            parts = [int(each) for each in token.value.split("-")]
+            try:
+                whole = _month(parts[0], parts[1])
+                if len(parts) == 2:
+                    found.append(whole)
+                else:
+                    day = date(*parts)
+                    found += [Span(day, day), Span(whole.first, whole.last, SAME_MONTH)]
+            except ValueError:
+                continue
+        elif token.kind is Kind.QUANTITY and _AGO.match(fold(text[token.end :])):
+            count, _, unit = token.value.partition(" ")
+            days = _LENGTHS.get(unit, 0)
+            if days and count.isdecimal() and int(count) * days < today.toordinal() - 366:
+                day = today - int(count) * days * _DAY
+                found.append(Span(day - days // 2 * _DAY, day + days // 2 * _DAY))
+    return found
+
+
+def _month(year: int, month: int, counts: float = 1.0) -> Span:
+    """Return a month. Raises ValueError where there is none."""
+    first = date(year, month, 1)
+    return Span(first, (first + 31 * _DAY).replace(day=1) - _DAY, counts)
+
+
+def _relative(match: re.Match[str], today: date) -> Span:
+    """Return the days that a phrase means, said today."""
+    if match["day"] is not None:
+        day = today + _DAYS[match["day"]] * _DAY
+        return Span(day, day)
+    if match["weekday"] is not None:
+        day = today - ((today.weekday() - _WEEKDAYS[match["weekday"]] - 1) % 7 + 1) * _DAY
+        return Span(day, day)
+    back = 1 if match["last"] is not None else 0
+    span = _SPANS[match["span"]]
+    if span == "month":
+        month = today.month - 1 - back
+        return _month(today.year + month // 12, month % 12 + 1)
+    if span == "year":
+        return Span(date(today.year - back, 1, 1), date(today.year - back, 12, 31))
+    monday = today - (today.weekday() + 7 * back) * _DAY
+    return Span(monday if span == "week" else monday + 5 * _DAY, monday + 6 * _DAY)

@@ -1,0 +1,329 @@
+"""Finds what was said (implements `agent.ports.recall.Recaller`).
+
+Strategy: read the question, let the arms give candidates, rank these, say how surely any of them fits, and show the
+best within the budget: half a millisecond for 100,000 turns, on the event loop. The vector of a question is awaited
+where its embedder takes a thread. Where vectors are not all there yet, or a served model fails, its words find alone.
+
+The index is caught up with the store when it starts, and written in batches behind the conversation: rows first, the
+tail at once, the index when BATCH rows wait or nothing has come for a while.
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from itertools import islice
+from typing import Any, Final, Protocol
+
+import structlog
+import trio
+
+from agent.errors import EmbeddingFailed
+from agent.lang import Lang
+from agent.ports.memory import LIVE, Changes, Item, StoredTurn
+from agent.ports.recall import NOTHING, Excerpt, Recalled, Search
+from agent.ports.work import RunSync
+
+from .abstain import FLOOR, LOOKED_AT, Held, Mass, rarity, sureness
+from .index import BATCH, Index
+from .present import Claim, chosen, disagreements, excerpt, numbers_of
+from .query import Asked, read_query
+from .rank import ASKING, WEIGHTS, Arm, Weights, summed, taken_off
+
+QUIET: Final = 1.0
+"""Seconds in which nothing came, after which what waits is put into the index."""
+AGAIN: Final = 60.0
+"""Seconds after which a served model is asked again that failed."""
+_PAGE: Final = 200
+"""Changes that are read at once: some 7 ms of the event loop."""
+BULK: Final = 10_000
+"""Rows that wait, from which they are written though more are known to come: what waits takes memory."""
+_COMPARED: Final = 12
+"""Excerpts whose numbers are read."""
+
+_log = structlog.get_logger("agent.recall")
+
+
+class Feed(Protocol):
+    """What is kept, as it changes: `agent.ports.memory.MemoryStore` is one."""
+
+    async def changed(self, after: int, limit: int) -> Changes:
+        """Return what has changed since an earlier call, of every scope."""
+        ...
+
+
+class Near(Protocol):
+    """The vectors of what was said, as `agent.recall.dense.Dense` has them."""
+
+    @property
+    def langs(self) -> frozenset[Lang] | None:
+        """Return the languages whose questions have a vector; None is any."""
+        ...
+
+    @property
+    def behind(self) -> int:
+        """Return how many rows have no vectors yet."""
+        ...
+
+    async def look(self, text: str, places: frozenset[int]) -> Any:
+        """Return how near rows of some places are to a question. Raises `agent.errors.EmbeddingFailed`."""
+        ...
+
+    async def catch_up(self) -> None:
+        """Embed what has no vector yet. Raises `agent.errors.EmbeddingFailed`."""
+        ...
+
+    def forget(self, row: int) -> None:
+        """Take a row's vector out."""
+        ...
+
+    def near(
+        self, look: Any, seen: Callable[[int], bool], candidates: Collection[int]
+    ) -> tuple[Mapping[int, float], Mapping[int, float]]:
+        """Return the cosines of candidates and of the nearest rows: of each alone, and with the turns beside it."""
+        ...
+
+
+class Recall:
+    """Searches one index.
+
+    store: what is kept, from which the index is made. run_sync: writes the index. near: vectors, or None. floor: of how
+    surely anything fits, below which nothing is found.
+    """
+
+    def __init__(
+        self,
+        store: Feed,
+        run_sync: RunSync,
+        near: Callable[[Index], Near] | None = None,
+        floor: float = FLOOR,
+        weights: Weights = WEIGHTS,
+    ) -> None:
+        self.index = Index()
+        self._store = store
+        self._run_sync = run_sync
+        self._near = None if near is None else near(self.index)
+        self.floor = floor
+        self._weights = weights
+        self._upto = 0
+        self._came = trio.Event()
+        self._enough = trio.Event()
+        self._unembedded = trio.Event()
+        self._told: str | None = None  # why there are no vectors, while that is so
+
+    # --- what is kept comes into the index
+
+    async def catch_up(self) -> None:
+        """Take in what has changed in the store, and write the index. Raises `agent.errors.StorageFailed`.
+
+        A cancel leaves an index that goes on from where it was.
+        """
+        while True:
+            changes = await self._store.changed(self._upto, _PAGE)
+            if changes.upto == self._upto:
+                break
+            self._take(changes.turns, changes.items)
+            self._upto = changes.upto
+            if self.index.waiting >= BULK:
+                await self._write()
+        await self._write()
+
+    def changed(self, turns: Sequence[StoredTurn] = (), items: Sequence[Item] = ()) -> None:
+        """Take in turns that were kept or forgotten, and what became of items. Never blocks.
+
+        What is new can be found at once, and what is gone no more.
+        """
+        self._take(turns, items)
+        self._came.set()
+        self._unembedded.set()
+        if self.index.waiting >= BATCH:
+            self._enough.set()
+
+    def _take(self, turns: Sequence[StoredTurn], items: Sequence[Item]) -> None:
+        for turn in turns:
+            if turn.remark.text:
+                self.index.add(turn)
+                continue
+            row = self.index.forget(turn.n)
+            if self._near is not None and row >= 0:
+                self._near.forget(row)
+        for item in items:
+            if item.status in LIVE:
+                self.index.put(item)
+            else:
+                self.index.drop(item.id)
+
+    async def keep_up(self) -> None:
+        """Write what waits into the index, in batches, and embed it, until cancelled.
+
+        One task's, for as long as this is used.
+        """
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._keep_written)
+            if self._near is not None:
+                nursery.start_soon(self._keep_embedded)
+
+    async def _keep_written(self) -> None:
+        while True:
+            await self._came.wait()
+            with trio.move_on_after(QUIET):
+                await self._enough.wait()
+            self._came, self._enough = trio.Event(), trio.Event()
+            await self._write()
+
+    async def _keep_embedded(self) -> None:
+        while True:
+            self._unembedded = trio.Event()
+            await self.embed()
+            with trio.move_on_after(AGAIN):
+                await self._unembedded.wait()
+
+    async def _write(self) -> None:
+        if self.index.waiting:
+            batch = self.index.batch()
+            self.index.take(batch, await self._run_sync(lambda: self.index.write(batch)))
+
+    async def embed(self) -> None:
+        """Embed what has no vector yet, where there are vectors. A cancel leaves what is done."""
+        if self._near is not None:
+            try:
+                await self._near.catch_up()
+                self._told = None
+            except EmbeddingFailed as error:
+                self._say(error)
+
+    def _say(self, error: EmbeddingFailed) -> None:
+        """Log that there are no vectors, once for each reason until there are some."""
+        if self._told != str(error):
+            self._told = str(error)
+            _log.warning("no vectors from the served model, words alone recall", why=str(error))
+
+    # --- searching
+
+    async def recall(self, search: Search) -> Recalled:
+        """Return what fits, within its budget, oldest first. A cancel leaves nothing."""
+        look = None
+        near = self._near
+        if near is not None and near.behind <= BATCH and (near.langs is None or search.lang in near.langs):
+            try:
+                look = await near.look(search.text, self.index.places(search.reach, search.scope))
+            except EmbeddingFailed as error:
+                self._say(error)
+        return self.recalled(search, look)
+
+    def recalled(self, search: Search, look: Any = None) -> Recalled:
+        """Return what fits of what is in the index. look: what vectors say of it, as `Near.look` returns it."""
+        rows = self.index.rows
+        asked = read_query(
+            search.text,
+            search.lang,
+            self.index.speakers(search.reach, search.scope),
+            search.at,
+            search.speaker,
+            rows.langs,
+        )
+        if not asked.words:
+            return NOTHING
+        found = self._ranked(search, asked, look)
+        if not found:
+            return NOTHING
+        sure = sureness(self._held(search, asked, [row for _, row in found]))
+        if sure < (self.floor if search.floor is None else search.floor):
+            return Recalled((), sure)
+        top = found[0][0]
+        scale = sure / top if top > 0 else 0.0
+        excerpts = chosen(
+            (self._excerpt(row, max(0.0, score * scale), asked) for score, row in found[: search.limit * 2]),
+            search.limit,
+            search.tokens,
+        )
+        return Recalled(excerpts, sure, self._disagreements(excerpts, found))
+
+    def _ranked(self, search: Search, asked: Asked, look: Any = None) -> list[tuple[float, int]]:
+        """Return what the arms and vectors found, best first, with what each counts; of equals the later one."""
+        rows, weights = self.index.rows, self._weights
+        found = self.index.find(asked, search.reach, search.scope, search.at)
+        arms: list[tuple[float, Arm]] = [(weights.window, found.words), (weights.grams, found.grams)]
+        if look is not None and self._near is not None:
+            own, around = self._near.near(
+                look, self.index.seen(search.at), found.words.keys() | found.grams.keys()
+            )
+            arms += [(weights.own, own), (weights.around, around)]
+        by = rows.spoken_by(asked.by)
+        ranking: list[tuple[float, int]] = []
+        sizes, asks, spoke, timed, when, dated = (
+            rows.sizes,
+            rows.asks,
+            rows.by,
+            rows.timed,
+            asked.when,
+            asked.dated,
+        )
+        for row, score in summed(arms).items():
+            if sizes[row] < ASKING:
+                score -= taken_off(sizes[row], asks[row] / 255, weights)
+            if spoke[row] in by:
+                score += weights.speaker
+            if when and timed(row):
+                score += weights.time
+            if dated:
+                score += weights.date * asked.fits(rows.at[row])
+            ranking.append((score, row))
+        if search.shown:
+            ranking = [(score, row) for score, row in ranking if not self._shown(search, row)]
+        ranking.sort(reverse=True)
+        return ranking
+
+    def _shown(self, search: Search, row: int) -> bool:
+        """Tell whether the reader has a turn before him anyway."""
+        rows = self.index.rows
+        return rows.messages[row] in search.shown and rows.places[rows.place[row]] == search.scope
+
+    def _held(self, search: Search, asked: Asked, found: Sequence[int]) -> Held:
+        """Return how much of a question the best of what was found holds, of who is asked about and of the others."""
+        rows = self.index.rows
+        counts = self.index.counts(search.reach, search.scope)
+        names = {rows.stems[each] for name in asked.by for each in rows.named(name)}
+        mass = Mass(
+            (rows.number(term), weight * rarity(counts.documents, counts.frequency(term)))
+            for term, weight in asked.terms.items()
+            if term not in names
+        )
+        by = rows.spoken_by(asked.by)
+        right = list(islice((row for row in found if not by or rows.by[row] in by), LOOKED_AT))
+        wrong = list(islice((row for row in found if rows.by[row] not in by), LOOKED_AT)) if by else []
+        own = [mass.share(rows.words(row)) for row in right]
+        return Held(
+            mass.known,
+            max(own, default=0.0),
+            max([mass.share(rows.words(row), *rows.around(row)) for row in right], default=0.0),
+            max([mass.share(rows.words(row)) for row in wrong], default=0.0) if by else None,
+        )
+
+    def _excerpt(self, row: int, score: float, asked: Asked) -> Excerpt:
+        rows = self.index.rows
+        item = rows.item(row)
+        return Excerpt(
+            rows.id(row),
+            "turn" if item is None else "item",
+            excerpt(rows.texts[row], asked.words),
+            rows.at[row],
+            rows.speakers[rows.by[row]],
+            rows.places[rows.place[row]].thread,
+            min(1.0, score),
+            rows.citable(row),
+            rows.messages[row],
+        )
+
+    def _disagreements(
+        self, excerpts: Sequence[Excerpt], found: Sequence[tuple[float, int]]
+    ) -> tuple[tuple[str, str], ...]:
+        """Return which of the excerpts say different numbers of the key of an item."""
+        rows = self.index.rows
+        if not any(each.kind == "item" for each in excerpts):
+            return ()
+        row_of = {rows.id(row): row for _, row in found}
+        claims: list[Claim] = []
+        for each in excerpts[:_COMPARED]:
+            item = rows.item(row_of[each.id])
+            stems = frozenset(rows.stems[number] for number in rows.words(row_of[each.id]))
+            numbers = numbers_of(each.text) if item is None else item.numbers
+            claims.append(Claim(each.id, each.at, () if item is None else item.key, stems, numbers))
+        return disagreements(claims)

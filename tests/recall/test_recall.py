@@ -1,0 +1,223 @@
+"""Recalling what was said: the whole way from a question to excerpts."""
+
+import pytest
+import trio
+import trio.testing
+
+from agent.errors import EmbeddingFailed
+from agent.ports.conversation import Scope
+from agent.recall.dense import Dense
+from agent.recall.index import BATCH
+from agent.recall.recall import AGAIN, QUIET, Recall
+from agent.testing.vectors import WordsEmbedder
+from tests.memory.made import item
+
+from .made import TALK, Feed, best, inline, recall_of, search, turn
+
+
+@pytest.mark.parametrize("commit", [False, True])
+async def test_what_answers_is_recalled(commit: bool) -> None:
+    """By whom it was said, with its date, its thread and its message's id, oldest first."""
+    recall = recall_of(*TALK, commit=commit)
+    found = await recall.recall(search("Which kitten did Ben adopt?"))
+    assert best(found)[0] == "t2"
+    top = max(found.excerpts, key=lambda each: each.score)
+    assert (top.by, top.message, top.thread, top.citable, top.kind) == ("Ben", "m2", "t", True, "turn")
+    assert top.score == pytest.approx(found.score)
+    assert [each.at for each in found.excerpts] == sorted(each.at for each in found.excerpts)
+
+
+async def test_who_is_named_decides_between_two_that_say_the_same() -> None:
+    """Whatever came later."""
+    recall = recall_of(turn(1, "I love pottery.", "Ann", at=9), turn(2, "I love pottery.", "Ben", at=1))
+    assert best(await recall.recall(search("Does Ann love pottery?")))[0] == "t1"
+    assert best(await recall.recall(search("Does Ben love pottery?")))[0] == "t2"
+
+
+async def test_the_user_and_the_agent_are_told_apart() -> None:
+    """What the agent said is no source of a number."""
+    recall = recall_of(
+        turn(1, "The sprint ends on 4 May.", "assistant", at=9), turn(2, "My sprint ends on 5 May.")
+    )
+    mine = await recall.recall(search("When does my sprint end?"))
+    yours = await recall.recall(search("When did you say the sprint ends?"))
+    assert (best(mine)[0], best(yours)[0]) == ("t2", "t1")
+    assert [each.citable for each in mine.excerpts] == [False, True]
+
+
+async def test_a_time_is_found_where_one_is_asked_for() -> None:
+    """And a date that is named makes what was said then likelier."""
+    recall = recall_of(
+        turn(
+            1, "We had dinner with the Hansens near the harbour once, which was lovely for all of us.", at=60
+        ),
+        turn(2, "We had dinner with the Hansens yesterday near the harbour, lovely for all of us.", at=1),
+    )
+    assert best(await recall.recall(search("When was dinner with the Hansens?")))[0] == "t2"
+    days = [
+        turn(n, "We had dinner with the Hansens at home.", at=n * 24 * 60 * 40, sitting=n) for n in (1, 2, 3)
+    ]
+    recall = recall_of(*days)
+    assert best(await recall.recall(search("Who had dinner last month?")))[0] == "t1"
+
+
+async def test_nothing_that_fits_is_nothing() -> None:
+    """Below the floor; its score tells how far."""
+    recall = recall_of(*TALK)
+    unknown = await recall.recall(search("What did Ben say about submarines?", floor=None))
+    known = await recall.recall(search("Which kitten did Ben adopt?", floor=None))
+    assert unknown.excerpts == ()
+    assert unknown.score < recall.floor < known.score
+    assert (await recall.recall(search("??"))).score == 0
+    assert (await recall_of().recall(search("kitten"))).excerpts == ()
+
+
+async def test_what_the_reader_has_before_him_is_left_out() -> None:
+    """In his own thread; the same id elsewhere is another message."""
+    here, there = Scope("p", "one", "ana"), Scope("p", "two", "ana")
+    recall = recall_of(turn(1, "kitten", scope=here))
+    recall.changed([turn(2, "kitten kitten", scope=there)])
+    shown = frozenset(("m1", "m2"))
+    assert best(await recall.recall(search("kitten", here, shown=shown))) == ["t2"]
+    assert best(await recall.recall(search("kitten", there, shown=shown))) == ["t1"]
+
+
+async def test_excerpts_are_within_the_budget() -> None:
+    """And at most as many as are wanted."""
+    recall = recall_of(*[turn(n, f"The kitten has {n} toys in the house.") for n in range(1, 30)])
+    found = await recall.recall(search("kitten toys", limit=5))
+    assert len(found.excerpts) == 5
+    assert len((await recall.recall(search("kitten toys", tokens=30))).excerpts) == 2
+
+
+async def test_both_sides_of_a_contradiction_are_named() -> None:
+    """What a user said, and the item that says otherwise."""
+    recall = recall_of(turn(1, "The budget of Atlas is 60 000 kr.", at=1), items=[item()])
+    found = await recall.recall(search("What is the budget of Atlas?"))
+    assert found.disagreements == (("i1", "t1"),)
+    assert {each.kind for each in found.excerpts} == {"turn", "item"}
+
+
+@pytest.mark.parametrize("status", ["proposed", "done", "rejected", "expired", "superseded", "forgotten"])
+async def test_only_live_items_are_recalled(status: str) -> None:
+    """Whatever its status becomes, it is gone at once."""
+    recall = recall_of(items=[item()])
+    assert best(await recall.recall(search("budget of Atlas"))) == ["i1"]
+    recall.changed(items=[item(status=status)])
+    assert best(await recall.recall(search("budget of Atlas"))) == []
+
+
+async def test_the_index_follows_what_is_kept() -> None:
+    """From the beginning, then from where it was; what was forgotten goes."""
+    feed = Feed(*TALK, items=[item()])
+    recall = Recall(feed, inline)
+    await recall.catch_up()
+    assert recall.index.waiting == 0
+    assert best(await recall.recall(search("Which kitten did Ben adopt?")))[0] == "t2"
+    feed.changes += [turn(2, ""), item(status="superseded")]
+    recall.changed([turn(6, "A new hat.")])
+    feed.changes.append(turn(6, "A new hat."))
+    await recall.catch_up()
+    assert best(await recall.recall(search("kitten"))) == []
+    assert best(await recall.recall(search("budget Atlas"))) == []
+    assert best(await recall.recall(search("hat", limit=1))) == ["t6"]
+
+
+async def test_the_index_is_written_after_a_while_or_when_enough_waits(
+    autojump_clock: trio.testing.MockClock, nursery: trio.Nursery
+) -> None:
+    """In batches, behind the conversation."""
+    recall = Recall(Feed(), inline)
+    nursery.start_soon(recall.keep_up)
+    await trio.testing.wait_all_tasks_blocked()
+    recall.changed(TALK)
+    await trio.testing.wait_all_tasks_blocked()
+    assert recall.index.waiting == len(TALK)
+    await trio.sleep(QUIET + 0.1)
+    assert recall.index.waiting == 0
+    recall.changed([turn(n, "Some words.", sitting=n) for n in range(10, 10 + BATCH)])
+    await trio.testing.wait_all_tasks_blocked()
+    assert recall.index.waiting == 0
+    nursery.cancel_scope.cancel()
+
+
+async def test_vectors_find_what_shares_no_stem() -> None:
+    """And what words find is not lost; a turn without a vector yet is found by its words."""
+    embedder = WordsEmbedder()
+    recall = Recall(Feed(), inline, lambda index: Dense(index.rows, embedder, inline))
+    said = [turn(1, "the an of"), *[turn(n, f"Nothing much {n}.", sitting=n) for n in range(2, 40)]]
+    recall.changed(said)
+    await recall.embed()
+    found = await recall.recall(search("of the kitten an"))
+    assert best(found) == ["t1"] or best(found)[0] == "t1"
+    recall.changed([turn(50, "A kitten!", sitting=50)])
+    assert "t50" in best(await recall.recall(search("kitten")))
+    recall.changed([turn(1, "")])
+    assert "t1" not in best(await recall.recall(search("of the kitten an")))
+
+
+async def test_vectors_see_one_scope() -> None:
+    """Another's nearest is nobody's."""
+    embedder = WordsEmbedder()
+    recall = Recall(Feed(), inline, lambda index: Dense(index.rows, embedder, inline))
+    recall.changed([turn(1, "blue moon", scope=Scope("p", "t", "eve")), turn(2, "red sun")])
+    await recall.embed()
+    assert best(await recall.recall(search("blue moon kitten"))) == ["t2"]
+
+
+async def test_without_vectors_words_recall() -> None:
+    """A served model that fails is said once, and asked again."""
+    embedder = WordsEmbedder()
+    recall = Recall(Feed(), inline, lambda index: Dense(index.rows, embedder, inline))
+    embedder.fails = EmbeddingFailed("unreachable", "no answer")
+    recall.changed(TALK)
+    await recall.embed()
+    assert best(await recall.recall(search("Which kitten did Ben adopt?")))[0] == "t2"
+    embedder.fails = None
+    await recall.embed()
+    assert best(await recall.recall(search("Which kitten did Ben adopt?")))[0] == "t2"
+
+
+async def test_what_comes_is_embedded_behind_the_conversation(
+    autojump_clock: trio.testing.MockClock, nursery: trio.Nursery
+) -> None:
+    """Words alone recall while much of it has no vector yet; one that failed is tried again."""
+    embedder = WordsEmbedder(delay=5.0)
+    recall = Recall(Feed(), inline, lambda index: Dense(index.rows, embedder, inline))
+    recall.changed([turn(n, "the an of", sitting=n) for n in range(1, BATCH + 2)])
+    nursery.start_soon(recall.keep_up)
+    await trio.sleep(QUIET + 0.1)
+    assert recall.index.waiting == 0
+    asked = len(embedder.asked)
+    assert best(await recall.recall(search("of the kitten"))) == []
+    assert len(embedder.asked) == asked
+    await trio.sleep(30)
+    assert best(await recall.recall(search("of the kitten"))) != []
+    embedder.fails = EmbeddingFailed("unreachable", "no answer")
+    recall.changed([turn(500, "of the kitten", sitting=500)])
+    await trio.sleep(30)
+    embedder.fails = None
+    await trio.sleep(AGAIN)
+    assert "of the kitten" in embedder.asked[-2:]
+    nursery.cancel_scope.cancel()
+
+
+async def test_what_is_forgotten_while_it_is_embedded_has_no_vector(
+    autojump_clock: trio.testing.MockClock, nursery: trio.Nursery
+) -> None:
+    """Its row is zeros, and so is that of what is forgotten later."""
+    embedder = WordsEmbedder(delay=1.0)
+    recall = recall_of(turn(1, "blue moon"), turn(2, "blue sun", sitting=1))
+    dense = Dense(recall.index.rows, embedder, inline)
+    nursery.start_soon(dense.catch_up)
+    await trio.testing.wait_all_tasks_blocked()
+    recall.index.forget(1)
+    dense.forget(0)
+    await trio.sleep(2)
+    assert dense.behind == 0
+    own, _ = dense.near(await dense.look("blue moon", frozenset({0})), lambda row: True, {0, 1})
+    assert own[0] == 0 < own[1]
+    recall.index.forget(2)
+    dense.forget(1)
+    own, around = dense.near(await dense.look("blue moon", frozenset({0})), lambda row: True, {0, 1})
+    assert own == around == {0: 0.0, 1: 0.0}
