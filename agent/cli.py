@@ -23,6 +23,8 @@ COMMANDS = {
     "bench": "agent.commands.bench:bench",
     "verify": "agent.commands.verify:verify",
     "search": "agent.commands.search:search",
+    "recall": "agent.commands.recall:recall",
+    "memory": "agent.commands.memory:command",
     "kb": "agent.commands.kb:command",
     "actions": "agent.commands.actions:actions",
     "diagrams": "agent.commands.describe:diagrams",

@@ -21,6 +21,8 @@ from ..errors import UsageError
 from ..numeric import one_thread
 from ..ports.embed import Embedder, Encoder, Role, Vectors, WordVectors
 from ..ports.work import RunSync
+from ..recall.index import Index
+from ..recall.recall import Near
 from ..retrieval.meaning import Meaning
 from .threaded import Threaded, given_up
 
@@ -120,6 +122,26 @@ async def open_meaning(vectors: str, url: str | None, run_sync: RunSync) -> Mean
     embedder = await open_embedder(choice, run_sync)
     words = await open_words(run_sync, embedder)
     return await run_sync(lambda: _meaning(choice, embedder, words))
+
+
+async def open_near(vectors: str, url: str | None, run_sync: RunSync) -> Callable[[Index], Near] | None:
+    """Return what makes the vectors of what was said, for an index of it; None where there are none.
+
+    As `open_meaning` otherwise.
+    """
+    choice = choose(vectors, url)
+    if choice is None:
+        return None
+    embedder = await open_embedder(choice, run_sync)
+    return await run_sync(lambda: _near(choice, embedder, run_sync))
+
+
+def _near(choice: Choice, embedder: Embedder, run_sync: RunSync) -> Callable[[Index], Near]:
+    with one_thread():
+        from ..recall.dense import Dense
+
+    at_once = embedder.encoder if isinstance(embedder, Threaded) and choice.kind == "static" else None
+    return lambda index: Dense(index.rows, embedder, run_sync, at_once)
 
 
 def _meaning(choice: Choice, embedder: Embedder, words: WordVectors | None) -> Meaning:

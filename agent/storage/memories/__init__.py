@@ -5,3 +5,8 @@ Strategy: what may become of an item its table decides (agent/memory/states.py),
 changes and from every index: so a page that SQLite moves or splits never holds them, and what was emptied is in no file
 once the log is cut off.
 """
+
+from typing import Final
+
+FILE: Final = "memory.sqlite"
+"""Its name in the folder; here, so that who only looks for it does not import SQLAlchemy."""

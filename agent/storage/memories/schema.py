@@ -19,9 +19,9 @@ from ...memory.states import TABLE
 from ...ports.memory import LIVE, Decider, ItemStatus, ItemType, Side, SourceKind
 from ..columns import fill, json_value, moves_of, names, numbered, one_of, statements, text, where, whole
 from ..contents import Contents
+from . import FILE
 
 SCHEMA = 1  # PRAGMA user_version of a file that this code reads and writes
-FILE = "memory.sqlite"
 
 MOVES = frozenset(
     (row.source.value, row.target.value)
