@@ -14,7 +14,7 @@ from agent.host import Threads, WallClock
 from agent.memory.states import TABLE
 from agent.ports.memory import LIVE, Change, Item, StoredTurn
 from agent.ports.pages import Window
-from agent.storage.memories.schema import FILE
+from agent.storage.memories import FILE
 from agent.storage.memories.store import memory_in
 from tests.remembered import ANA, NOW, budget
 

@@ -12,7 +12,7 @@ import trio
 from agent.config import ITEM_QUOTE, ITEM_TEXT
 from agent.memory.states import TABLE
 from agent.storage.file import DatabaseFile
-from agent.storage.memories.schema import FILE, MEMORY
+from agent.storage.memories import FILE, MEMORY
 from agent.storage.memories.store import memory_in
 from agent.testing.fakes import Noon
 from agent.testing.network import inline
