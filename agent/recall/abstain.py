@@ -38,8 +38,8 @@ class Held:
 
 
 def rarity(documents: int, frequency: int) -> float:
-    """Return how much a word tells that stands in `frequency` of some documents."""
-    return math.log(1 + documents / (1 + frequency))
+    """Return how much a word tells that stands in `frequency` of some documents, of which there may be none yet."""
+    return math.log(1 + (1 + documents) / (1 + frequency))
 
 
 class Mass:

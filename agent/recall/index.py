@@ -9,6 +9,7 @@ are written again with it. Nothing is kept on disk: what is forgotten is then in
 Whose a row is filters before anything is ranked, in the index and in the tail.
 """
 
+import json
 from array import array
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -317,9 +318,8 @@ class Index:
 
 def name_of(scope: Scope, reach: Reach) -> str:
     """Return what a scope is called as far as a search goes: two of one name are seen together."""
-    if reach == "user" or (reach == "scope" and scope.user):
-        return f"{scope.project}\x1f{scope.user}"
-    return f"{scope.project}\x1f{scope.user}\x1f{scope.thread}"
+    thread = "" if reach == "user" or (reach == "scope" and scope.user) else scope.thread
+    return json.dumps((scope.project, scope.user, thread))  # whatever marks they have, no two are one
 
 
 def until(item: Item) -> int:

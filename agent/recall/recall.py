@@ -15,7 +15,7 @@ from typing import Any, Final, Protocol
 import structlog
 import trio
 
-from agent.errors import EmbeddingFailed
+from agent.errors import EmbeddingFailed, StorageFailed
 from agent.lang import Lang
 from agent.ports.memory import LIVE, Changes, Item, StoredTurn
 from agent.ports.recall import NOTHING, Excerpt, Recalled, Search
@@ -31,6 +31,8 @@ QUIET: Final = 1.0
 """Seconds in which nothing came, after which what waits is put into the index."""
 AGAIN: Final = 60.0
 """Seconds after which a served model is asked again that failed."""
+LOOK: Final = 5.0
+"""Seconds after which it is looked whether another process has changed something, where nobody asks before."""
 _PAGE: Final = 200
 """Changes that are read at once: some 7 ms of the event loop."""
 BULK: Final = 10_000
@@ -103,6 +105,7 @@ class Recall:
         self.floor = floor
         self._weights = weights
         self._upto = 0
+        self._following = trio.Lock()  # who reads what has changed
         self._came = trio.Event()
         self._enough = trio.Event()
         self._unembedded = trio.Event()
@@ -115,15 +118,23 @@ class Recall:
 
         A cancel leaves an index that goes on from where it was.
         """
-        while True:
-            changes = await self._store.changed(self._upto, _PAGE)
-            if changes.upto == self._upto:
-                break
-            self._take(changes.turns, changes.items)
-            self._upto = changes.upto
+        while await self._follow():
             if self.index.waiting >= BULK:
                 await self._write()
         await self._write()
+
+    async def _follow(self) -> bool:
+        """Take in a page of what has changed in the store; return whether there was anything.
+
+        It can be found from then on, or not any more. A cancel leaves nothing half taken.
+        """
+        async with self._following:
+            changes = await self._store.changed(self._upto, _PAGE)
+            if changes.upto == self._upto:
+                return False
+            self._upto = changes.upto
+            self.changed(changes.turns, changes.items)
+            return True
 
     def changed(self, turns: Sequence[StoredTurn] = (), items: Sequence[Item] = ()) -> None:
         """Take in turns that were kept or forgotten, and what became of items. Never blocks.
@@ -151,14 +162,24 @@ class Recall:
                 self.index.drop(item.id)
 
     async def keep_up(self) -> None:
-        """Write what waits into the index, in batches, and embed it, until cancelled.
+        """Follow the store, write what waits into the index, in batches, and embed it, until cancelled.
 
         One task's, for as long as this is used.
         """
         async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._keep_following)
             nursery.start_soon(self._keep_written)
             if self._near is not None:
                 nursery.start_soon(self._keep_embedded)
+
+    async def _keep_following(self) -> None:
+        while True:
+            try:
+                while await self._follow():
+                    pass
+            except StorageFailed:
+                _log.warning("what is remembered cannot be read now")
+            await trio.sleep(LOOK)
 
     async def _keep_written(self) -> None:
         while True:
@@ -198,7 +219,12 @@ class Recall:
     # --- searching
 
     async def recall(self, search: Search) -> Recalled:
-        """Return what fits, within its budget, oldest first. A cancel leaves nothing."""
+        """Return what fits, within its budget, oldest first, of all that is kept now. A cancel leaves nothing.
+
+        After a start it is found as it is read. Raises `agent.errors.StorageFailed`.
+        """
+        if not self._following.locked():
+            await self._follow()
         look = None
         near = self._near
         if near is not None and near.behind <= BATCH and (near.langs is None or search.lang in near.langs):
