@@ -15,7 +15,7 @@ from typing import Final
 
 FLOOR: Final = 0.12
 """Below it nothing is found: refuses some 3 in 100 of the questions that are answered, of which most found nothing."""
-LOOKED_AT: Final = 20
+LOOKED_AT: Final = 12
 """Candidates of each side that are looked at, the best first."""
 UNOPPOSED: Final = 0.75
 """Of what the right documents hold, what others are taken to hold where a question is about nobody."""

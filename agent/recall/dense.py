@@ -22,7 +22,7 @@ NEAR: Final = 100
 """Rows that vectors alone make candidates."""
 AT_ONCE: Final = 32
 """Texts that are embedded together."""
-_PIECE: Final = 8_192  # rows that are made floats at a time
+_PIECE: Final = 1_024  # rows that are made floats at a time
 _GROWTH: Final = 1_024
 _MANY: Final = 4_096  # rows from which comparing takes a thread: some 0.5 ms
 _SCOPES_KEPT: Final = 64
@@ -146,7 +146,9 @@ def _compared(
     found = np.empty(len(among), np.float32)
     for start in range(0, len(among), _PIECE):
         piece = among[start : start + _PIECE]
-        found[start : start + _PIECE] = held[piece].astype(np.float32) @ vector
+        whole = piece[-1] - piece[0] + 1 == len(piece)  # a slice is no copy
+        rows = held[piece[0] : piece[-1] + 1] if whole else held[piece]
+        found[start : start + _PIECE] = rows.astype(np.float32) @ vector
     found *= scales[among]
     return found
 

@@ -39,7 +39,7 @@ _SCHEMA: Final = schema_of(
     terms=(WORDS,), grams=(GRAMS,), names=(_ROW, *_REACHES), numbers=("number", "valid_from", "valid_to")
 )
 _HEAP: Final = 15_000_000  # bytes; tantivy's least for one thread
-_POSTINGS: Final = 10_000  # entries of posting lists that the search of one arm reads
+_POSTINGS: Final = 5_000  # entries of posting lists that the search of one arm reads
 _FOR_EVER: Final = 2**63 - 1
 _PLACES_KEPT: Final = 1_024  # scopes of which it is known which places are theirs
 

@@ -16,6 +16,7 @@ import structlog
 import trio
 
 from agent.errors import EmbeddingFailed, StorageFailed
+from agent.heap import give_back
 from agent.lang import Lang
 from agent.ports.memory import LIVE, Changes, Item, StoredTurn
 from agent.ports.recall import NOTHING, Excerpt, Recalled, Search
@@ -200,6 +201,8 @@ class Recall:
         if self.index.waiting:
             batch = self.index.batch()
             self.index.take(batch, await self._run_sync(lambda: self.index.write(batch)))
+            if len(batch.rows) >= BULK:
+                await self._run_sync(give_back)
 
     async def embed(self) -> None:
         """Embed what has no vector yet, where there are vectors. A cancel leaves what is done."""

@@ -30,6 +30,7 @@ import trio
 from agent.embedding.open import choose, open_embedder
 from agent.embedding.threaded import Threaded
 from agent.errors import UsageError
+from agent.heap import share_heaps
 from agent.host import Threads
 from agent.ports.conversation import Scope
 from agent.ports.embed import Embedder
@@ -38,7 +39,7 @@ from agent.ports.recall import Reach, Search
 from agent.recall.index import Index
 from agent.recall.query import read_query
 from agent.recall.rank import reciprocal
-from agent.recall.recall import BULK, Near, Recall
+from agent.recall.recall import Near, Recall
 
 KINDS = {
     "contradiction_resolution",
@@ -85,6 +86,18 @@ class NoMemory:
     async def changed(self, after: int, limit: int) -> Changes:
         """Return that nothing has changed."""
         return Changes((), (), after)
+
+
+class Said:
+    """What is kept, all of it turns."""
+
+    def __init__(self, turns: Sequence[StoredTurn]) -> None:
+        self._turns = turns
+
+    async def changed(self, after: int, limit: int) -> Changes:
+        """Return the next turns."""
+        found = tuple(self._turns[after : after + limit])
+        return Changes(found, (), after + len(found))
 
 
 def say(line: str) -> None:
@@ -337,11 +350,9 @@ async def speed(count: int, threads: int, embedders: dict[str, Embedder]) -> Non
     """Print what an index of so many turns takes to build, hold and search."""
     turns = list(made_up(count, threads))
     before = _resident()
-    recall = Recall(NoMemory(), Threads(1))
+    recall = Recall(Said(turns), Threads(1))
     began = time.process_time()
-    for start in range(0, count, BULK):
-        recall.changed(turns[start : start + BULK])
-        recall.index.commit()
+    await recall.catch_up()
     texts = sum(sys.getsizeof(turn.remark.text) for turn in turns) / 2**20
     say(
         f"{count} turns in {threads} threads: {time.process_time() - began:.1f} s of CPU to build, "
@@ -440,6 +451,7 @@ async def _main(arguments: argparse.Namespace) -> None:
 
 def main() -> None:
     """Print every figure."""
+    share_heaps()  # as the server does
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path, help="of dialogues, *.jsonl")
     parser.add_argument(

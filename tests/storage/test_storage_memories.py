@@ -19,7 +19,8 @@ import trio
 from agent.errors import NotFound, StorageFailed, UsageError
 from agent.ports.pages import Window
 from agent.storage import file
-from agent.storage.memories import FILE, SCHEMA
+from agent.storage.memories import FILE
+from agent.storage.memories.schema import SCHEMA
 from agent.storage.memories.store import SqliteMemory, memory_in
 from agent.storage.open import opened_memory
 from agent.storage.settings import StorageSettings

@@ -12,7 +12,8 @@ import trio
 from agent.config import ITEM_QUOTE, ITEM_TEXT
 from agent.memory.states import TABLE
 from agent.storage.file import DatabaseFile
-from agent.storage.memories import FILE, MEMORY
+from agent.storage.memories import FILE
+from agent.storage.memories.schema import MEMORY
 from agent.storage.memories.store import memory_in
 from agent.testing.fakes import Noon
 from agent.testing.network import inline
