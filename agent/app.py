@@ -143,6 +143,7 @@ class App:
                     str(made.settings.documents.kb),
                     made.read_tools or no_tools,
                     made.remembering.keeper if made.remembering is not None else UNKEPT,
+                    made.remembering.consulted if made.remembering is not None else None,
                 )
                 if made.remembering is not None:
                     actions.start_soon(made.remembering.run)

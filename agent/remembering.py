@@ -16,6 +16,7 @@ from .ports.clock import Clock
 from .ports.memory import MemoryStore
 from .ports.observe import Observer
 from .ports.recall import Recaller
+from .ports.remember import Consulted
 from .ports.work import RunSync
 from .recall.recall import Recall
 from .storage.open import opened_memory
@@ -36,6 +37,11 @@ class Remembering:
     recollection: Recollection
     desk: OwnMemory
     executors: dict[str, Executor]
+
+    @property
+    def consulted(self) -> Consulted:
+        """What clients ask over their sockets."""
+        return Consulted(self.desk, self.recall)
 
     @property
     def recaller(self) -> Recaller:

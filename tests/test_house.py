@@ -96,6 +96,7 @@ def test_everything_is_caught_at_the_edges_only() -> None:
             "session/session.py",
             "session/turn.py",
             "session/asking.py",  # a turn without a session
+            "session/consulting.py",  # one question to what is remembered
             "actions/runner.py",
             "server/serve.py",
             "mcp/keeper.py",  # one life of a server: somebody's program, through somebody's library

@@ -142,9 +142,9 @@ class Suggestion:
 
     id: unguessable. asked: the message that led to it. deadline: seconds on the loop's clock; a confirm that arrives
     at or after it is late. payload: what runs, once it is confirmed; `missing` are the fields that a confirm must fill
-    in. answer: what its user said in place of a yes. theirs: the caller runs it, not the server. item: what it would
-    have remembered. `late` and `draining` are what its table's guards see: set by `see`; `incomplete` and
-    `edit_invalid` are set by `hear`.
+    in. scope: whose it is. answer: what its user said in place of a yes. theirs: the caller runs it, not the server.
+    item: what it would have remembered. `late` and `draining` are what its table's guards see: set by `see`;
+    `incomplete` and `edit_invalid` are set by `hear`.
     """
 
     __slots__ = (
@@ -164,6 +164,7 @@ class Suggestion:
         "needs_approval",
         "payload",
         "risk",
+        "scope",
         "sources",
         "spoiled",
         "state",
@@ -178,6 +179,7 @@ class Suggestion:
         self.payload = proposal.payload
         self.message = asked.id
         self.lang = asked.lang
+        self.scope = asked.scope
         self.tools = asked.tools
         self.deadline = deadline
         self.state = Status.SUGGESTED

@@ -48,6 +48,13 @@ class Errors:
     internal: str
     bad_tool: str
     bad_edit: str
+    unknown_thread: str
+    unknown_item: str
+    changed: str
+    refused: str
+    bad_item: str
+    memory_off: str
+    memory_failed: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,3 +72,11 @@ class OwnMemory:
     async def forget(self, scope: Scope, id: str) -> Forgotten:
         """Take an item, and what was said in its words, out of all that is kept."""
         return await self._store.forget(scope, id, self._clock.now_ms())
+
+    async def contradicted(self, scope: Scope, id: str) -> tuple[Item, ...]:
+        """Return what an item would replace, were it accepted now, oldest first."""
+        return await self._store.contradicted(scope, id)
+
+    async def known(self, scope: Scope) -> bool:
+        """Return whether anything is kept of a user's thread."""
+        return await self._store.known(scope)

@@ -45,6 +45,10 @@ class Question:
         """Return it as asked after these exchanges, with what they left open."""
         return replace(self, history=history, wishes=wishes)
 
+    def of(self, scope: Scope) -> "Question":
+        """Return it as asked in another thread."""
+        return replace(self, scope=scope)
+
 
 @dataclass(frozen=True, slots=True)
 class Blocked:

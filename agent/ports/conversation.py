@@ -14,6 +14,10 @@ class Scope:
     thread: str = ""
     user: str = ""
 
+    def in_thread(self, thread: str) -> "Scope":
+        """Return the same user's scope in another thread."""
+        return Scope(self.project, thread, self.user)
+
 
 NO_SCOPE = Scope()
 

@@ -289,6 +289,10 @@ class MemoryStore(Protocol):
         """
         ...
 
+    async def contradicted(self, scope: Scope, id: str) -> tuple[Item, ...]:
+        """Return the live items that an item contradicts, as `accept` would find them now, oldest first."""
+        ...
+
     async def turns(self, after: int, limit: int) -> tuple[StoredTurn, ...]:
         """Return what was said, of every scope, in its order; after: the number of the last one seen."""
         ...

@@ -9,6 +9,7 @@ from .conversation import Scope
 from .draft import NO_REMINDER, Reminder
 from .memory import Change, Forgotten, Item, ItemStatus, Proposed
 from .pages import Page, Window
+from .recall import Recaller
 from .search import Hit, Lang
 
 MEMORY_FILES: Final = "memory/"
@@ -138,3 +139,19 @@ class MemoryDesk(Protocol):
     async def forget(self, scope: Scope, id: str) -> Forgotten:
         """Take an item, and what was said in its words, out of all that is kept."""
         ...
+
+    async def contradicted(self, scope: Scope, id: str) -> tuple[Item, ...]:
+        """Return what an item would replace, were it accepted now, oldest first."""
+        ...
+
+    async def known(self, scope: Scope) -> bool:
+        """Return whether anything is kept of a user's thread."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Consulted:
+    """What sessions ask for their clients: about items, and for what was said."""
+
+    desk: MemoryDesk
+    recaller: Recaller

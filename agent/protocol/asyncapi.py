@@ -36,7 +36,15 @@ ERROR_CODES = {
     "bad_json": "the frame is not JSON; the connection stays",
     "bad_message": "the frame is JSON but no message of this document, or it is binary; or, with a suggestionId, the "
     "confirm does not fill in what is missing: it stays to be confirmed; the connection stays",
-    "busy": "too many messages wait for the running action; ask again when it has ended",
+    "bad_item": "what an item is to say cannot be kept, the sentence says why; nothing was done",
+    "busy": "too many messages wait for the running action, ask again when it has ended; or too much is asked of "
+    "what is remembered, wait for an answer",
+    "changed": "an item, or what it replaces, is not what was seen; nothing was done: list it again",
+    "memory_failed": "what is remembered cannot be read or changed just now; list it, then try again",
+    "memory_off": "this server remembers nothing",
+    "refused": "an item is not in a status for that; nothing was done",
+    "unknown_item": "no such item, or another user's",
+    "unknown_thread": "no such thread, or another user's; the present one stays",
     "internal": "a bug; the message holds the id of a log line",
     "rate_limited": "too many messages that interrupt or queue, or too many from one address; wait, then ask again",
     "shutting_down": "the server is going down and takes no new message or confirm",

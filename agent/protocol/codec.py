@@ -11,14 +11,25 @@ the last one counts, as in most JSON readers; a `type` given twice with differen
 
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias, get_args
 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
-from ..config import MAX_ID, MAX_NESTING, MAX_TEXT, TOOLS_REQUEST
+from ..config import (
+    ITEM_REPLACES,
+    ITEM_TEXT,
+    MAX_ID,
+    MAX_NESTING,
+    MAX_TEXT,
+    RECALL_MOST,
+    RECALL_TEXT,
+    TOOLS_REQUEST,
+)
 from ..errors import BadFrame
 from ..lang import LANGUAGES, either
+from ..ports.memory import ItemStatus
+from ..ports.remember import Decision
 from .inbound import Inbound
 from .outbound import Outbound
 
@@ -27,6 +38,8 @@ _encoder = msgspec.json.Encoder()
 _string = msgspec.json.Decoder(str)
 _object = msgspec.json.Decoder(dict[str, Any])
 _objects = msgspec.json.Decoder(list[dict[str, Any]])
+_whole = msgspec.json.Decoder(int)
+_strings = msgspec.json.Decoder(list[str])
 
 # A whole JSON string, or what is left of the text when it does not end. Possessive, hence linear.
 _STRING = r'"(?:[^"\\]|\\.)*+"?'
@@ -43,7 +56,10 @@ _NOT_A_NUMBER = "Leave NaN and Infinity out; JSON has no such values."
 _SURROGATE = "Send whole characters; this frame holds one half of a UTF-16 surrogate pair."
 _NESTING = f"Nest arrays and objects at most {MAX_NESTING} deep."
 _NOT_AN_OBJECT = "Send a JSON object with a field type; this frame holds another JSON value."
-_TYPES = "message, cancel, confirm_action or reject_action"
+_TYPES = (
+    "message, cancel, confirm_action, reject_action, open_thread, recall, memory_list, memory_decide, memory_edit or "
+    "memory_forget"
+)
 _NO_TYPE = f"Add the field type: {_TYPES}."
 _TYPE_NOT_STRING = f"Make the field type a string: {_TYPES}."
 _UNKNOWN_TYPE = f"Use a type that exists: {_TYPES}."
@@ -60,9 +76,22 @@ class _Fields(msgspec.Struct, rename="camel"):
     suggestion_id: Raw | UnsetType = UNSET
     payload: Raw | UnsetType = UNSET
     tools: Raw | UnsetType = UNSET
+    thread: Raw | UnsetType = UNSET
+    query: Raw | UnsetType = UNSET
+    limit: Raw | UnsetType = UNSET
+    status: Raw | UnsetType = UNSET
+    after: Raw | UnsetType = UNSET
+    item: Raw | UnsetType = UNSET
+    decision: Raw | UnsetType = UNSET
+    revision: Raw | UnsetType = UNSET
+    replaces: Raw | UnsetType = UNSET
 
 
 _fields = msgspec.json.Decoder(_Fields)
+_LAST = (1 << 53) - 1  # of the whole numbers that every reader of JSON takes
+
+Check: TypeAlias = Callable[[_Fields], str | None]
+"""Says what is wrong with a field of a frame, as a sentence, if anything is."""
 
 
 def decode(frame: str | bytes) -> Inbound:
@@ -182,9 +211,13 @@ def _filled(name: str, raw: Raw | UnsetType, what: str, most: int, kind: str = "
 
 
 def _message_lang(fields: _Fields) -> str | None:
+    return _lang(fields, "message")
+
+
+def _lang(fields: _Fields, kind: str) -> str | None:
     if fields.lang is UNSET or _is_null(fields.lang) or _as_string(fields.lang) in LANGUAGES:
         return None
-    return f"Set the field lang of the message to {either()}, or leave it out."
+    return f"Set the field lang of the {kind} to {either()}, or leave it out."
 
 
 def _cancel_id(fields: _Fields) -> str | None:
@@ -229,9 +262,123 @@ def _reject_text(fields: _Fields) -> str | None:
     return _filled("text", fields.text, "what you say in place of a yes", MAX_TEXT, "reject_action")
 
 
-_CHECKS: dict[str, tuple[Callable[[_Fields], str | None], ...]] = {
+# --- what is asked of what is remembered
+
+
+def _label(kind: str) -> Check:
+    """Return what checks the label of a frame, which it may leave out."""
+
+    def check(fields: _Fields) -> str | None:
+        return None if _left_out(fields.id) else _filled("id", fields.id, "", MAX_ID, kind)
+
+    return check
+
+
+def _item(kind: str) -> Check:
+    return lambda fields: _filled("item", fields.item, "the id of the item", MAX_ID, kind)
+
+
+def _one_item(fields: _Fields) -> str | None:
+    return None if _left_out(fields.item) else _filled("item", fields.item, "", MAX_ID, "memory_list")
+
+
+def _revision(kind: str) -> Check:
+    def check(fields: _Fields) -> str | None:
+        if _left_out(fields.revision) or _number(fields.revision, 1, _LAST):
+            return None
+        return f"Make the field revision of the {kind} the item's, a whole number, or leave it out."
+
+    return check
+
+
+def _thread(fields: _Fields) -> str | None:
+    if _left_out(fields.thread):
+        return None
+    return _filled("thread", fields.thread, "", MAX_ID, "open_thread")
+
+
+def _query(fields: _Fields) -> str | None:
+    return _filled("query", fields.query, "what to look for", RECALL_TEXT, "recall")
+
+
+def _limit(fields: _Fields) -> str | None:
+    if fields.limit is UNSET or _number(fields.limit, 1, RECALL_MOST):
+        return None
+    return f"Make the field limit of the recall a whole number from 1 to {RECALL_MOST}, or leave it out."
+
+
+def _status(fields: _Fields) -> str | None:
+    if _left_out(fields.status) or _as_string(fields.status) in get_args(ItemStatus):
+        return None
+    return f"Make the field status of the memory_list one of {_one_of(ItemStatus)}, or leave it out."
+
+
+def _after(fields: _Fields) -> str | None:
+    if fields.after is UNSET or _number(fields.after, 0, _LAST):
+        return None
+    return "Make the field after of the memory_list what an answer to one had, or leave it out."
+
+
+def _decision(fields: _Fields) -> str | None:
+    if _as_string(fields.decision) in get_args(Decision):
+        return None
+    return f"Give the memory_decide the field decision, one of {_one_of(Decision)}."
+
+
+def _replaces(fields: _Fields) -> str | None:
+    if fields.replaces is UNSET or _is_null(fields.replaces):
+        return None
+    try:
+        given = _strings.decode(fields.replaces)
+    except msgspec.ValidationError:
+        given = [""]
+    if len(given) <= ITEM_REPLACES and all(1 <= len(each) <= MAX_ID for each in given):
+        return None
+    return f"Make the field replaces of the memory_decide an array of at most {ITEM_REPLACES} ids, or leave it out."
+
+
+def _edit_text(fields: _Fields) -> str | None:
+    return _filled("text", fields.text, "what the item is to say", ITEM_TEXT, "memory_edit")
+
+
+def _left_out(raw: Raw | UnsetType) -> bool:
+    return raw is UNSET or _is_null(raw)
+
+
+def _number(raw: Raw | UnsetType, least: int, most: int) -> bool:
+    """Whether a field is a whole number within bounds."""
+    try:
+        return not isinstance(raw, UnsetType) and least <= _whole.decode(raw) <= most
+    except msgspec.ValidationError:
+        return False
+
+
+def _one_of(words: Any) -> str:
+    *most, last = get_args(words)
+    return f"{', '.join(most)} or {last}"
+
+
+_CHECKS: dict[str, tuple[Check, ...]] = {
     "message": (_message_id, _message_text, _message_lang, _message_tools),
     "cancel": (_cancel_id,),
     "confirm_action": (_suggestion_id, _confirm_payload),
     "reject_action": (_suggestion_id, _reject_text),
+    "open_thread": (_label("open_thread"), _thread),
+    "recall": (_label("recall"), _query, _limit, lambda fields: _lang(fields, "recall")),
+    "memory_list": (_label("memory_list"), _status, _after, _one_item),
+    "memory_decide": (
+        _label("memory_decide"),
+        _item("memory_decide"),
+        _decision,
+        _revision("memory_decide"),
+        _replaces,
+    ),
+    "memory_edit": (
+        _label("memory_edit"),
+        _item("memory_edit"),
+        _edit_text,
+        _revision("memory_edit"),
+        lambda fields: _lang(fields, "memory_edit"),
+    ),
+    "memory_forget": (_label("memory_forget"), _item("memory_forget")),
 }

@@ -8,9 +8,16 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
+from ..ports.memory import Decider, ItemStatus, ItemType, SourceKind
+from ..ports.recall import ExcerptKind
+
 
 class _Frame(msgspec.Struct, frozen=True, tag_field="type", rename="camel", omit_defaults=True):
     """Common to all: camelCase names on the wire, a `type` tag, defaults left out."""
+
+
+class _Part(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """Common to what stands in the frames about what is remembered."""
 
 
 class Citation(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -120,6 +127,13 @@ class Error(_Frame, frozen=True, tag="error"):
         "internal",
         "bad_tool",
         "bad_edit",
+        "unknown_thread",
+        "unknown_item",
+        "changed",
+        "refused",
+        "bad_item",
+        "memory_off",
+        "memory_failed",
     ]
     message: str
     id: str | None = None
@@ -138,13 +152,133 @@ class Limits(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Welcome(_Frame, frozen=True, tag="welcome"):
-    """First frame, only to a client that offered the subprotocol `agent.v1`."""
+    """First frame, only to a client that offered the subprotocol `agent.v1`. memory: this server remembers."""
 
     session: str
     protocol: int
     limits: Limits
+    memory: bool = False
+
+
+class Thread(_Frame, frozen=True, tag="thread"):
+    """The thread that the messages from here on are of. Who knows its id can open it again; tell it to nobody."""
+
+    thread: str
+    id: str | None = None
+
+
+class Excerpt(_Part, frozen=True):
+    """A turn, or a part of a long one, or an item. at: Unix milliseconds, as every time of what is remembered.
+
+    source: what a citation of it has as its `file`. by: who said it, `user`, `assistant` or a name; left out of an
+    item. score: 0..1. citable: an answer may take its numbers from it.
+    """
+
+    source: str
+    kind: ExcerptKind
+    text: str
+    at: int
+    score: float
+    citable: bool = False
+    by: str = ""
+    thread: str = ""
+
+
+class Recalled(_Frame, frozen=True, tag="recalled"):
+    """What was found, oldest first. score: 0..1, how surely anything fits.
+
+    disagreements: pairs of sources that say different numbers of one thing, the older first.
+    """
+
+    excerpts: tuple[Excerpt, ...]
+    score: float
+    disagreements: tuple[tuple[str, str], ...] = ()
+    id: str | None = None
+
+
+class ItemSource(_Part, frozen=True):
+    """Where an item comes from: a message by its id, lines of a document, or a call. quote: what it says there."""
+
+    kind: SourceKind
+    ref: str
+    lines: tuple[int, int] | None = None
+    quote: str = ""
+
+
+class Replaced(_Part, frozen=True):
+    """An item that another is to replace."""
+
+    item: str
+    text: str
+
+
+class Item(_Part, frozen=True):
+    """Something that is, was or may be remembered. Of a forgotten one the text is empty.
+
+    replaces: of a proposed one, what it contradicts, and closes once it is accepted. revision: counts the changes of
+    its status.
+    """
+
+    id: str
+    type: ItemType
+    status: ItemStatus
+    text: str
+    revision: int
+    created_at: int
+    valid_from: int
+    sources: tuple[ItemSource, ...] = ()
+    valid_to: int | None = None
+    expires_at: int | None = None
+    supersedes: str | None = None
+    superseded_by: str | None = None
+    replaces: tuple[Replaced, ...] = ()
+    confidence: float = 1.0
+    decided_at: int | None = None
+    decided_by: Decider | None = None
+
+
+class Change(_Part, frozen=True):
+    """What happened to an item. by: who decided it; left out where its time did."""
+
+    item: str
+    at: int
+    trigger: str
+    after: ItemStatus
+    before: ItemStatus | None = None
+    by: Decider | None = None
+
+
+class Memory(_Frame, frozen=True, tag="memory"):
+    """Items, oldest first. after: what to ask with for those that follow; left out where none do.
+
+    history: of one item that was asked for, what happened to it and to those that it replaced, oldest first.
+    """
+
+    items: tuple[Item, ...]
+    after: int | None = None
+    history: tuple[Change, ...] = ()
+    id: str | None = None
+
+
+class MemoryChanged(_Frame, frozen=True, tag="memory_changed"):
+    """An item as it is now; of an edit the new one. replaced: those in whose place it stands, as they are now."""
+
+    item: Item
+    replaced: tuple[Item, ...] = ()
+    id: str | None = None
 
 
 Outbound: TypeAlias = (
-    Stream | StreamEnd | Response | ActionSuggestion | ActionExecuted | ActionClosed | Error | Welcome
+    Stream
+    | StreamEnd
+    | Response
+    | ActionSuggestion
+    | ActionExecuted
+    | ActionClosed
+    | Error
+    | Welcome
+    | Thread
+    | Recalled
+    | Memory
+    | MemoryChanged
 )

@@ -35,6 +35,7 @@ COUNTERS: dict[str, tuple[str | None, str]] = {
     ),
     "exchanges": ("outcome", "Exchanges to remember: kept, or lost because nothing could be kept"),
     "items": ("what", "What users' words had to remember: accepted at once, asked about, or finished"),
+    "consults": ("what", "Questions of clients to what is remembered, by their kind"),
     "model_attempts": ("outcome", "Requests sent to language models by how they ended; open were not sent"),
     "model_retries": (None, "Requests to language models that were sent again"),
     "model_fallbacks": (None, "Requests that went to the fallback model"),

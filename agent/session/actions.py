@@ -31,9 +31,9 @@ class Actions:
     """Suggestions and actions of one session.
 
     engine: what runs the suggestions' table. held: the client knows what a suggestion may lack, and runs nothing before
-    it has filled that in. scope: whose they are. kept: seconds in which one can be confirmed, where all are kept
-    elsewhere, which then says when one has expired, and for which none ends with the session; None is CONFIRM_SECONDS,
-    and none outlives it. live: what can be confirmed, oldest first.
+    it has filled that in. scope: whose the words are that come in place of a yes. kept: seconds in which one can be
+    confirmed, where all are kept elsewhere, which then says when one has expired, and for which none ends with the
+    session; None is CONFIRM_SECONDS, and none outlives it. live: what can be confirmed, oldest first.
     """
 
     __slots__ = (
@@ -43,10 +43,10 @@ class Actions:
         "_out",
         "_react",
         "_running",
-        "_scope",
         "_suggestions",
         "_waiting",
         "live",
+        "scope",
         "telling",
     )
 
@@ -63,7 +63,7 @@ class Actions:
         self._react = react
         self._engine = engine or ENGINE
         self._held = held
-        self._scope = scope
+        self.scope = scope
         self._kept = kept
         self.telling: Telling = Telling(out, CONFIRM_SECONDS if kept is None else kept)
         self.live: dict[str, Suggestion] = {}
@@ -180,7 +180,7 @@ class Actions:
             suggestion.message,
             suggestion.risk,
             suggestion.sources,
-            self._scope,
+            suggestion.scope,
         )
         self._out.add(RunAction(call))
 
@@ -271,7 +271,7 @@ class Actions:
                 suggestion.answer,
                 suggestion.lang,
                 self._out.now,
-                self._scope,
+                self.scope,
                 tools=suggestion.tools,
             ),
         )
@@ -287,7 +287,7 @@ class Actions:
     def decline(self, suggestion: Suggestion) -> None:
         """A suggestion that its user does not want; what it would have remembered is declined with it."""
         if suggestion.item is not None:
-            self._out.add(Decline(self._scope, suggestion.item))
+            self._out.add(Decline(suggestion.scope, suggestion.item))
 
     def expired_unseen(self, suggestion: Suggestion) -> None:
         """A confirm that came too late, and before the timer said so."""

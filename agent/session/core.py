@@ -5,12 +5,13 @@ handlers below find out what an event is about and hand it to a table; the table
 methods of its deeds do it, by facts (is there a turn, what waits), never by asking for the state.
 
 A core is composed of the turn in progress (turns.py) and of suggestions and actions (actions.py); both write to one
-`Out` and ask the session's table through `react`. What is about neither, or about both, is here: the client's frames
+`Out` and ask the session's table through `react`. Beside them stands what is asked of what is remembered (consults.py),
+which no state has to do with. What is about neither, or about both, is here: the client's frames
 and their limits, the messages that wait, and how a session ends.
 """
 
 from collections.abc import Callable
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias, get_args
 from weakref import ref
 
 from ..config import (
@@ -28,6 +29,7 @@ from ..protocol import inbound
 from ..protocol.outbound import Error, StreamEnd
 from ..wire.bucket import Bucket
 from .actions import Actions, SuggestionEngine
+from .consults import Consults
 from .effects import Close, Effect, Leave
 from .events import (
     Acting,
@@ -42,6 +44,7 @@ from .events import (
     Offered,
     Posed,
     Received,
+    Replied,
     Reported,
     Slept,
     Spoken,
@@ -76,8 +79,8 @@ class Core:
         "_kept",
         "_queue",
         "_rate",
-        "_scope",
         "actions",
+        "consults",
         "out",
         "state",
         "turns",
@@ -97,12 +100,12 @@ class Core:
         self.out = Out()
         react = _weakly(self)
         self.turns = Turns(self.out, react, History(history))
+        self.consults: Consults = Consults(self.out, scope)
         self.actions = Actions(self.out, react, suggestion_engine, held, scope, kept)
         self._engine = engine or ENGINE
         self._queue: list[Question] = []  # QUEUED_MESSAGES at most
         self._rate = Bucket(rate_limit, 2 * rate_limit)
         self._frames = Bucket(FRAMES_PER_SECOND, FRAMES_PER_SECOND)
-        self._scope = scope
         self._kept = kept is not None
         self._bad: tuple[float, ...] = ()  # when the last bad frames came
         self._closing = (1012, "going down")
@@ -170,7 +173,9 @@ class Core:
     def _message(self, frame: inbound.Message, tools: tuple[ToolDefinition, ...], key: str) -> None:
         self.react(
             Trigger.MESSAGE,
-            Question(frame.id, frame.text, frame.lang, self.out.now, self._scope, tools=tools, key=key),
+            Question(
+                frame.id, frame.text, frame.lang, self.out.now, self.consults.scope, tools=tools, key=key
+            ),
         )
 
     def _cancel(self, frame: inbound.Cancel) -> None:
@@ -195,6 +200,13 @@ class Core:
         if self.turns.answered(event.question.id):
             self.out.wall_ms = event.wall_ms
             self.react(Trigger.OFFER, event)
+
+    def _replied(self, event: Replied) -> None:
+        self.consults.replied(event)
+        if event.scope is not None:
+            self.turns.turn_over()
+            self.actions.scope = event.scope
+            self._queue = [question.of(event.scope) for question in self._queue]
 
     def _reported(self, event: Reported) -> None:
         self.react(Trigger.EXECUTED if event.outcome.claimed else Trigger.UNCLAIMED, event.outcome)
@@ -296,6 +308,7 @@ class Core:
         Reported: _reported,
         Expired: lambda core, event: core.actions.expired(event),
         Offered: _offered,
+        Replied: _replied,
         Woken: _woken,
         Posed: lambda core, event: core.react(Trigger.MESSAGE, event.question),
         Slept: lambda core, _: core.react(Trigger.SLEEP),
@@ -307,6 +320,7 @@ class Core:
         inbound.Cancel: _cancel,
         inbound.ConfirmAction: lambda core, frame: core.actions.confirm(frame),
         inbound.RejectAction: lambda core, frame: core.actions.reject(frame),
+        **dict.fromkeys(get_args(inbound.Consult), lambda core, frame: core.consults.take(frame)),
     }
 
 

@@ -8,6 +8,7 @@ from ..ports.action import Call, Outcome
 from ..ports.brain import Question
 from ..ports.conversation import Scope
 from ..ports.remember import Answered
+from ..protocol.inbound import Consult
 from ..protocol.outbound import Outbound
 
 
@@ -94,6 +95,13 @@ class Decline(msgspec.Struct, frozen=True):
     item: str
 
 
+class Ask(msgspec.Struct, frozen=True):
+    """Ask what is remembered, for its scope, and answer with Replied. The next one waits for that."""
+
+    frame: Consult
+    scope: Scope
+
+
 class Close(msgspec.Struct, frozen=True, gc=False):
     """Write what waits, then close with this code."""
 
@@ -128,6 +136,7 @@ Effect: TypeAlias = (
     | DisarmExpiry
     | Keep
     | Decline
+    | Ask
     | Close
     | Leave
     | Note

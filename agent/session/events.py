@@ -9,9 +9,10 @@ import msgspec
 
 from ..ports.action import Outcome
 from ..ports.brain import Proposal, Question, TurnEvent, VerifiedText
-from ..ports.conversation import Exchange
+from ..ports.conversation import Exchange, Scope
 from ..ports.tools import ToolDefinition
 from ..protocol.inbound import Inbound
+from ..protocol.outbound import Outbound
 
 Live: TypeAlias = tuple[str, Proposal, Question]
 """A suggestion's id, what it proposes, and the message that led to it."""
@@ -101,6 +102,14 @@ class Offered(msgspec.Struct, frozen=True):
     wall_ms: int
 
 
+class Replied(msgspec.Struct, frozen=True):
+    """What is remembered has answered. scope: whose the session is from here on; None changes nothing."""
+
+    frame: Outbound
+    at: float
+    scope: Scope | None = None
+
+
 class Woken(msgspec.Struct, frozen=True):
     """A conversation goes on that was left, or that went on elsewhere: what was said in it, and what can be confirmed.
 
@@ -156,6 +165,7 @@ Event: TypeAlias = (
     | Reported
     | Expired
     | Offered
+    | Replied
     | Woken
     | Posed
     | Slept

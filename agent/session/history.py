@@ -14,9 +14,10 @@ class History:
     most: tokens of all that is kept, estimated; 0 keeps nothing. kept: the exchanges, oldest first.
     """
 
-    __slots__ = ("_freed", "_left", "kept")
+    __slots__ = ("_freed", "_left", "_most", "kept")
 
     def __init__(self, most: int) -> None:
+        self._most = most
         self._left = most
         self._freed = int(most * HISTORY_FREED)
         self.kept: tuple[Exchange, ...] = ()
@@ -35,6 +36,10 @@ class History:
                 self._left += _tokens(kept[dropped])
                 dropped += 1
         self.kept = kept[dropped:]
+
+    def empty(self) -> "History":
+        """Return one with the same budget, of which nothing is used."""
+        return History(self._most)
 
     def withdraw(self) -> None:
         """Keep that nothing which the last exchange asked for is told by the next message."""

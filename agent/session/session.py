@@ -29,15 +29,17 @@ from ..ports.action import Outcome, Running
 from ..ports.brain import Proposal, Question
 from ..ports.conversation import Scope
 from ..ports.observe import Observer
-from ..ports.remember import UNKEPT, Offer
+from ..ports.remember import UNKEPT, Consulted, Offer
 from ..ports.tools import ToolDefinition
 from ..ports.wire import Wire
 from ..protocol.codec import decode, encode
 from ..protocol.inbound import Inbound, Message
 from ..protocol.outbound import Error, Limits, Outbound, StreamEnd, Welcome
+from .consulting import Consulting, nothing_remembered
 from .core import Core
 from .effects import (
     ArmExpiry,
+    Ask,
     BeginTurn,
     Close,
     Decline,
@@ -68,6 +70,7 @@ _SAID = {
     "suggestions": "suggestion",
     "confirms": "confirm",
     "confirms_ended": "action reported",
+    "consults": "memory asked",
 }  # what a log line says of each fact that is counted
 
 
@@ -81,6 +84,7 @@ class Session:
 
     __slots__ = (
         "__weakref__",
+        "_consulting",
         "_core",
         "_handling",
         "_left",
@@ -114,12 +118,13 @@ class Session:
         self._handling = False
         self._left = False
         self._since = 0.0  # when the event being handled arrived
+        self._consulting: trio.CancelScope | None = None  # what is remembered
         self._turn: Turn | None = None
         self._unwound: trio.Lock | None = None  # from the first turn on
         self._running: Running | None = None
         self._pinged_at: float | None = None
         if greet:
-            self._send(Welcome(self.id, 1, _limits(parts.settings)))
+            self._send(Welcome(self.id, 1, _limits(parts.settings), parts.memory is not None))
 
     @property
     def state(self) -> str:
@@ -287,6 +292,20 @@ class Session:
     def _decline(self, effect: Decline) -> None:
         self._parts.recorder.decline(effect.scope, effect.item)
 
+    def _ask(self, effect: Ask) -> None:
+        if self._parts.memory is None:
+            self.post(nothing_remembered(effect.frame))
+            return
+        self._consulting = trio.CancelScope()
+        self._wire.start(self._consult, self._parts.memory, effect, self._consulting)
+
+    async def _consult(self, memory: Consulted, ask: Ask, scope: trio.CancelScope) -> None:
+        """Have what is remembered answer, and hear of it, unless the session has ended."""
+        parts = self._parts
+        with scope:
+            asked = Consulting(memory, parts.clock, parts.new_id, parts.lang)
+            self.post(await asked.answer(ask.frame, ask.scope))
+
     def _close(self, effect: Close) -> None:
         self._wire.close(effect.code, effect.reason)
         self._leave(None)
@@ -294,6 +313,8 @@ class Session:
     def _leave(self, _: Leave | None) -> None:
         self._left = True
         self._mail.clear()
+        if self._consulting is not None:
+            self._consulting.cancel()
 
     def _note(self, note: Note) -> None:
         self._parts.observer.count(note.metric, note.label)
@@ -318,6 +339,7 @@ class Session:
         DisarmExpiry: _disarm,
         Keep: _keep,
         Decline: _decline,
+        Ask: _ask,
         Close: _close,
         Leave: _leave,
         Note: _note,

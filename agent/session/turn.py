@@ -31,7 +31,7 @@ from ..ports.brain import (
 )
 from ..ports.clock import Clock
 from ..ports.observe import Observer
-from ..ports.remember import UNKEPT, Recorder
+from ..ports.remember import UNKEPT, Consulted, Recorder
 from ..ports.tools import ReadTools, ToolDefinition
 from ..ports.wire import Wire
 from ..protocol.codec import encode
@@ -59,6 +59,7 @@ class Parts:
 
     new_id: returns an unguessable id at each call. lang: of a refusal, where a question's own cannot be told. project:
     what its scopes are of. read_tools: makes tools of what came with a message. recorder: remembers what was said.
+    memory: answers what clients ask of what is remembered; None where nothing is.
     """
 
     settings: SessionSettings
@@ -73,6 +74,7 @@ class Parts:
     project: str = ""
     read_tools: ReadTools = no_tools
     recorder: Recorder = UNKEPT
+    memory: Consulted | None = None
 
 
 class Turn:

@@ -50,6 +50,7 @@ class _Turn:
 
     number: int
     question: Question
+    history: History  # of the thread that it is of
     said: list[VerifiedText] = field(default_factory=list)
     text: str = ""  # what was said so far, as the client has it
     offers: tuple[Live, ...] = ()
@@ -180,6 +181,11 @@ class Turns:
         """Let nothing come any more of a message that was answered; None is all of them."""
         self._answered = tuple(each for each in self._answered if message is not None and each != message)
 
+    def turn_over(self) -> None:
+        """Begin with nothing said: another thread is open. A turn in progress still belongs to the one before."""
+        self._history = self._history.empty()
+        self._wishes = ()
+
     def forget_wishes(self) -> None:
         """Leave nothing open for the next message, and nothing asked: a cancel takes that back too."""
         self._wishes = ()
@@ -192,7 +198,7 @@ class Turns:
         self._begun += 1
         question = question.after(self._history.kept, self._wishes)
         self._wishes = ()
-        self._turn = _Turn(self._begun, question)
+        self._turn = _Turn(self._begun, question, self._history)
         self._out.add(BeginTurn(self._begun, question))
         self._out.note("messages", message=question.id)
 
@@ -220,8 +226,9 @@ class Turns:
         self._out.add(Keep(turn.question, answered(turn.text, turn.said)))
         self._answered = (*self._answered, message)[-LIVE_SUGGESTIONS:]
         if not last.blocked:
-            self._history.add(Exchange(turn.question.text, turn.text, message=turn.question.known_as))
-        self._wishes = turn.wishes
+            turn.history.add(Exchange(turn.question.text, turn.text, message=turn.question.known_as))
+        if turn.history is self._history:
+            self._wishes = turn.wishes
         return turn.offers
 
     def speak(self, told: Verified | Refused) -> None:

@@ -14,6 +14,7 @@ from ..session.events import Disconnected, Drain, Kill
 from .call_census import draining, outlives, told, unsound, words
 from .fakes import SENTINEL, Began, CutOff, Finished
 from .lab import STOPPED, Entry, Lab, is_frame, is_received
+from .memory_plots import answers, remains
 from .raw import is_close
 
 PATIENT = 45.0  # virtual seconds in which everything has its end: a suggestion 30, an action's deadline 10 and 2 x 2
@@ -32,6 +33,8 @@ async def violations(lab: Lab, slow: bool) -> list[str]:
         *await _records(lab),
         *_suggestions(lab.transcript),
         *told(lab.transcript, set(_made(lab.transcript)), _parting(lab.transcript), PATIENT),
+        *answers(lab.transcript, _parting(lab.transcript), PATIENT),
+        *remains(lab),
         *await _nothing_left(lab),
     ]
     return [f"{name}: {what}" for name, what in found]

@@ -161,7 +161,14 @@ class _Run:
         plot = self._plot
         async with trio.open_nursery() as nursery:
             lab = self._lab = Lab(
-                nursery, plot.drafts, plot.before, plot.after, plot.deaf, plot.claim, plot.decisions
+                nursery,
+                plot.drafts,
+                plot.before,
+                plot.after,
+                plot.deaf,
+                plot.claim,
+                plot.decisions,
+                plot.remembers,
             )
             await lab.open()
             client = lab.connect(room=plot.room, reads=not plot.slow, answers=plot.answers)

@@ -9,7 +9,7 @@ import itertools
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, cast
 
@@ -18,7 +18,9 @@ import trio
 from ..answering.brain import GroundedBrain
 from ..app import App
 from ..compose import Adapters
+from ..ports.conversation import Scope
 from ..ports.decide import Decision
+from ..ports.remember import Consulted
 from ..protocol import inbound
 from ..server.admission import Admission
 from ..server.hypercorn_edge import HttpServer
@@ -34,11 +36,13 @@ from .fakes import BreakableExecutor, BreakableModel, Figures, Noon, OneFile, Sa
 from .faults import PipeEnd, pipe_to
 from .network import inline
 from .raw import RawClient, decode_frames, whole
+from .remembering import FakeMemory, remembered
 from .tooling import BreakableDecider, deciding, free
 
 SIDE: ContextVar[str] = ContextVar("side", default="")  # whose task this is; "struck" are the ones counted
 STRUCK, INNOCENT = "struck", "innocent"
 STOPPED = "the server stops"
+ANYBODY = Scope("lab", "thread", "anybody")
 
 
 @dataclass(slots=True)
@@ -139,7 +143,8 @@ class WatchedApp(App):
 class Lab:
     """One run: a server, its clients, and the transcript of the struck one. `open` it before anything else.
 
-    decisions: the model's, where there are tools. free: those that may run unconfirmed.
+    decisions: the model's, where there are tools. free: those that may run unconfirmed. remembers: seconds that it
+    takes to answer what is asked of what is remembered, an item of anybody's; None remembers nothing.
     """
 
     nursery: trio.Nursery
@@ -149,6 +154,7 @@ class Lab:
     deaf: bool = False
     claim: float = 0.0  # seconds that the ledger takes for one
     decisions: Sequence[Decision] = ()
+    remembers: float | None = None
     transcript: list[Entry] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -163,6 +169,9 @@ class Lab:
         self.over = trio.Event()  # the server has
         self.stopped = False
         self.free = free(self.decisions)
+        self.memory: FakeMemory | None = None
+        if self.remembers is not None:
+            self.memory = FakeMemory(Noon(), [remembered(ANYBODY)], self.remembers)
         ids = itertools.count(1)
         grounded = GroundedBrain(OneFile(), self.model, settings.answers)
         decider = BreakableDecider(self.decisions, self.model, self._decided)
@@ -236,7 +245,11 @@ class Lab:
             self.parted.set()
 
     def _make_session(self, parts: Parts, connection: Connection) -> WatchedSession:
-        session = WatchedSession(parts, connection, connection.agent_v1)
+        scope = None
+        if self.memory is not None:
+            parts = replace(parts, memory=Consulted(self.memory, self.memory))
+            scope = ANYBODY
+        session = WatchedSession(parts, connection, connection.agent_v1, scope)
         session.side = SIDE.get()
         session.transcript = self.transcript if session.side == STRUCK else []
         self.watched[SIDE.get()] = weakref.ref(session)

@@ -24,7 +24,8 @@ class Plot:
 
     decisions: what the model decides, in its order, where there are tools; none: there are none.
     deaf: the executor hears of a cancel only at `begin()`. claim: seconds that the ledger takes for one. room: bytes
-    that fit into the client's socket. answers: the client answers the server's close frame.
+    that fit into the client's socket. answers: the client answers the server's close frame. remembers: seconds that it
+    takes to answer what is asked of what is remembered; None remembers nothing.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Plot:
     claim: float = 0.0
     room: int = 1 << 30
     answers: bool = True
+    remembers: float | None = None
 
     @property
     def slow(self) -> bool:

@@ -2,7 +2,7 @@
 
 A plot is what a client does when nothing goes wrong; each of its waits has a deadline, because after a strike the
 frame it waits for may never come. When its script has ended, its client stays for a while and then closes.
-Those about calls of tools are in call_plots.py.
+Those about calls of tools are in call_plots.py, those about what is remembered in memory_plots.py.
 """
 
 import trio
@@ -11,6 +11,7 @@ from ..config import CONFIRM_SECONDS
 from .call_plots import CALLS
 from .fakes import SENTINEL, Say
 from .lab import Lab
+from .memory_plots import MEMORY
 from .plot import Book, Plot, heard
 from .raw import RawClient
 
@@ -21,7 +22,7 @@ plot = _BOOK.plot
 
 def plots() -> dict[str, Plot]:
     """Return every scenario by its name."""
-    return {each.name: each for each in (*_BOOK, *CALLS)}
+    return {each.name: each for each in (*_BOOK, *CALLS, *MEMORY)}
 
 
 async def suggested(client: RawClient, text: str = CALL, count: int = 1) -> list[str]:

@@ -92,7 +92,7 @@ class Awake:
                 )
                 self._session = Session(own, wire, scope=self.scope, kept=kept_for)
                 self._wire, self._journal = wire, journal
-                self.post(Wake(woken.history, _live(woken.live, arguments), trio.current_time()))
+                self.post(Wake(woken.history, _live(woken.live, arguments, self.scope), trio.current_time()))
                 keeping = trio.CancelScope(shield=True, deadline=inf)  # which is set when the session ends
                 nursery.start_soon(_within, keeping, wire.run)
                 task_status.started(self)
@@ -144,7 +144,7 @@ class Awake:
 
     def learn(self, call: StoredCall, arguments: Arguments | None) -> None:
         """Let its session know a call that can be confirmed, where another process suggested it meanwhile."""
-        self.post(Wake((), _live((call,), arguments), trio.current_time()))
+        self.post(Wake((), _live((call,), arguments, self.scope), trio.current_time()))
 
     def end_of(self, call: str) -> trio.Event:
         """Return what is set once a call has ended, or can no longer."""
@@ -206,13 +206,13 @@ async def _within(scope: trio.CancelScope, run: Callable[[], Awaitable[None]]) -
         await run()
 
 
-def _live(calls: Sequence[StoredCall], arguments: Arguments | None) -> tuple[Live, ...]:
+def _live(calls: Sequence[StoredCall], arguments: Arguments | None, scope: Scope) -> tuple[Live, ...]:
     """Return what can be confirmed, as its session knew it."""
     return tuple(
         (
             call.id,
             proposal_of(call, arguments),
-            Question(call.message, "", None, trio.current_time(), Scope(call.project, call.thread)),
+            Question(call.message, "", None, trio.current_time(), scope),
         )
         for call in calls
     )

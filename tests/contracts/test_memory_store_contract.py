@@ -509,3 +509,17 @@ async def test_a_scope_is_known_once_something_is_kept_of_it(memory: MemoryStore
     await memory.keep([an_exchange()], NOW)
     assert await memory.known(ANA)
     assert not await memory.known(replace(ANA, thread="another"))
+
+
+async def test_what_an_item_would_replace_is_told_before_it_does(memory: MemoryStore) -> None:
+    """As it stands then: what it contradicts and is live, and nothing once that was closed, or of another's."""
+    first = (await proposed(memory, budget(50))).item
+    second = (await proposed(memory, budget(60))).item
+    assert await memory.contradicted(ANA, second.id) == ()
+    old = await memory.accept(ANA, first.id, NOW)
+    assert await memory.contradicted(ANA, second.id) == (old,)
+    await memory.accept(ANA, second.id, NOW, replaces=[old.id])
+    assert await memory.contradicted(ANA, second.id) == ()
+    for id, scope in (("i99", ANA), (second.id, OTHERS[0])):
+        with pytest.raises(NotFound):
+            await memory.contradicted(scope, id)

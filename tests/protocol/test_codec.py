@@ -38,6 +38,29 @@ GOOD = [
     ('{"type":"confirm_action","suggestionId":"s","payload":{"a":5}}', inbound.ConfirmAction("s", {"a": 5})),
     ('{"type":"reject_action","suggestionId":"s"}', inbound.RejectAction("s")),
     ('{"type":"reject_action","suggestionId":"s","payload":5}', inbound.RejectAction("s")),
+    ('{"type":"open_thread"}', inbound.OpenThread()),
+    ('{"type":"open_thread","thread":"t","id":"q"}', inbound.OpenThread("t", "q")),
+    ('{"type":"recall","query":"price?"}', inbound.Recall("price?", 10)),
+    (
+        '{"type":"recall","query":"pris?","limit":50,"lang":"sv","id":"q"}',
+        inbound.Recall("pris?", 50, "sv", "q"),
+    ),
+    ('{"type":"memory_list","status":null}', inbound.MemoryList()),
+    (
+        '{"type":"memory_list","status":"proposed","after":20,"id":"q"}',
+        inbound.MemoryList("proposed", 20, id="q"),
+    ),
+    ('{"type":"memory_list","item":"i1"}', inbound.MemoryList(item="i1")),
+    (
+        '{"type":"memory_decide","item":"i1","decision":"accept","revision":3,"replaces":["i2"],"id":"q"}',
+        inbound.MemoryDecide("i1", "accept", 3, ["i2"], "q"),
+    ),
+    ('{"type":"memory_decide","item":"i1","decision":"done"}', inbound.MemoryDecide("i1", "done")),
+    (
+        '{"type":"memory_edit","item":"i1","text":"It is 60.","revision":1}',
+        inbound.MemoryEdit("i1", "It is 60.", 1),
+    ),
+    ('{"type":"memory_forget","item":"i1","id":"q"}', inbound.MemoryForget("i1", "q")),
 ]
 
 
@@ -179,6 +202,66 @@ BAD = [
 ]
 
 
+def of(kind: str, **fields: object) -> str:
+    """A frame of a kind with these fields, without those that are None."""
+    return json.dumps({"type": kind} | {name: value for name, value in fields.items() if value is not None})
+
+
+LONG = SENTINEL * 60
+BAD_CONSULTS = [
+    (of("open_thread", thread=5), "thread of the open_thread a string"),
+    (of("open_thread", thread=""), "thread of the open_thread empty"),
+    (of("open_thread", thread=LONG), "thread of the open_thread to at most 128"),
+    (of("open_thread", id=""), "id of the open_thread empty"),
+    (of("recall"), "Add the field query to the recall"),
+    (of("recall", query=""), "query of the recall empty"),
+    (of("recall", query=LONG), "query of the recall to at most 500"),
+    (of("recall", query="a", limit=0), "from 1 to 50"),
+    (of("recall", query="a", limit=51), "from 1 to 50"),
+    (of("recall", query="a", limit="5"), "from 1 to 50"),
+    (of("recall", query="a", limit=5.5), "from 1 to 50"),
+    (of("recall", query="a", limit=True), "from 1 to 50"),
+    ('{"type":"recall","query":"a","limit":null}', "from 1 to 50"),
+    (fill('{"type":"recall","query":"a","limit":%s}', "9" * 60_000), "from 1 to 50"),
+    (of("recall", query="a", lang="xx"), "lang of the recall"),
+    (of("memory_list", status=SENTINEL), "superseded or forgotten"),
+    (of("memory_list", status=5), "status of the memory_list one of proposed"),
+    (of("memory_list", after=-1), "after of the memory_list"),
+    (of("memory_list", after=1 << 53), "after of the memory_list"),
+    (of("memory_list", after=SENTINEL), "after of the memory_list"),
+    (of("memory_list", item=""), "item of the memory_list empty"),
+    (of("memory_decide", decision="accept"), "Add the field item to the memory_decide"),
+    (of("memory_decide", item="i1"), "field decision, one of accept, reject, start"),
+    (of("memory_decide", item="i1", decision=SENTINEL), "block, unblock or reopen"),
+    (of("memory_decide", item="i1", decision="finish"), "block, unblock or reopen"),
+    (of("memory_decide", item="i1", decision="accept", revision=0), "revision of the memory_decide"),
+    (of("memory_decide", item="i1", decision="accept", revision="1"), "revision of the memory_decide"),
+    (of("memory_decide", item="i1", decision="accept", replaces="i2"), "array of at most 16 ids"),
+    (of("memory_decide", item="i1", decision="accept", replaces=["i"] * 17), "array of at most 16 ids"),
+    (of("memory_decide", item="i1", decision="accept", replaces=[""]), "array of at most 16 ids"),
+    (of("memory_edit", item="i1"), "Add the field text to the memory_edit"),
+    (of("memory_edit", item="i1", text=""), "text of the memory_edit empty"),
+    (of("memory_edit", item="i1", text=LONG), "text of the memory_edit to at most 500"),
+    (of("memory_edit", item="i1", text="a", revision=-5), "revision of the memory_edit"),
+    (of("memory_edit", item="i1", text="a", lang="xx"), "lang of the memory_edit"),
+    (of("memory_edit", text="a"), "Add the field item to the memory_edit"),
+    (of("memory_forget"), "Add the field item to the memory_forget"),
+    (of("memory_forget", item=[SENTINEL]), "item of the memory_forget a string"),
+    (of("memory_forget", item=LONG), "item of the memory_forget to at most 128"),
+]
+
+
+@pytest.mark.parametrize(("frame", "hint"), BAD_CONSULTS)
+def test_each_bad_question_to_what_is_remembered_has_its_sentence(frame: str, hint: str) -> None:
+    """It says which field, and what it takes; the label comes back where there is one."""
+    with pytest.raises(BadFrame) as caught:
+        decode(frame)
+    assert caught.value.code == "bad_message"
+    assert hint in caught.value.message
+    assert SENTINEL not in caught.value.message
+    assert caught.value.message.endswith(".")
+
+
 @pytest.mark.parametrize(("frame", "code", "hint", "ref"), BAD)
 def test_each_kind_of_bad_frame_has_its_sentence(
     frame: str | bytes, code: str, hint: str, ref: str | None
@@ -240,8 +323,10 @@ json_values = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
     max_leaves=6,
 )
-names = st.sampled_from(["type", "id", "text", "lang", "suggestionId", "x"])
-kinds = st.sampled_from(["message", "cancel", "confirm_action", "reject_action", "nope"])
+CONSULTS = ("open_thread", "recall", "memory_list", "memory_decide", "memory_edit", "memory_forget")
+ASKED = ("thread", "query", "limit", "status", "after", "item", "decision", "revision", "replaces")
+names = st.sampled_from(["type", "id", "text", "lang", "suggestionId", "x", *ASKED])
+kinds = st.sampled_from(["message", "cancel", "confirm_action", "reject_action", "nope", *CONSULTS])
 fields = st.dictionaries(names, json_values, max_size=4)
 frames = (
     st.text()

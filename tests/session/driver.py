@@ -15,12 +15,12 @@ from agent.ports.brain import (
     Verified,
     VerifiedText,
 )
-from agent.ports.conversation import Exchange
+from agent.ports.conversation import Exchange, Scope
 from agent.ports.search import Snippet
 from agent.protocol import inbound, outbound
 from agent.session.actions import SuggestionEngine
 from agent.session.core import Core, SessionEngine
-from agent.session.effects import Close, Decline, Effect, Keep, Note, Resume, RunAction, Send
+from agent.session.effects import Ask, Close, Decline, Effect, Keep, Note, Resume, RunAction, Send
 from agent.session.events import (
     Acting,
     Disconnected,
@@ -34,6 +34,7 @@ from agent.session.events import (
     Offered,
     Posed,
     Received,
+    Replied,
     Reported,
     Slept,
     Spoken,
@@ -71,6 +72,10 @@ def short(frame: outbound.Outbound) -> tuple[Any, ...]:
             return ("closed", frame.suggestion_id, frame.reason)
         case outbound.Error():
             return ("error", frame.code, frame.id or frame.suggestion_id)
+        case outbound.Thread():
+            return ("thread", frame.thread)
+        case outbound.Recalled() | outbound.Memory() | outbound.MemoryChanged():
+            return (type(frame).__struct_config__.tag, frame.id)
     raise AssertionError(f"the core sends no {type(frame).__name__}")
 
 
@@ -204,6 +209,25 @@ class Driver:
         self.made += 1
         asked = Question(message, "My budget is 50k.", None, self.now)
         return self.post(Offered(asked, proposal, f"s{self.made}", self.now, 1_700_000_000_000))
+
+    def consult(self, id: str = "q", frame: inbound.Consult | None = None) -> list[tuple[Any, ...]]:
+        """The client asks what is remembered."""
+        return self.frame(frame or inbound.MemoryList(id=id))
+
+    def asks(self) -> list[tuple[str | None, Scope]]:
+        """The labels of what the last event had asked, and for whom."""
+        return [(each.frame.id, each.scope) for each in self.effects if isinstance(each, Ask)]
+
+    def replied(
+        self, id: str = "q", frame: outbound.Outbound | None = None, scope: Scope | None = None
+    ) -> Any:
+        """What is remembered answers."""
+        return self.post(Replied(frame or outbound.Memory((), id=id), self.now, scope))
+
+    def replied_to(self, scope: Scope) -> None:
+        """The client opens another thread."""
+        self.consult(frame=inbound.OpenThread(scope.thread))
+        self.replied(frame=outbound.Thread(scope.thread), scope=scope)
 
     def kept(self) -> list[tuple[str, str, bool]]:
         """The exchanges that the last event had remembered: message, answer, and whether it is a refusal."""

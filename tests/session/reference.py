@@ -15,6 +15,8 @@ LIVE = 8
 QUEUE = 8
 CONFIRM_SECONDS = 30
 BAD_FRAMES, BAD_WINDOW = 3, 10.0
+CONSULTS = 1 + 8  # asked of what is remembered: one is answered, the others wait
+RECALLS = 10  # a second, and at once
 ORDERS = ("A-1", "A-2")  # that the tool knows
 CLOSED = ("cancelled", "rejected", "expired", "answered")
 
@@ -114,6 +116,7 @@ class Did:
     distrusted: bool = False  # the Brain was found to speak out of order
     kept: list[tuple[str, bool]] = field(default_factory=list)  # messages to remember, and whether refused
     declined: list[str] = field(default_factory=list)  # items that are not to be remembered
+    asked: list[str] = field(default_factory=list)  # what was asked of what is remembered
     close: int | None = None  # the close code, when the session closed
 
 
@@ -137,6 +140,9 @@ class Reference:
         self._rate = rate
         self._tokens = 2 * rate
         self._tokens_at = 0.0
+        self.consults: deque[str] = deque()
+        self._recalls = float(RECALLS)
+        self._recalls_at = 0.0
         self._bad: deque[float] = deque()
         self._did = Did()
 
@@ -296,6 +302,38 @@ class Reference:
             self._bad.popleft()
         if len(self._bad) >= BAD_FRAMES:
             self.kill(1008)
+
+    def consult(self, id: str, recall: bool, now: float) -> None:
+        """Something is asked of what is remembered, which no state has to do with."""
+        if self.state == "closed":
+            return
+        if self.draining:
+            self._send("error", code="shutting_down", id=id)
+        elif len(self.consults) == CONSULTS:
+            self._send("error", code="busy", id=id)
+        elif recall and not self._recall(now):
+            self._send("error", code="rate_limited", id=id)
+        else:
+            self.consults.append(id)
+            if len(self.consults) == 1:
+                self._did.asked.append(id)
+
+    def replied(self, frame: Frame) -> None:
+        """What is remembered has answered the oldest that was asked."""
+        if self.state == "closed":
+            return
+        self.consults.popleft()
+        self._did.frames.append(frame)
+        if self.consults:
+            self._did.asked.append(self.consults[0])
+
+    def _recall(self, now: float) -> bool:
+        self._recalls = min(RECALLS, self._recalls + (now - self._recalls_at) * RECALLS)
+        self._recalls_at = now
+        if self._recalls < 1:
+            return False
+        self._recalls -= 1
+        return True
 
     # --- the Brain
 

@@ -5,13 +5,18 @@ from collections.abc import Callable
 from agent.config import (
     BAD_FRAMES,
     CONFIRM_SECONDS,
+    CONSULTS_WAITING,
     FILLED_CHARACTERS,
     LIVE_SUGGESTIONS,
     PAYLOAD_BYTES,
     QUEUED_MESSAGES,
+    RECALLS_PER_SECOND,
 )
 from agent.ports.brain import Proposal, Redraft, Verified
-from agent.session.effects import Note
+from agent.ports.conversation import NO_SCOPE, Scope
+from agent.protocol.inbound import OpenThread, Recall
+from agent.protocol.outbound import Thread
+from agent.session.effects import BeginTurn, Decline, Keep, Note, RunAction
 
 from .driver import REFUSAL, Driver, text
 
@@ -871,3 +876,112 @@ def what_is_not_to_be_remembered_is_declined_once(make: Make) -> None:
     d.awaiting()
     d.reject("s1")
     assert d.declined() == []  # there is nothing that it would have remembered
+
+
+@scenario
+def what_is_remembered_answers_in_every_state_and_changes_none(make: Make) -> None:
+    for state in ("idle", "awaiting_confirmation", *BUSY):
+        d = into(make(), state)
+        assert d.consult("a") == []
+        assert (d.state, d.did(), d.asks()) == (state, ["Ask"], [("a", NO_SCOPE)])
+        assert d.consult("b") == []
+        assert (d.state, d.did()) == (state, [])  # it waits
+        assert d.replied("a") == [("memory", "a")]
+        assert (d.state, d.asks()) == (state, [("b", NO_SCOPE)])
+        assert d.replied("b") == [("memory", "b")]
+        assert (d.state, d.did()) == (state, [])
+
+
+@scenario
+def too_much_that_is_asked_of_what_is_remembered_is_refused(make: Make) -> None:
+    d = make()
+    for number in range(1 + CONSULTS_WAITING):
+        assert d.consult(f"q{number}") == []
+    assert d.consult("more") == [("error", "busy", "more")]
+    d.replied("q0")
+    assert d.consult("more") == []
+    d = make()
+    for number in range(int(RECALLS_PER_SECOND)):
+        d.consult(frame=Recall("price?", id=f"r{number}"))
+        d.replied(f"r{number}")
+    assert d.consult(frame=Recall("price?", id="late")) == [("error", "rate_limited", "late")]
+    assert d.consult("a list is another matter") == []
+    d.now += 2 / RECALLS_PER_SECOND
+    assert d.consult(frame=Recall("price?", id="again")) == []
+
+
+@scenario
+def nothing_is_asked_of_what_is_remembered_while_going_down(make: Make) -> None:
+    d = into(make(), "buffering")
+    d.consult("before")
+    d.drain()
+    assert d.consult("after") == [("error", "shutting_down", "after")]
+    assert d.replied("before") == [("memory", "before")]
+
+
+@scenario
+def a_cancel_does_not_reach_what_is_asked_of_what_is_remembered(make: Make) -> None:
+    d = into(make(), "buffering")
+    d.consult()
+    d.cancel()
+    assert d.replied() == [("memory", "q")]
+
+
+@scenario
+def another_thread_counts_for_what_comes_after_it(make: Make) -> None:
+    there = Scope("p", "t2", "ana")
+    d = make(kept=30.0)  # so that it has a history
+    d.streaming("told before")
+    d.spoken()
+    d.message("in progress")
+    d.consult("one", OpenThread("t2", "one"))
+    d.consult("two")
+    assert d.replied(frame=Thread("t2", "one"), scope=there) == [("thread", "t2")]
+    assert d.asks() == [("two", there)]
+    d.drafted()
+    d.verified("It is 14 days.")
+    d.spoken()
+    kept = next(each for each in d.effects if isinstance(each, Keep))
+    assert (kept.question.scope, len(kept.question.history)) == (NO_SCOPE, 1)
+    d.message("after")
+    begun = next(each for each in d.effects if isinstance(each, BeginTurn))
+    assert (begun.question.scope, begun.question.history) == (there, ())
+    d.drafted()
+    d.verified()
+    d.spoken()
+    d.message("the next one")
+    begun = next(each for each in d.effects if isinstance(each, BeginTurn))
+    assert [each.question for each in begun.question.history] == ["price?"]
+
+
+@scenario
+def what_waits_is_of_the_thread_that_was_opened_and_what_was_suggested_is_not(make: Make) -> None:
+    there = Scope("p", "t2", "ana")
+    d = make()
+    d.awaiting(proposals=2)
+    d.confirm("s1")
+    d.message("waits")
+    d.replied_to(there)
+    d.reported()
+    begun = next(each for each in d.effects if isinstance(each, BeginTurn))
+    assert begun.question.scope == there
+    d.cancel("waits")
+    d.confirm("s2")
+    assert [each.call.scope for each in d.effects if isinstance(each, RunAction)] == [NO_SCOPE]
+    d.reported()
+    d.streaming()
+    d.spoken()
+    d.offered()
+    d.reject(f"s{d.made}")
+    assert [each.scope for each in d.effects if isinstance(each, Decline)] == [NO_SCOPE]
+
+
+@scenario
+def words_in_place_of_a_yes_are_of_the_thread_that_is_open(make: Make) -> None:
+    there = Scope("p", "t2", "ana")
+    d = make()
+    d.awaiting()
+    d.replied_to(there)
+    d.reject("s1", "the other one")
+    begun = next(each for each in d.effects if isinstance(each, BeginTurn))
+    assert begun.question.scope == there

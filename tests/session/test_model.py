@@ -36,12 +36,14 @@ from agent.ports.brain import (
     Verified,
     VerifiedText,
 )
+from agent.ports.conversation import Scope
 from agent.ports.search import Snippet
-from agent.protocol import inbound
+from agent.protocol import inbound, outbound
 from agent.protocol.codec import encode
 from agent.session.core import Core
 from agent.session.effects import (
     ArmExpiry,
+    Ask,
     BeginTurn,
     Close,
     Decline,
@@ -67,6 +69,7 @@ from agent.session.events import (
     Kill,
     Malformed,
     Received,
+    Replied,
     Reported,
     Spoken,
     Told,
@@ -224,6 +227,28 @@ class SessionMachine(RuleBasedStateMachine):
             return
         event = Malformed(code, "Send JSON.", id, self.now)
         self.step(event, f"garbage {code} {id or ''}", lambda: self.model.bad(code, id, self.now))
+
+    # --- what is remembered
+
+    @rule(many=st.sampled_from((1, 1, 1, 4, 12)), recall=st.booleans(), often=st.integers(0, 2))
+    def consult(self, many: int, recall: bool, often: int) -> None:
+        """A client asks what is remembered, whatever else goes on."""
+        if often:
+            return
+        for _ in range(many):
+            self.made += 1
+            id = f"q{self.made}"
+            frame: inbound.Consult = inbound.Recall("price?", id=id) if recall else inbound.MemoryList(id=id)
+            self.frame(frame, f"consult {id}", lambda id=id: self.model.consult(id, recall, self.now))  # type: ignore[misc]
+
+    @rule(moves=st.booleans())
+    @precondition(lambda self: self.model.consults)
+    def replied(self, moves: bool) -> None:
+        """The oldest is answered; the session may be another thread's from then on."""
+        id = self.model.consults[0]
+        frame = outbound.Thread("elsewhere", id)
+        scope = Scope("p", "elsewhere") if moves else None
+        self.step(Replied(frame, self.now, scope), f"reply {id}", lambda: self.model.replied(wire(frame)))
 
     # --- the Brain
 
@@ -524,6 +549,8 @@ class SessionMachine(RuleBasedStateMachine):
                     self.armed.discard(id)
                 case Keep(question, answered):
                     did.kept.append((question.id, answered.blocked))
+                case Ask(frame):
+                    did.asked.append(str(frame.id))
                 case Decline(_, item):
                     did.declined.append(item)
                 case Close(code):

@@ -12,7 +12,9 @@ from agent.actions.suggestions import Suggestion
 from agent.answering import calls
 from agent.server.websocket import Connection
 from agent.session import core
+from agent.session.consults import Consults
 from agent.session.core import engine
+from agent.session.effects import Ask
 from agent.session.session import Session
 from agent.session.states import TABLE, Deed, Guard, SessionRow, State, Trigger
 from agent.storage.memory import MemoryLedger
@@ -85,6 +87,12 @@ def never(*_: Any) -> Approval:
 def takes_any(suggestion: Suggestion, payload: Any) -> None:
     """Take any edit."""
     suggestion._heard = payload or suggestion.payload
+
+
+def at_a_time(consults: Consults, frame: Any) -> None:
+    """Have everything asked now."""
+    consults._asked.append(frame)
+    consults._out.add(Ask(frame, consults.scope))
 
 
 FAULTS: list[tuple[str, tuple[Any, str, Any], Plot, str]] = [
@@ -196,6 +204,18 @@ FAULTS: list[tuple[str, tuple[Any, str, Any], Plot, str]] = [
         (Suggestion, "complete", nothing),
         plots()["call_then_an_edit"],
         "I8: id4 began as {'order': 'A-1'}, which was not confirmed",
+    ),
+    (
+        "an answer of what is remembered gets lost",
+        (Consults, "replied", nothing),
+        plots()["memory_asked_in_a_turn"],
+        "I13: q1 has no answer",
+    ),
+    (
+        "what is asked of what is remembered is asked all at once",
+        (Consults, "take", at_a_time),
+        plots()["memory_asked_in_a_turn"],
+        "I13: asked",
     ),
 ]
 

@@ -91,6 +91,13 @@ PAGE = Page(
         internal="Something broke in the server.",
         bad_tool="The server takes no tools of this page.",
         bad_edit="What you filled in is not what this needs. Change it, then confirm again.",
+        unknown_thread="What was remembered here before is not there any more.",
+        unknown_item="This is not remembered any more.",
+        changed="This has changed meanwhile. Look at it again, then decide.",
+        refused="That cannot be done with this any more.",
+        bad_item="This cannot be remembered as it is written. Write it in other words, in at most 500 characters.",
+        memory_off="The server remembers nothing.",
+        memory_failed="What is remembered cannot be read or changed just now. Try again in a moment.",
     ),
     close=Closings(
         gone="The server went down.",

@@ -93,6 +93,13 @@ PAGE = Page(
         internal="Något gick sönder i servern.",
         bad_tool="Servern tar inte emot några verktyg från den här sidan.",
         bad_edit="Det du fyllde i är inte det som behövs. Ändra det och bekräfta igen.",
+        unknown_thread="Det som servern mindes här förut finns inte kvar.",
+        unknown_item="Detta finns inte kvar i minnet.",
+        changed="Detta har ändrats under tiden. Se efter igen och bestäm sedan.",
+        refused="Det går inte att göra med detta längre.",
+        bad_item="Detta kan inte minnas som det är skrivet. Skriv det med andra ord, med högst 500 tecken.",
+        memory_off="Servern minns inget.",
+        memory_failed="Minnet kan inte läsas eller ändras just nu. Försök igen om en stund.",
     ),
     close=Closings(
         gone="Servern stängdes av.",

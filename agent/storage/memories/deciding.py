@@ -67,6 +67,13 @@ def decide(
     return kept.one(transaction.connection, scope, id).item
 
 
+def contradicted(scope: Scope, id: str, connection: sa.Connection) -> tuple[Item, ...]:
+    """Return what would be closed, were an item accepted now; what the port says of `contradicted`."""
+    item = kept.one(connection, scope, id).item
+    there = kept.live(kept.about(connection, scopes.known(connection, item.scope), item))
+    return _compare(item, there).conflicts
+
+
 def replace(
     scope: Scope, id: str, draft: Draft, at: int, revision: int | None, transaction: Transaction
 ) -> Item:

@@ -84,6 +84,10 @@ class SqliteMemory:
         """Return the items that may be told of at a time, oldest first."""
         return await self._database.read(partial(listing.live, scope, at, types, most))
 
+    async def contradicted(self, scope: Scope, id: str) -> tuple[Item, ...]:
+        """Return the live items that an item contradicts, as `accept` would find them now, oldest first."""
+        return await self._database.read(partial(deciding.contradicted, scope, id))
+
     async def turns(self, after: int, limit: int) -> tuple[StoredTurn, ...]:
         """Return what was said, of every scope, in its order."""
         return await self._database.read(partial(turns.listed, after, limit))
