@@ -138,6 +138,75 @@ class Opened:
 
 
 @dataclass(frozen=True, slots=True)
+class Types:
+    """The types of what is remembered, by their names."""
+
+    fact: str
+    rule: str
+    decision: str
+    open_loop: str
+    idea: str
+    event: str
+    metric: str
+    preference: str
+    lesson: str
+
+
+@dataclass(frozen=True, slots=True)
+class Statuses:
+    """How something stands that is, was or may be remembered, by the wire's names."""
+
+    proposed: str
+    accepted: str
+    active: str
+    blocked: str
+    done: str
+    rejected: str
+    expired: str
+    superseded: str
+    forgotten: str
+
+
+@dataclass(frozen=True, slots=True)
+class Remembering:
+    """What is said of what is remembered. since, until and cited have {day}, said {day} and {who}.
+
+    message, document, tool: what it comes from, as the page says it to its user. you, agent, rule: who. again: what
+    has ended is proposed once more. leave: nothing is done. sure: asked before something is forgotten.
+    """
+
+    open: str
+    ask: str
+    proposed: str
+    live: str
+    ended: str
+    nothing: str
+    now: str
+    instead: str
+    accept: str
+    correct: str
+    save: str
+    leave: str
+    done: str
+    again: str
+    forget: str
+    sure: str
+    history: str
+    since: str
+    until: str
+    message: str
+    document: str
+    tool: str
+    cited: str
+    said: str
+    you: str
+    agent: str
+    rule: str
+    type: Types
+    status: Statuses
+
+
+@dataclass(frozen=True, slots=True)
 class Page:
     """Every word the page says.
 
@@ -193,3 +262,4 @@ class Page:
     recorded: str
     closed: Ends
     result: Results
+    memory: Remembering

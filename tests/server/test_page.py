@@ -27,9 +27,23 @@ DOM = """
 Object.hasOwn ??= (of, name) => Object.prototype.hasOwnProperty.call(of, name); // this engine is of 2021
 Array.prototype.at ??= function (at) { return this[at < 0 ? this.length + at : at]; };
 let made = 0;
+let focused = null;
 class Node {
   classList = { add() {} };
-  addEventListener() {}
+  addEventListener(kind, act) { (this.heard ??= {})[kind] = act; }
+  happens(kind) { this.heard[kind]({ preventDefault() {} }); }
+  focus() { focused = this; }
+  showModal() { this.open = true; }
+  close() { this.open = false; }
+  querySelector(selector) {
+    for (const each of this.children) {
+      if (`.${each.className}` === selector) return each;
+      const found = each.querySelector?.(selector);
+      if (found) return found;
+    }
+    return null;
+  }
+  get firstElementChild() { return this.children[0]; }
   setAttribute(name, value) { (this.named ??= {})[name] = value; }
   constructor(tagName) { this.tagName = tagName.toUpperCase(); this.children = []; this.own = ""; made++; }
   set textContent(text) { this.own = text; }
@@ -41,7 +55,7 @@ class Node {
   }
   get childElementCount() { return this.children.length; }
   get lastElementChild() { return this.children[this.children.length - 1]; }
-  replaceChildren() { this.children = []; }
+  replaceChildren(...nodes) { this.children = []; this.append(...nodes); }
   remove() { this.parent.children.splice(this.parent.children.indexOf(this), 1); }
   get tree() { return [this.tagName, this.value ?? "", this.own, ...this.children.map((each) => each.tree)]; }
 }
@@ -85,6 +99,7 @@ def page() -> quickjs.Context:
         "language.js",
         "source.js",
         "openers.js",
+        "items.js",
         "list.js",
     )
     sources = [script().decode(), *(SOURCES[name] for name in names)]

@@ -5,7 +5,8 @@ import { element } from "/static/answer.js";
 import { confirmation, inputs, pairs } from "/static/details.js";
 import { Kept } from "/static/kept.js";
 import { code, language, words } from "/static/language.js";
-import { clear, finish, follow, followAgain, restore, settle, show } from "/static/list.js";
+import { clear, finish, follow, followAgain, isToRemember, restore, settle, show } from "/static/list.js";
+import { begin, keepThread, memoryFailed, memoryFrames, memoryLost, refresh } from "/static/memory.js";
 import { greeting, name, offer } from "/static/openers.js";
 
 const BACKOFF = [500, 1000, 2000, 4000, 8000, 15000]; // ms before the next attempt; then always the last
@@ -33,6 +34,8 @@ function speak() {
   document.documentElement.lang = code();
   for (const each of document.querySelectorAll("[data-word]")) each.textContent = words()[each.dataset.word];
   for (const each of document.querySelectorAll("[data-label]")) each.setAttribute("aria-label", words()[each.dataset.label]);
+  for (const each of document.querySelectorAll("[data-memory]")) each.textContent = words().memory[each.dataset.memory];
+  refresh();
   question.placeholder = words().question;
   if (name) document.querySelector("h1").textContent = name;
   document.title = name || words().title;
@@ -123,7 +126,10 @@ const frames = {
     attempts = 0;
     confirmSeconds = frame.limits.confirmSeconds;
     offer(pick);
+    begin(frame.memory === true, send);
   },
+
+  ...memoryFrames,
 
   stream(frame) {
     const turn = turns.get(frame.id);
@@ -142,6 +148,7 @@ const frames = {
     const { text, blocked, confidence, citations } = frame;
     Object.assign(turn.entry, { text, blocked, confidence, citations });
     endTurn(frame.id);
+    keepThread();
     byId("said").textContent = frame.text;
     follow();
   },
@@ -166,6 +173,7 @@ const frames = {
   },
 
   error(frame) {
+    if (memoryFailed(frame)) return;
     const known = words().error[frame.code];
     const text = frame.code === "internal" || !known ? `${known || ""} ${frame.message}`.trim() : known;
     const card = cards.get(frame.suggestionId);
@@ -245,7 +253,8 @@ function endCard(card, text, look, { error, data } = {}) {
   card.status = "ended";
   if (card.entry.filled) card.form.replaceWith(pairs(card.entry.filled, words()));
   else card.form.remove();
-  card.entry.outcome = { text, look, error, data };
+  card.entry.outcome = { text, look, error, data: isToRemember(card.entry) ? undefined : data }; // it is shown already
+  if (isToRemember(card.entry)) refresh();
   settle(card.item, card.entry.outcome);
   kept.save();
   follow();
@@ -281,6 +290,7 @@ function disconnected(event) {
     if (card.status === "confirmed") endCard(card, words().lost, "bad"); // it may have begun, and goes on without us
   }
   cards.clear();
+  memoryLost();
   if (event.code === UNAUTHORISED) {
     lock(token ? words().wrongToken : "");
     return;

@@ -11,6 +11,10 @@ export function sources(citations, words) {
   const box = element("div", "sources");
   box.append(element("h2", "", words.sources));
   for (const each of citations) {
+    if (each.file.startsWith("memory/")) {
+      box.append(fromMemory(each, words));
+      continue;
+    }
     const one = element("details");
     const place = each.lines ? `${each.file}, ${words.lines(...each.lines)}` : each.file;
     const shown = each.heading ? `${each.heading}\n\n${each.snippet}` : each.snippet;
@@ -24,6 +28,14 @@ export function sources(citations, words) {
     box.append(row);
   }
   return box;
+}
+
+// What is remembered stands in no file: its text, the day that it is of, and who said it.
+function fromMemory({ snippet, when = "", by }, words) {
+  const who = { user: words.memory.you, assistant: words.memory.agent }[by] || by;
+  const one = element("details");
+  one.append(element("summary", "", by ? words.memory.said(when, who) : words.memory.cited(when)), element("pre", "", snippet));
+  return one;
 }
 
 // A field's name in words: the language's own, or else the name as words ("order_id", "orderId": "Order id").

@@ -5,6 +5,7 @@
 
 import { Drawing, element } from "/static/answer.js";
 import { copyButton, outcome, pairs, sources } from "/static/details.js";
+import { versus } from "/static/items.js";
 import { words } from "/static/language.js";
 
 const log = document.getElementById("log");
@@ -52,10 +53,20 @@ export const show = {
 
   card(entry) {
     const item = element("li", "card");
-    item.append(element("h2", "", words().action[entry.action] || entry.action), pairs({ ...entry.payload, ...entry.filled }, words()));
+    if (isToRemember(entry)) item.append(element("h2", "", words().memory.ask), toRemember(entry.payload));
+    else item.append(element("h2", "", words().action[entry.action] || entry.action), pairs({ ...entry.payload, ...entry.filled }, words()));
     return add(item);
   },
 };
+
+// Whether a card asks for something to be remembered, which needs neither the names of its fields nor ids.
+export function isToRemember({ action, payload }) {
+  return action === "remember" && typeof payload.text === "string";
+}
+
+function toRemember({ text, replaces }) {
+  return replaces?.length ? versus(text, replaces, words()) : element("p", "text", text);
+}
 
 // What stands below an answer's text, once it is known how it ended.
 export function finish({ item, entry, drawing }) {

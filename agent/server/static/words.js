@@ -13,6 +13,13 @@ function spoken(said) {
     left: (seconds) => filled(said.left, { seconds }),
     retry: (seconds) => filled(said.retry, { seconds }),
     openIt: (place) => filled(said.openIt, { place }),
+    memory: {
+      ...said.memory,
+      since: (day) => filled(said.memory.since, { day }),
+      until: (day) => filled(said.memory.until, { day }),
+      cited: (day) => filled(said.memory.cited, { day }),
+      said: (day, who) => filled(said.memory.said, { day, who }),
+    },
     source: { ...said.source, on: (line) => filled(said.source.on, { line }) },
   };
 }
