@@ -15,6 +15,7 @@ import trio
 from ..errors import WireClosed
 from ..text.terminal import printable, printable_line
 from .client import Client, Frame
+from .memory import COMMANDS, REMEMBER, Memory, is_remembered, to_remember, usage
 from .opened import CannotOpen, Opener
 from .telling import CLOSED, after, closing, filled, lacking, outcome, said
 
@@ -23,6 +24,8 @@ Type a question. While it is answered: /cancel or Ctrl-C stops it, another
 question interrupts it. /source N opens a source of the last answer,
 /confirm [N] runs a suggested action, /reject [N] declines it. What an action
 lacks is typed with it: /confirm 1 phone=070-123 45 67
+/memory lists what is remembered and proposed, /accept ID, /decline ID and
+/forget ID decide about it.
 /quit or Ctrl-C twice leaves."""
 TWICE = 2.0  # seconds within which a second Ctrl-C leaves
 LULL = 0.5  # seconds without a frame after which no suggestion follows an answer: a server sends them right behind it
@@ -62,6 +65,7 @@ class Chat:
         self._suggested: list[str] = []  # every suggestion of this chat; N is its place, from 1
         self._live: list[str] = []
         self._missing: dict[str, tuple[str, ...]] = {}  # what each suggestion lacks
+        self._memory = Memory()
         self._scope = trio.CancelScope()
 
     async def run(self, lines: AsyncIterator[str], interrupts: AsyncIterator[object]) -> int:
@@ -118,6 +122,8 @@ class Chat:
             if not self._interactive:
                 await self._lull()
             await (self._confirm if command == "/confirm" else self._reject)(rest.strip())
+        elif command in COMMANDS:
+            await self._remember(command, rest.strip())
         elif command == "/source":
             await self._open_source(rest)
         elif command.startswith("/"):
@@ -148,11 +154,23 @@ class Chat:
             self._begin(suggestion)
             await self._client.reject(suggestion)
 
+    async def _remember(self, command: str, typed: str) -> None:
+        """Ask what is remembered, or decide about it."""
+        frame = self._memory.frame(command, typed)
+        if frame is None:
+            self._line(f"! {usage(command)}")
+            return
+        self._begin(frame["id"])
+        await self._client.send(frame)
+
     async def _open_source(self, number: str) -> None:
         """Show a citation of the last answer in its source: the N-th, or without N the first."""
         place = _place(number.strip() or "1", len(self._cited))
         if place is None:
             self._line("There is no such source.")
+            return
+        if is_remembered(self._cited[place]):
+            self._line("This is remembered, and stands in no file; /memory lists what is.")
             return
         try:
             self._line(*await self._opener(self._cited[place]))
@@ -210,8 +228,12 @@ class Chat:
         number = len(self._suggested)
         left = max(0, round(frame.get("expiresAt", 0) / 1000 - self._now()))
         countdown = f"; {left} s left" if "expiresAt" in frame else ""
+        asked = [f"{printable_line(frame['action'])} ({said(frame['payload'])})"]
+        if frame["action"] == REMEMBER and "text" in frame["payload"]:
+            asked = to_remember(frame["payload"])
         self._line(
-            f"? [{number}] {printable_line(frame['action'])} ({said(frame['payload'])})",
+            f"? [{number}] {asked[0]}",
+            *asked[1:],
             f"  /confirm {number}{lacking(missing)} runs it, /reject {number} declines it{countdown}",
         )
 
@@ -231,6 +253,10 @@ class Chat:
             self._live.remove(id)
         number = self._suggested.index(id) + 1 if id in self._suggested else "?"
         self._line(f"= [{number}] {words}")
+        self._ended(frame)
+
+    def _remembered(self, frame: Frame) -> None:
+        self._line(*self._memory.lines(frame))
         self._ended(frame)
 
     def _error(self, frame: Frame) -> None:
@@ -258,6 +284,8 @@ class Chat:
         "action_suggestion": _suggestion,
         "action_executed": _executed,
         "action_closed": _closed,
+        "memory": _remembered,
+        "memory_changed": _remembered,
         "error": _error,
     }
 

@@ -1,5 +1,6 @@
 """The terminal client shows what the server says in words, and a person's lines become frames."""
 
+import json
 import os
 import threading
 from collections.abc import AsyncIterator
@@ -15,6 +16,7 @@ from agent.client.opened import CannotOpen
 from agent.client.stdin import stdin_lines
 from agent.client.telling import after, outcome
 from agent.errors import WireClosed
+from agent.protocol.codec import decode
 
 CITED = {
     "type": "response",
@@ -68,6 +70,10 @@ class Wire:
     async def reject(self, suggestion_id: str) -> None:
         """Note a reject."""
         self.sent.append(("reject", suggestion_id))
+
+    async def send(self, frame: Frame) -> None:
+        """Note a frame."""
+        self.sent.append(frame)
 
     async def next_frame(self) -> Frame:
         """Return what the server says next."""
@@ -525,3 +531,79 @@ def test_a_person_who_types_nothing_holds_up_no_exit() -> None:
     assert not reader.is_alive()
     os.close(read)
     os.close(write)
+
+
+BUDGET = {"id": "i1", "status": "accepted", "text": "The budget is 50\x1b[2J 000 kr."}
+ANOTHER = {
+    "id": "i2",
+    "status": "proposed",
+    "text": "The budget is 60 000 kr.",
+    "replaces": [{"item": "i1", "text": BUDGET["text"]}],
+}
+
+
+async def test_what_is_remembered_is_listed_and_decided(nursery: trio.Nursery) -> None:
+    """By its id, in place of what was seen to be replaced; what is not typed so says how."""
+    terminal = Terminal(nursery)
+    await terminal.types("/memory")
+    assert terminal.wire.sent.pop() == {"type": "memory_list", "after": 0, "id": "memory-1"}
+    shown = await terminal.sees({"type": "memory", "items": [BUDGET, ANOTHER], "after": 20, "id": "memory-1"})
+    assert shown.splitlines() == [
+        "i1 (accepted) The budget is 50\ufffd[2J 000 kr.",
+        "i2 (proposed) The budget is 60 000 kr.",
+        "  in place of: The budget is 50\ufffd[2J 000 kr.",
+        "(/memory 20 lists what follows)",
+    ]
+    for line, asked in (
+        ("/memory 20", {"type": "memory_list", "after": 20}),
+        (
+            "/accept i2",
+            {"type": "memory_decide", "item": "i2", "decision": "accept", "replaces": ["i1"]},
+        ),
+        ("/accept i7", {"type": "memory_decide", "item": "i7", "decision": "accept", "replaces": []}),
+        ("/decline i2", {"type": "memory_decide", "item": "i2", "decision": "reject"}),
+        ("/forget i1", {"type": "memory_forget", "item": "i1"}),
+    ):
+        await terminal.types(line)
+        frame = terminal.wire.sent.pop()
+        assert decode(json.dumps(frame))
+        assert {name: value for name, value in frame.items() if name != "id"} == asked
+    changed = {"type": "memory_changed", "item": ANOTHER | {"status": "accepted"}, "replaced": [BUDGET]}
+    assert (await terminal.sees(changed)).splitlines() == [
+        "= i2 (accepted) The budget is 60 000 kr.",
+        "  in place of i1 (accepted) The budget is 50\ufffd[2J 000 kr.",
+    ]
+    assert await terminal.sees({"type": "memory", "items": []}) == "(nothing is remembered)\n"
+    for line in ("/memory x", "/accept", "/decline", "/forget"):
+        before = len(terminal.screen)
+        await terminal.types(line)
+        assert terminal.screen[before:].startswith(f"! type {line.partition(' ')[0]}")
+    assert terminal.wire.sent == []
+
+
+async def test_lines_from_a_pipe_wait_for_what_is_remembered(nursery: trio.Nursery) -> None:
+    """Each for the answer to the one before it, an error too."""
+    terminal = Terminal(nursery, interactive=False)
+    await terminal.types("/memory", "/forget i1", "what is it")
+    await terminal.sees({"type": "memory", "items": [BUDGET], "id": "memory-1"})
+    assert [each["type"] for each in terminal.wire.sent] == ["memory_list", "memory_forget"]
+    await terminal.sees({"type": "error", "code": "unknown_item", "message": "No.", "id": "memory-2"})
+    assert terminal.wire.sent[2:] == ["what is it"]
+
+
+async def test_a_suggestion_to_remember_says_what(nursery: trio.Nursery) -> None:
+    """In words, with what it would replace; what is cited of it opens no file."""
+    terminal = Terminal(nursery)
+    payload = {"item": "i2", "text": ANOTHER["text"], "replaces": ANOTHER["replaces"]}
+    shown = await terminal.sees(
+        {"type": "action_suggestion", "suggestionId": "s1", "action": "remember", "payload": payload}
+    )
+    assert shown.splitlines() == [
+        "? [1] remember: The budget is 60 000 kr.",
+        "  in place of: The budget is 50\ufffd[2J 000 kr.",
+        "  /confirm 1 runs it, /reject 1 declines it",
+    ]
+    cited = {"file": "memory/i2", "snippet": ANOTHER["text"], "when": "2026-05-03"}
+    await terminal.sees({"type": "response", "id": "1", "text": "60.", "citations": [cited]})
+    await terminal.types("/source 1")
+    assert terminal.screen.endswith("This is remembered, and stands in no file; /memory lists what is.\n")
