@@ -191,6 +191,7 @@ async def composed(
             remembering = await stack.enter_async_context(
                 opened_remembering(
                     settings.storage,
+                    settings.vectors,
                     chosen.run_sync or Threads(1),
                     chosen.run_sync or Threads(1),
                     clock,

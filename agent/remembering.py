@@ -1,11 +1,16 @@
 """What remembers, made of its parts: the store, the search over it, and what asks users and tells turns."""
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 
+import structlog
 import trio
 
+from .embedding.open import open_near
+from .embedding.settings import VectorSettings
+from .errors import UsageError
 from .memory.desk import OwnMemory
 from .memory.executor import RememberExecutor
 from .memory.hearing import hear
@@ -18,9 +23,12 @@ from .ports.observe import Observer
 from .ports.recall import Recaller
 from .ports.remember import Consulted
 from .ports.work import RunSync
-from .recall.recall import Recall
+from .recall.index import Index
+from .recall.recall import Near, Recall
 from .storage.open import opened_memory
 from .storage.settings import StorageSettings
+
+_log = structlog.get_logger("agent.memory")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +36,8 @@ class Remembering:
     """A memory that is open.
 
     keeper: is handed what is said, and has to be run. recollection: tells turns what is remembered. desk: takes what
-    users decide. executors: of the actions that it suggests, by name.
+    users decide. executors: of the actions that it suggests, by name. open_vectors: loads the vectors that it recalls
+    with, if any; meanwhile it recalls by words.
     """
 
     store: MemoryStore
@@ -37,6 +46,7 @@ class Remembering:
     recollection: Recollection
     desk: OwnMemory
     executors: dict[str, Executor]
+    open_vectors: Callable[[], Awaitable[Callable[[Index], Near] | None]]
 
     @property
     def consulted(self) -> Consulted:
@@ -53,11 +63,15 @@ class Remembering:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self.keeper.run)
             nursery.start_soon(self.recall.keep_up)
+            near = await self.open_vectors()
+            if near is not None:
+                nursery.start_soon(self.recall.embed_with, near)
 
 
 @asynccontextmanager
 async def opened_remembering(
     settings: StorageSettings,
+    vectors: VectorSettings,
     run_sync: RunSync,
     indexing: RunSync,
     clock: Clock,
@@ -66,6 +80,8 @@ async def opened_remembering(
 ) -> AsyncGenerator[Remembering, None]:
     """Open what is remembered for the time of a block.
 
+    vectors: those that are named are recalled with too; auto, which is for documents, is not: what it adds to words is
+    small (`python -m tests.bench.recall`), and each turn would pay for it.
     run_sync: does the database's blocking work, one thing at a time. indexing: writes the index of the search. told:
     hears why nothing can be kept, and "" when it can again.
     Raises `agent.errors.UsageError` when the folder cannot be used.
@@ -79,4 +95,15 @@ async def opened_remembering(
             Recollection(store, recall, clock),
             OwnMemory(store, clock),
             {REMEMBER: RememberExecutor(store, clock)},
+            partial(_vectors, vectors, indexing),
         )
+
+
+async def _vectors(settings: VectorSettings, run_sync: RunSync) -> Callable[[Index], Near] | None:
+    if settings.vectors == "auto":
+        return None
+    try:
+        return await open_near(settings.vectors, settings.vectors_url, run_sync)
+    except UsageError as error:  # which is told where documents are opened
+        _log.warning("no vectors to recall with, words alone recall", why=str(error))
+        return None

@@ -144,15 +144,15 @@ async def recall(
     async with opened_memory(StorageSettings(data), threads, clock) as memory:
         recall = Recall(memory, threads, near)
         await recall.catch_up()
-    await recall.embed()
-    for query in _asked(text, queries):
-        found = await recall.recall(whose.search(query.text, clock.now_ms(), k, floor))
-        hits = sorted(found.excerpts, key=lambda each: -each.score)
-        if json or queries is not None:
-            id = query.id if bytes(query.id) else msgspec.UNSET
-            write_line(msgspec.json.encode(_Answer(id=id, hits=[_found(each) for each in hits])))
-        else:
-            write("".join(map(_for_people, hits)) or "nothing found\n")
+        await recall.embed()
+        for query in _asked(text, queries):
+            found = await recall.recall(whose.search(query.text, clock.now_ms(), k, floor))
+            hits = sorted(found.excerpts, key=lambda each: -each.score)
+            if json or queries is not None:
+                id = query.id if bytes(query.id) else msgspec.UNSET
+                write_line(msgspec.json.encode(_Answer(id=id, hits=[_found(each) for each in hits])))
+            else:
+                write("".join(map(_for_people, hits)) or "nothing found\n")
     return OK
 
 

@@ -173,6 +173,11 @@ class Recall:
             if self._near is not None:
                 nursery.start_soon(self._keep_embedded)
 
+    async def embed_with(self, near: Callable[[Index], Near]) -> None:
+        """Use vectors from now on, of what has one, and embed what comes, until cancelled. One task's."""
+        self._near = near(self.index)
+        await self._keep_embedded()
+
     async def _keep_following(self) -> None:
         while True:
             try:
