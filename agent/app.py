@@ -7,7 +7,7 @@ leaves undone is said in the log.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import structlog
 import trio
@@ -87,6 +87,7 @@ class App:
         self._adapters = adapters or Adapters()
         self._siblings = siblings
         self._gate = Gate()
+        self._admission: Admission | None = None
         self._edge: Edge | None = None
         self._rooms: Rooms | None = None
         self._forgetful = ""  # why nothing can be remembered just now
@@ -102,11 +103,12 @@ class App:
 
         The documents are read from then on, and questions wait for that (`ready`).
         listen: False serves no socket, only what `serve_stream` is given, and reads them first.
-        Raises UsageError when the data folder, the knowledge base, a model or the port cannot be used; of documents
-        that cannot be read, in an ExceptionGroup. Cancelled
-        (or `stop`), every session and turn ends at once; a running action is recorded within RECORD_TIMEOUT, and
-        the ledger closes within LEDGER_CLOSE_TIMEOUT. What a deadline leaves undone is said in the log.
+        Raises UsageError when the users' file, the data folder, the knowledge base, a model or the port cannot be used;
+        of documents that cannot be read, in an ExceptionGroup. Cancelled (or `stop`), every session and turn ends at
+        once; a running action is recorded within RECORD_TIMEOUT, and the ledger closes within LEDGER_CLOSE_TIMEOUT.
+        What a deadline leaves undone is said in the log.
         """
+        self._admission = Admission.of(self.settings.server)
         told = self._note_ledger, self._note_memory
         async with composed(self.settings, self._adapters, self.metrics, *told) as made:
             self._knowledge = made.knowledge
@@ -278,9 +280,10 @@ class App:
 
     def _make_edge(self, parts: Parts) -> Edge:
         def handler(connection: Connection) -> Awaitable[None]:
-            return Session(parts, connection, connection.agent_v1).run()
+            return Session(parts, connection, connection.agent_v1, user=connection.user).run()
 
-        admission = Admission.of(self.settings.server, self.port)
+        assert self._admission is not None
+        admission = replace(self._admission, port=self.port)
         siblings = self._siblings
         limits = siblings.limits if siblings is not None else None
         cap = Cap.of(self.settings.server, self.settings.session.rate_limit, limits)
@@ -295,6 +298,7 @@ class App:
             self.settings.server.name,
             self.settings.server.greeting,
             lambda: self._forgetful,
+            admission.shows_any_token,
         )
         return Edge(
             admission=admission,

@@ -6,11 +6,12 @@ gives it away; if it calls us by our own name the Origin does. Neither can be se
 
 import hmac
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..config import WRONG_TOKENS
 from .settings import ServerSettings
 from .sniff import Head, Refusal
+from .users import Users, read_users
 
 SUBPROTOCOL = "agent.v1"
 _BEARER = "bearer."
@@ -30,6 +31,7 @@ class Admission:
     allowed_hosts: further names; with a port of their own, or good for any port.
     allowed_origins: further origins, as `scheme://host[:port]`, lower case.
     token: what a client has to show for the WebSocket, every POST, and the routes that say so; or None.
+    users: whose own tokens open the WebSocket too, and the routes that its page needs.
     """
 
     hosts: tuple[str, ...]
@@ -37,16 +39,21 @@ class Admission:
     allowed_hosts: tuple[str, ...] = ()
     allowed_origins: tuple[str, ...] = ()
     token: str | None = None
+    users: Users = field(default_factory=Users)
 
     @classmethod
     def of(cls, settings: ServerSettings, port: int | None = None) -> "Admission":
-        """Return the rules that `settings` ask for; `port` is the one bound, where it was left to the system."""
+        """Return the rules that `settings` ask for; `port` is the one bound, where it was left to the system.
+
+        Blocks while it reads the users' file. Raises `agent.errors.UsageError` where that cannot be used.
+        """
         return cls(
             hosts=(_bracketed(settings.host.lower()), *_LOOPBACK),
             port=settings.port if port is None else port,
             allowed_hosts=tuple(host.lower() for host in settings.allow_host),
             allowed_origins=tuple(origin.lower().rstrip("/") for origin in settings.allow_origin),
             token=settings.token,
+            users=Users() if settings.users is None else read_users(settings.users, settings.token),
         )
 
     def check(self, head: Head, local: str | None = None, own_keys: bool = False) -> Refusal | None:
@@ -73,10 +80,18 @@ class Admission:
         """Whether the request shows the token, in a header or (for a WebSocket) as a subprotocol; in constant time."""
         return self.shows_token(_authorization(head))
 
+    def welcomes(self, head: Head) -> bool:
+        """Whether the request may open a WebSocket: it shows the token, or a user's own."""
+        return self.shows_any_token(_authorization(head))
+
+    def user(self, head: Head) -> str:
+        """Return whose own token the request shows, "" where it is nobody's."""
+        return self._user_of(_authorization(head))
+
     def shows_another(self, head: Head) -> bool:
         """Whether the request shows a token, and it is not ours. One that shows none may be a page that will ask."""
         shown = _authorization(head)
-        return bool(bearers(shown)) and not self.shows_token(shown)
+        return bool(bearers(shown)) and not self.shows_any_token(shown)
 
     def shows_token(self, authorization: Sequence[bytes]) -> bool:
         """Whether one of these values of the header Authorization shows the token; in constant time."""
@@ -84,9 +99,16 @@ class Admission:
             return True
         return any(self.is_token(value) for value in bearers(authorization))
 
+    def shows_any_token(self, authorization: Sequence[bytes]) -> bool:
+        """Whether one of these values of the header Authorization shows the token, or a user's own."""
+        return self.shows_token(authorization) or self._user_of(authorization) != ""
+
     def is_token(self, shown: bytes) -> bool:
         """Whether this is the token, in constant time; where there is none, nothing is."""
         return self.token is not None and hmac.compare_digest(shown, self.token.encode())
+
+    def _user_of(self, authorization: Sequence[bytes]) -> str:
+        return next((name for name in map(self.users.of, bearers(authorization)) if name), "")
 
     def _ours(self, host: str, local: str | None) -> bool:
         bare, port = _split(host)

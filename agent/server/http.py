@@ -70,7 +70,8 @@ class Contents:
     authorised: whether one of these values of Authorization shows the token, where one is asked for.
     sections: the sections of a file of the knowledge base. openers: questions to begin with, in a language; None while
     the documents are being read. name, greeting: what the operator calls the page, and lets it say first. limping: says
-    what does not work though clients are welcome, "" when all does.
+    what does not work though clients are welcome, "" when all does. welcome: as authorised, for what the page needs;
+    None is the same.
     """
 
     asyncapi: bytes
@@ -83,6 +84,7 @@ class Contents:
     name: str = ""
     greeting: str = ""
     limping: Callable[[], str] = lambda: ""
+    welcome: Callable[[Sequence[bytes]], bool] | None = None
 
 
 def make_app(contents: Contents, observer: Observer) -> ASGIApp:
@@ -91,6 +93,7 @@ def make_app(contents: Contents, observer: Observer) -> ASGIApp:
     observer: counts the requests that showed no token where one is needed.
     """
     guarded = partial(_guarded, contents.authorised, observer)
+    for_pages = partial(_guarded, contents.welcome or contents.authorised, observer)
     routes = [
         _static("/", "index.html", _page(contents)),
         *(_static(f"/static/{name}", name, _asset(name)) for name in _ASSETS if name != "index.html"),
@@ -99,8 +102,8 @@ def make_app(contents: Contents, observer: Observer) -> ASGIApp:
         _fixed("/healthz", lambda: PlainTextResponse("ok\n")),
         _asked("/readyz", partial(_readiness, contents.unready, contents.limping)),
         guarded("/metrics", partial(_figures, contents.metrics)),
-        guarded("/openers.json", partial(_openers, contents.openers)),
-        guarded(PATH, partial(_source, contents.sections)),
+        for_pages("/openers.json", partial(_openers, contents.openers)),
+        for_pages(PATH, partial(_source, contents.sections)),
         _fixed("/asyncapi.json", lambda: Response(contents.asyncapi, media_type="application/json")),
         _fixed("/session.mmd", lambda: PlainTextResponse(contents.session_diagram)),
         _fixed("/ws", lambda: PlainTextResponse(_NO_UPGRADE, 426, {"upgrade": "websocket"})),

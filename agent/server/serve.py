@@ -260,7 +260,7 @@ async def _admit(
     if admitted is None and not head.upgrade:
         await edge.http.serve(stream, head)
         return None
-    if head.upgrade and not edge.admission.authorised(head):
+    if head.upgrade and not edge.admission.welcomes(head):
         await serve_websocket(stream, head, partial(_unauthorised, edge))
         return None
     place = await edge.cap.places.take(address, trio.current_time())
@@ -275,7 +275,9 @@ def _seat(edge: Edge, stream: trio.abc.Stream, let_in: _LetIn) -> Seat:
     if let_in.seated is not None:
         return partial(_answer, edge, let_in.seated, stream, let_in.place)
     guest = Guest(edge.cap, let_in.place, let_in.address, edge.observer)
-    return partial(_host, edge, guest, Connection(stream, let_in.head, guest))
+    return partial(
+        _host, edge, guest, Connection(stream, let_in.head, guest, edge.admission.user(let_in.head))
+    )
 
 
 async def _answer(edge: Edge, seated: Seated, stream: trio.abc.Stream, place: Place) -> None:

@@ -3,6 +3,7 @@
 import socket
 from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network, ip_network
+from pathlib import Path
 from typing import TypeAlias
 
 from ..config import GREETING_MAX, NAME_MAX, TOKEN_MIN, WORKERS_MAX, check, finite
@@ -46,6 +47,8 @@ class ServerSettings:
         name: What the chat page is called, in its title and its head, and the model in /v1/models.
         greeting: What it says before anything was asked.
         token: Secret that clients must bring. Better given as AGENT_TOKEN: other users see flags.
+        users: File of lines name = "token": each token opens sockets as that user, whose memory is then the same in
+            every connection. Needs a token too, which stays the operator's.
         insecure: Serve other machines without a token.
         allow_host: Further Host header that is ours, such as a proxy's name.
         allow_origin: Further Origin whose pages may connect.
@@ -69,6 +72,7 @@ class ServerSettings:
     name: str = ""
     greeting: str = ""
     token: str | None = None
+    users: Path | None = None
     insecure: bool = False
     allow_host: tuple[str, ...] = ()
     allow_origin: tuple[str, ...] = ()
@@ -95,6 +99,10 @@ class ServerSettings:
                 token is not None and len(token) < TOKEN_MIN and not is_loopback(self.host),
                 f"token must have at least {TOKEN_MIN} characters where other machines can try (host {self.host}): "
                 'python3 -c "import secrets; print(secrets.token_urlsafe())" makes one',
+            ),
+            (
+                self.users is not None and token is None,
+                "users needs a token too, the operator's: without one the server is open to everybody",
             ),
             (
                 not self.insecure and token is None and not is_loopback(self.host),

@@ -70,14 +70,16 @@ class Connection:
 
     host: what the server decides about this client.
     outbox: everything that waits to be written; overflowing it closes the connection with 1008.
-    agent_v1: whether the client offered the subprotocol `agent.v1`. state: where in its life it is.
+    agent_v1: whether the client offered the subprotocol `agent.v1`. user: by the token that it has shown, "" where
+    that names none. state: where in its life it is.
     aborted: whether the connection was dropped before all was written, its close frame too.
     """
 
-    def __init__(self, stream: trio.abc.Stream, head: Head, host: Host | None = None) -> None:
+    def __init__(self, stream: trio.abc.Stream, head: Head, host: Host | None = None, user: str = "") -> None:
         self.state = TABLE.initial
         self.outbox = Outbox(stream, self._overflowed, self._lost)
         self.agent_v1 = SUBPROTOCOL in head.subprotocols
+        self.user = user
         self.aborted = False
         self._host = host or AnyHost()
         self._raw = stream

@@ -78,8 +78,8 @@ class Session:
     """One client's session over one wire.
 
     greet: the client offered the subprotocol: send `welcome` first, and let nothing run that lacks a field. scope:
-    whose it is; None is a conversation of its own. kept: seconds in which a suggestion of it can be confirmed, where
-    it is kept and outlives the session.
+    whose it is; None is a conversation of its own, of `user`. kept: seconds in which a suggestion of it can be
+    confirmed, where it is kept and outlives the session.
     """
 
     __slots__ = (
@@ -106,12 +106,13 @@ class Session:
         greet: bool = False,
         scope: Scope | None = None,
         kept: float | None = None,
+        user: str = "",
     ) -> None:
         self.id = parts.new_id()
         self._parts = parts
         self._wire = wire
         settings = parts.settings
-        scope = scope or Scope(parts.project, self.id)
+        scope = scope or Scope(parts.project, self.id, user)
         held = greet or kept is not None
         self._core = Core(settings.rate_limit, settings.history_tokens, scope, held=held, kept=kept)
         self._mail: list[Event] = []

@@ -1,0 +1,66 @@
+"""Who may open sockets by a name of his own: a file of lines `name = "token"`, in TOML.
+
+A token opens the chat page's socket, its openers and its sources, as the user that it is of; what is the operator's
+(the figures, the HTTP API, plain questions) it does not. So a name is never a client's claim.
+"""
+
+import hmac
+import tomllib
+from pathlib import Path
+
+from ..config import TOKEN_MIN, USER_NAME, USERS_FILE_BYTES, USERS_MOST
+from ..errors import UsageError
+
+_LIKE = 'it must hold lines like ana = "a token that is hard to guess"'
+
+
+class Users:
+    """Users by their tokens. named: tokens as UTF-8, by names."""
+
+    def __init__(self, named: dict[str, bytes] | None = None) -> None:
+        self._named = named or {}
+
+    def of(self, shown: bytes) -> str:
+        """Return whose token this is, "" where it is nobody's. Compares with every one, each in constant time."""
+        found = ""
+        for name, token in self._named.items():
+            if hmac.compare_digest(shown, token):
+                found = name
+        return found
+
+
+def read_users(path: Path, token: str | None) -> Users:
+    """Return the users of a file. token: the operator's, which no user's may be. Blocks; called at the start.
+
+    Raises `agent.errors.UsageError`, one line that names the file and never a token, for what cannot be used.
+    """
+    try:
+        with path.open("rb") as file:
+            data = file.read(USERS_FILE_BYTES + 1)
+        if len(data) > USERS_FILE_BYTES:
+            raise _bad(path, f"it has over {USERS_FILE_BYTES} bytes")
+        found = tomllib.loads(data.decode())
+    except OSError as error:
+        raise _bad(path, f"it cannot be read ({error.strerror})") from None
+    except (ValueError, RecursionError):  # whose words may quote a token
+        raise _bad(path, _LIKE) from None
+    named: dict[str, bytes] = {}
+    for name, secret in found.items():
+        if not (0 < len(name) <= USER_NAME and name.isprintable()):
+            raise _bad(path, f"a name must be one line of 1 to {USER_NAME} characters")
+        if not isinstance(secret, str):
+            raise _bad(path, _LIKE)
+        if not (secret.isascii() and secret.isprintable() and secret.strip() == secret):
+            raise _bad(path, f"the token of {name} must be printable ASCII, without spaces around it")
+        if len(secret) < TOKEN_MIN:
+            raise _bad(path, f"the token of {name} must have at least {TOKEN_MIN} characters")
+        if secret == token or secret.encode() in named.values():
+            raise _bad(path, f"the token of {name} is another's, too; give each a token of its own")
+        named[name] = secret.encode()
+    if not 0 < len(named) <= USERS_MOST:
+        raise _bad(path, f"it must name 1 to {USERS_MOST} users; {_LIKE}")
+    return Users(named)
+
+
+def _bad(path: Path, why: str) -> UsageError:
+    return UsageError(f"users {path}: {why}")
