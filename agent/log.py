@@ -123,6 +123,17 @@ def configure(
     root.setLevel(max(threshold, logging.WARNING))
 
 
+@contextmanager
+def silent() -> Iterator[None]:
+    """Write no line in a block: of a command that tells itself what goes wrong, on its own stream."""
+    before = structlog.get_config()
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
+    try:
+        yield
+    finally:
+        structlog.configure(**before)
+
+
 def close(seconds: float = LOG_FLUSH) -> bool:
     """Wait until every line so far is written, `seconds` at most; return whether it is. Blocks.
 

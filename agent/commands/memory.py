@@ -1,116 +1,366 @@
-"""`agent memory`: looking after what is remembered."""
+"""`agent memory`: what is remembered, of everybody, looked at and decided by whoever has the machine.
 
-from datetime import UTC, datetime
-from pathlib import Path
-from typing import Annotated
+Each command opens what a server keeps, beside it if that runs, and ends with what it says. An operator names an item;
+whose it is, is found with it. What cannot be done is said in one line, with what to do, and nothing is half done.
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from typing import Annotated, TypeVar, get_args
 
 import msgspec
 from cyclopts import App, Parameter
 
-from ..config import MAX_ID, MEMORY
-from ..errors import UsageError
+from ..config import ITEM_QUOTE, PAGE_MOST, USER_DATA
+from ..errors import BadItem, Conflict, NotFound, StorageFailed, UsageError
 from ..host import Threads, WallClock
+from ..lang import DEFAULT, Lang
+from ..log import silent
+from ..memory.desk import OwnMemory
+from ..memory.items import draft
+from ..ports.archive import Entry, MemoryArchive, Whose
 from ..ports.conversation import Scope
-from ..ports.memory import Kept, Remark
-from ..storage.open import opened_memory
+from ..ports.memory import LIVE, Candidate, Item, ItemStatus, ItemType, MemoryStore, Source
+from ..ports.pages import Page, Window
+from ..ports.projects import HOUSE
+from ..storage.open import opened_archive
 from ..storage.settings import StorageSettings
-from .lines import read_lines
-from .output import OK, write
+from ..text.language import language
+from ..text.terminal import printable_line
+from .items import entry_line, replacing, row, shown, turn_line
+from .output import OK, REFUSED, complain, write, write_line
+from .turns import import_turns
+
+T = TypeVar("T")
 
 command = App(
     name="memory",
-    help="Look after what is remembered.\n\nExample: agent memory import --data DIR --turns FILE",
+    help="Look at what is remembered, and decide about it.\n\nExample: agent memory list --status proposed",
 )
 
-_WANTED = (
-    'write {"id": "...", "thread": "...", "speaker": "...", "at": "2026-05-03T10:00:00Z", "text": "..."} '
-    "on one line"
-)
-_AT_ONCE = 200  # turns in one transaction
-_PAUSE = 3_600_000  # milliseconds after which another sitting begins
-_ASSISTANTS = frozenset(("assistant", "agent"))
-_USER = "user"
+command.command(import_turns, name="import")
+
+Data = Annotated[
+    str, Parameter(env_var="AGENT_DATA", help="Folder that the server keeps, or user for your data folder.")
+]
+Project = Annotated[
+    str | None,
+    Parameter(help="Only of this project: over a socket the knowledge base's folder, over HTTP its id."),
+]
+User = Annotated[str | None, Parameter(help="Only of the user of this name.")]
+Thread = Annotated[str | None, Parameter(help="Only of this thread, whose user has no name.")]
+Json = Annotated[bool, Parameter(name="--json", negative=(), help="One JSON object per line.")]
 
 
-class _Turn(msgspec.Struct):
-    """A turn of a file. at: ISO 8601, UTC where it names no zone."""
+@dataclass(frozen=True, slots=True)
+class _Owner:
+    """Whose something is to be."""
 
-    id: str | int
-    thread: str | int
-    speaker: str
-    at: str
-    text: str
+    project: Annotated[
+        str, Parameter(help="The project: over HTTP its id, over a socket the knowledge base's folder.")
+    ] = HOUSE
+    user: Annotated[str, Parameter(help="Name of the user whose it is.")] = ""
+    thread: Annotated[str, Parameter(help="Thread that it belongs to, where its user has no name.")] = ""
 
 
-@command.command(name="import")
-async def import_turns(
+@dataclass(frozen=True, slots=True)
+class _Times:
+    """When something is to hold, as it was written."""
+
+    valid_from: Annotated[str | None, Parameter(help="From when it holds; by default from now.")] = None
+    valid_to: Annotated[str | None, Parameter(help="Until when it holds, that time not included.")] = None
+    expires_at: Annotated[str | None, Parameter(help="When it ends by itself; a metric needs it.")] = None
+
+
+NOBODYS, ANY_TIME = _Owner(), _Times()
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """A memory that is open. desk: takes decisions."""
+
+    store: MemoryStore
+    archive: MemoryArchive
+    desk: OwnMemory
+
+
+@command.command(name="list")
+async def list_items(
     *,
-    data: Annotated[
-        str, Parameter(env_var="AGENT_DATA", help="Folder of what is remembered, or user for yours.")
-    ],
-    turns: Annotated[Path, Parameter(help="File of JSON lines, one a turn.")],
-    user: Annotated[str, Parameter(help="Whose they are; without it nobody's, each thread by itself.")] = "",
+    data: Data = USER_DATA,
+    status: Annotated[
+        tuple[ItemStatus, ...], Parameter(help="Only with this status; may be given again.")
+    ] = (),
+    project: Project = None,
+    user: User = None,
+    thread: Thread = None,
+    as_json: Json = False,
 ) -> int:
-    """Keep what was said elsewhere, so that agent recall finds it.
+    """List what is remembered, of everybody, by its status: id, status, type, day,
+    whose it is, and what it says.
 
-    Each line of the file is one turn, those of a thread in the order in which they
-    were said:
-      {"id": "D1:3", "thread": "ann", "speaker": "Ann", "at": "2026-05-03T10:00:00Z", "text": "..."}
-    speaker: user, assistant, or a name. After an hour's pause in a thread another
-    sitting begins. A turn whose thread and id are there already is kept as it is.
+    Without --status all but what was forgotten. Safe to use while servers run.
 
-    Exit status: 0 all are kept; 2 a line cannot be read, and none is kept.
-
-    Example: agent memory import --data DIR --turns talk.jsonl
+    Example: agent memory list --status proposed --user ana
     """
-    if data == MEMORY:
-        raise UsageError("what is remembered in memory ends with its server: name the folder with --data DIR")
-    kept = _read(turns, user)
-    clock = WallClock()
-    async with opened_memory(StorageSettings(data), Threads(1), clock) as memory:
-        for start in range(0, len(kept), _AT_ONCE):
-            await memory.keep(kept[start : start + _AT_ONCE], clock.now_ms())
-    threads = len({each.scope.thread for each in kept})
-    write(f"{len(kept)} turns of {threads} {'thread' if threads == 1 else 'threads'} are kept\n")
+    wanted = status or tuple(each for each in get_args(ItemStatus) if each != "forgotten")
+    whose = Whose(project, user, thread)
+    found = False
+    async with _opened(data) as opened:
+        for each in dict.fromkeys(wanted):
+            async for item in _paged(partial(opened.archive.items, whose, statuses=(each,))):
+                found = True
+                if as_json:
+                    write_line(msgspec.json.encode(item))
+                else:
+                    write(row(item))
+    if not found:
+        complain("nothing of that is remembered")
     return OK
 
 
-def _read(file: Path, user: str) -> list[Kept]:
-    """Return the turns of a file. Raises UsageError, one line that names the place, at the first that is none."""
-    kept: list[Kept] = []
-    last: dict[str, tuple[int, int]] = {}  # of each thread: when it was spoken last, and in which sitting
-    for place, turn in read_lines([file], _Turn, _WANTED):
-        thread, at = str(turn.thread), _time(turn.at, place)
-        if not str(turn.id) or len(str(turn.id)) > MAX_ID or len(thread) > MAX_ID:
-            raise UsageError(f"{place}: id must have 1 to {MAX_ID} characters, and thread at most as many")
-        if not turn.text.strip():
-            continue
-        before, sitting = last.get(thread, (at, at // _PAUSE))
-        if abs(at - before) > _PAUSE:
-            sitting = at // _PAUSE
-        last[thread] = at, sitting
-        remark = _remark(turn, at, sitting)
-        kept.append(Kept(Scope("", thread, user), (remark,)))
-    return kept
+@command.command
+async def show(id: str, /, *, data: Data = USER_DATA, as_json: Json = False) -> int:
+    """Show an item: what it says, of whom and since when, where it comes from, what
+    it would replace, and what happened to it.
+
+    Example: agent memory show i12
+    """
+    async with _opened(data, id) as opened:
+        entry = await opened.archive.entry(id)
+    if as_json:
+        write_line(entry_line(entry))
+    else:
+        write("".join(f"{printable_line(line)}\n" for line in shown(entry)))
+    return OK
 
 
-def _remark(turn: _Turn, at: int, sitting: int) -> Remark:
-    said_by = turn.speaker.casefold()
-    if said_by in _ASSISTANTS:
-        return Remark(str(turn.id), "assistant", turn.text, at, sitting=sitting)
-    name = "" if said_by == _USER else turn.speaker
-    return Remark(str(turn.id), "user", turn.text, at, name, sitting=sitting)
+@command.command
+async def propose(
+    type: ItemType,
+    subject: str,
+    text: str,
+    /,
+    *,
+    data: Data = USER_DATA,
+    owner: Annotated[_Owner, Parameter(name="*")] = NOBODYS,
+    times: Annotated[_Times, Parameter(name="*")] = ANY_TIME,
+    lang: Lang | None = None,
+) -> int:
+    """Propose to remember something; nothing becomes true before it is accepted.
+    Events and metrics, which end by themselves, are accepted by rule.
+
+    A date is written 2026-05-31, or 2026-05-31T14:00:00Z; without a zone it is
+    this machine's time.
+
+    Example: agent memory propose fact "budget of atlas" "The budget is 50 000 kr" --user ana
+
+    Parameters
+    ----------
+    type
+        fact, rule, decision, open_loop, idea, event, metric, preference or lesson.
+    subject
+        What it is about, in words: what is said of one subject can contradict.
+    text
+        A sentence that can be understood alone, 500 characters at most.
+    lang
+        Its language; without it, its own words tell.
+    """
+    if not owner.user and not owner.thread:
+        raise UsageError("say whose it is: --user NAME, or --thread ID of somebody who has no name")
+    source = Source("message", "command:propose", quote=text.encode("utf-8", "replace").decode()[:ITEM_QUOTE])
+    candidate = Candidate(
+        type,
+        subject,
+        text,
+        lang or language(text) or DEFAULT,
+        (source,),
+        valid_from=_time("valid-from", times.valid_from),
+        valid_to=_time("valid-to", times.valid_to),
+        expires_at=_time("expires-at", times.expires_at),
+    )
+    scope = Scope(owner.project, owner.thread, owner.user)
+    now = WallClock().now_ms()
+    async with _opened(data) as opened:
+        (made,) = await opened.store.propose(scope, [draft(candidate, now)], now)
+    write(row(made.item))
+    for each in made.conflicts:
+        write(replacing(made.item, each))
+    return OK
 
 
-def _time(written: str, place: str) -> int:
-    """Return a time in Unix milliseconds. Raises UsageError where it is none, or before 1970."""
+@command.command
+async def accept(
+    id: str,
+    /,
+    *,
+    data: Data = USER_DATA,
+    replaces: Annotated[
+        tuple[str, ...], Parameter(help="Id of an item that it may replace; may be given again.")
+    ] = (),
+) -> int:
+    """Accept a proposed item: it is remembered from now on.
+
+    Where it contradicts what is remembered, that is told first, and nothing is
+    done unless --replaces names each such item, which then gives way to it.
+
+    Example: agent memory accept i12 --replaces i3
+    """
+    async with _opened(data, id) as opened:
+        entry = await opened.archive.entry(id)
+        item = entry.item
+        if item.status not in LIVE:
+            if {each.id for each in entry.replaces} != set(replaces):
+                for each in entry.replaces:
+                    write(replacing(item, each))
+                raise UsageError(_not_what_it_replaces(entry))
+            with _table(item, "accepted", "propose it again with agent memory propose"):
+                item = await opened.desk.decide(item.scope, id, "accept", item.revision, replaces)
+    write(row(item))
+    return OK
+
+
+@command.command
+async def reject(id: str, /, *, data: Data = USER_DATA) -> int:
+    """Reject a proposed item: it is not remembered.
+
+    Example: agent memory reject i12
+    """
+    async with _opened(data, id) as opened:
+        item = (await opened.archive.entry(id)).item
+        with _table(item, "rejected", f"agent memory forget {id} takes it out of what is kept"):
+            item = await opened.desk.decide(item.scope, id, "reject", item.revision)
+    write(row(item))
+    return OK
+
+
+@command.command
+async def forget(id: str, /, *, data: Data = USER_DATA) -> int:
+    """Forget an item, whatever its status: its words, what was said in the messages
+    that it comes from, and the answers that cite it leave every file. That cannot
+    be undone.
+
+    Example: agent memory forget i12
+    """
+    async with _opened(data, id) as opened:
+        left = await opened.desk.forget(await opened.archive.scope(id), id)
+    write(f"{left.item.id} is forgotten, and {len(left.turns)} messages and answers with it\n")
+    return OK
+
+
+@command.command
+async def export(
+    *,
+    data: Data = USER_DATA,
+    project: Project = None,
+    user: User = None,
+    thread: Thread = None,
+    turns: Annotated[bool, Parameter(negative=(), help="Also what was said.")] = False,
+) -> int:
+    """Print all that is remembered as JSON lines, in the order in which it was made:
+    {"kind": "item", ...} with sources and history, then, with --turns,
+    {"kind": "turn", ...}. Times are Unix milliseconds.
+
+    Of what was forgotten only ids and times are left to be printed.
+
+    Example: agent memory export --user ana --turns > ana.jsonl
+    """
+    whose = Whose(project, user, thread)
+    async with _opened(data) as opened:
+        async for entry in _paged(partial(opened.archive.entries, whose)):
+            write_line(entry_line(entry))
+        if turns:
+            async for turn in _paged(partial(opened.archive.turns, whose)):
+                write_line(turn_line(turn))
+    return OK
+
+
+@command.command
+async def check(*, data: Data = USER_DATA) -> int:
+    """Look the memory over: whether its file is whole, how many items there are by
+    status, how much was said, and how much could not be kept. Reads all of it.
+
+    Exit status: 0 it is whole, 3 it is damaged, 2 it cannot be opened.
+
+    Example: agent memory check
+    """
+    async with _opened(data) as opened:
+        faults = await opened.archive.faults()
+        for fault in faults:
+            write(printable_line(f"damaged: {fault}") + "\n")
+        if faults:
+            complain("the file is damaged: stop its server and put a backup of memory.sqlite in its place")
+            return REFUSED
+        tally = await opened.archive.tally()
+    counts = [f"{tally.items[each]} {each}" for each in get_args(ItemStatus) if tally.items.get(each)]
+    write("file: whole\n")
+    write(f"items: {', '.join(counts) or 'none'}\n")
+    write(f"messages and answers: {tally.turns}\n")
+    write(f"exchanges that could not be kept: {tally.gaps}\n")
+    return OK
+
+
+# --- opening, and what is said when something cannot be done
+
+
+@asynccontextmanager
+async def _opened(data: str, id: str = "") -> AsyncIterator[_Opened]:
+    """Open a memory for the time of a block. Raises UsageError for what the block cannot do. id: the item it is of."""
+    clock = WallClock()
     try:
-        at = datetime.fromisoformat(written)
-        milliseconds = int((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() * 1000)
-    except (ValueError, OverflowError):
-        milliseconds = -1
-    if milliseconds < 0:
+        with silent():
+            async with opened_archive(StorageSettings(data), Threads(1), clock) as (store, archive):
+                yield _Opened(store, archive, OwnMemory(store, clock))
+    except NotFound:
+        raise UsageError(f"there is no item {id}: agent memory list shows those that there are") from None
+    except BadItem as error:
+        raise UsageError(f"nothing was proposed: {error.message}") from None
+    except StorageFailed as error:
         raise UsageError(
-            f'{place}: at must be a time in ISO 8601, such as "2026-05-03T10:00:00Z", from 1970 on'
-        )
-    return milliseconds
+            f"{error}; nothing is half done: put that right and try again"
+            + (f", agent memory show {id} says how it stands" if id else "")
+        ) from None
+
+
+@contextmanager
+def _table(item: Item, done: str, instead: str) -> Iterator[None]:
+    """Say what an item's table refuses. done: what it was to become. instead: what can be done."""
+    try:
+        yield
+    except Conflict as error:
+        if error.code == "refused":
+            raise UsageError(f"{item.id} is {item.status} and cannot be {done} any more; {instead}") from None
+        raise UsageError(
+            f"{item.id} changed meanwhile: look at it with agent memory show {item.id}, and decide again"
+        ) from None
+
+
+def _not_what_it_replaces(entry: Entry) -> str:
+    named = "".join(f" --replaces {each.id}" for each in entry.replaces)
+    what = "it replaces what is named above" if named else "it replaces nothing"
+    return (
+        f"{entry.item.id} was not accepted: {what}; to accept it, agent memory accept {entry.item.id}{named}"
+    )
+
+
+def _time(name: str, given: str | None) -> int | None:
+    """Return a date as Unix milliseconds."""
+    if given is None:
+        return None
+    try:
+        return round(datetime.fromisoformat(given).astimezone().timestamp() * 1000)
+    except (ValueError, OverflowError, OSError):
+        raise UsageError(f"{name} must be a date: write 2026-05-31, or 2026-05-31T14:00:00Z") from None
+
+
+async def _paged(read: Callable[[Window], Awaitable[Page[T]]]) -> AsyncIterator[T]:
+    """Yield the entries of all pages, one page in memory at a time."""
+    after: int | None = 0
+    while after is not None:
+        page = await read(Window(PAGE_MOST, after))
+        for entry in page.entries:
+            yield entry
+        after = page.after

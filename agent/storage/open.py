@@ -12,6 +12,7 @@ import trio
 
 from ..config import MEMORY, USER_DATA
 from ..errors import UsageError
+from ..ports.archive import MemoryArchive
 from ..ports.clock import Clock
 from ..ports.ledger import Ledger
 from ..ports.memory import MemoryStore
@@ -82,6 +83,22 @@ async def opened_memory(
 
     async with _later(in_memory) as later:
         yield cast("MemoryStore", later.stand_in())
+
+
+@asynccontextmanager
+async def opened_archive(
+    settings: StorageSettings, run_sync: RunSync, clock: Clock
+) -> AsyncGenerator[tuple[MemoryStore, MemoryArchive], None]:
+    """Open what is remembered in `settings.data`, also beside its server, for who may see and decide all of it.
+
+    Raises `agent.errors.UsageError` when there is nothing, or it cannot be used; nothing is made.
+    """
+    if settings.data == MEMORY:
+        raise UsageError("a memory that is not in a folder ends with its server: name one with --data DIR")
+    from .memories.archive import archive_in
+
+    async with archive_in(ledger_folder(settings.data), run_sync, clock) as opened:
+        yield opened
 
 
 @asynccontextmanager

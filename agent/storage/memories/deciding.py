@@ -101,6 +101,12 @@ def expire(transaction: Transaction, at: int) -> int:
     return len(over)
 
 
+def contradicted(connection: sa.Connection, item: Item) -> tuple[Item, ...]:
+    """Return the live items that an item contradicts: those that it replaces once it is accepted."""
+    there = kept.live(kept.about(connection, scopes.known(connection, item.scope), item))
+    return _compare(item, there).conflicts
+
+
 def check_trigger(trigger: str) -> None:
     """Raise ValueError for what is not a user's word on an item alone."""
     if trigger not in DECIDES:

@@ -48,6 +48,7 @@ SELECT = (
 _OF: sa.BindParameter[Any] = sa.bindparam("of")
 _SCOPE: sa.BindParameter[Any] = sa.bindparam("scope")
 _ONE = SELECT.where(items.c.number == _OF, items.c.scope == _SCOPE)
+_ANYBODYS = SELECT.where(items.c.number == _OF)
 _ABOUT = SELECT.where(
     items.c.scope == _SCOPE,
     items.c.about == sa.bindparam("about"),
@@ -110,6 +111,12 @@ def one(connection: sa.Connection, scope: Scope, id: str) -> Row:
     """Return an item; raises `NotFound` for one that is not there, or is another's."""
     of = {"of": scopes.number_of(id), "scope": scopes.known(connection, scopes.whose(scope))}
     return read(connection, [found(connection.execute(_ONE, of).one_or_none())])[0]
+
+
+def anybodys(connection: sa.Connection, id: str) -> Row:
+    """Return an item whosoever it is; raises `NotFound` for one that is not there. Never for who asks over a wire."""
+    of = {"of": scopes.number_of(id)}
+    return read(connection, [found(connection.execute(_ANYBODYS, of).one_or_none())])[0]
 
 
 def numbered(connection: sa.Connection, scope: int, number: int) -> Row:

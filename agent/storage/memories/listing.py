@@ -81,8 +81,12 @@ def live(
 
 def history(scope: Scope, id: str, connection: sa.Connection) -> tuple[Change, ...]:
     """Return what happened to an item, and to those that it replaced, oldest first."""
-    row = kept.one(connection, scope, id)
-    lines = connection.execute(_HISTORY, {"of": row.number}).all()
+    return history_of(connection, kept.one(connection, scope, id).number)
+
+
+def history_of(connection: sa.Connection, number: int) -> tuple[Change, ...]:
+    """Return what happened to an item that is there, and to those that it replaced, oldest first."""
+    lines = connection.execute(_HISTORY, {"of": number}).all()
     return tuple(
         Change(scopes.id_of(line.item), line.at, line.trigger, line.before, line.after, line.by)
         for line in reversed(lines)

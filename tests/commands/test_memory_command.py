@@ -1,0 +1,388 @@
+"""`agent memory`: what is remembered of everybody, looked at and decided on the machine that keeps it."""
+
+import json
+import re
+import sqlite3
+from collections.abc import Awaitable, Callable
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trio
+
+from agent import cli
+from agent.commands import memory as commands
+from agent.memory.desk import OwnMemory
+from agent.ports.conversation import Scope
+from agent.ports.memory import Source
+from agent.storage.memories import archive
+from agent.storage.memories.schema import FILE, SCHEMA
+from agent.storage.memories.store import SqliteMemory, memory_in
+from agent.testing.fakes import Noon
+from agent.testing.network import inline
+from tests.remembered import ANA, NOW, a_draft, accepted, an_exchange, budget, proposed
+from tests.storage.test_storage_memories import contents, files_with, open_to_all, unprivileged
+
+SOMEBODY = Scope("kb", "t7", "")
+"""Whom a socket's server does not know."""
+
+
+def keep(folder: Path, *work: Callable[[SqliteMemory], Awaitable[Any]]) -> None:
+    """Keep something in a folder, as a server does."""
+
+    async def run() -> None:
+        async with memory_in(folder, inline, Noon()) as memory:
+            for each in work:
+                await each(memory)
+
+    trio.run(run)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """What Ana has said and accepted (i1), what she is asked about (i2), and an event of somebody's (i3)."""
+    event = a_draft("We met at noon", "meeting", "event")
+    keep(
+        tmp_path,
+        lambda memory: memory.keep([an_exchange("m1", "My budget is 50 SEK", "Noted.")], NOW),
+        lambda memory: accepted(memory, budget(50)),
+        lambda memory: proposed(memory, budget(60, message="m2")),
+        lambda memory: proposed(memory, event, SOMEBODY),
+    )
+    return tmp_path
+
+
+class Run:
+    """What one command line printed, and its status."""
+
+    def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self._folder = folder
+        self._capsys = capsys
+
+    def __call__(self, *arguments: str, status: int = 0) -> list[str]:
+        """Return the lines that a command prints."""
+        assert (cli.main(["memory", *arguments, "--data", str(self._folder)]), arguments) == (
+            status,
+            arguments,
+        )
+        self.out, self.err = self._capsys.readouterr()
+        return self.out.splitlines()
+
+    def fails(self, *arguments: str) -> str:
+        """Return the one line that says what is wrong and what to do; nothing else is printed."""
+        assert self(*arguments, status=2) == []
+        assert self.err.count("\n") == 1
+        return self.err
+
+    def status(self, id: str) -> str:
+        """Return an item's status."""
+        return str(json.loads(self("show", id, "--json")[0])["status"])
+
+
+@pytest.fixture
+def run(folder: Path, capsys: pytest.CaptureFixture[str]) -> Run:
+    return Run(folder, capsys)
+
+
+def ids(lines: list[str]) -> list[str]:
+    return [line.split()[0] for line in lines]
+
+
+def test_everybodys_items_are_listed_by_status(run: Run) -> None:
+    """With whose they are: the project, and the user or the thread; or those alone that are asked for."""
+    lines = run("list")
+    assert [line.split()[:3] for line in lines] == [
+        ["i2", "proposed", "fact"],
+        ["i1", "accepted", "fact"],
+        ["i3", "accepted", "event"],
+    ]
+    assert ["p1/ana" in line for line in lines] == [True, True, False]
+    assert lines[2].endswith("kb/thread t7  We met at noon")
+    assert ids(run("list", "--user", "ana")) == ["i2", "i1"]
+    assert ids(run("list", "--thread", "t7", "--project", "kb")) == ["i3"]
+    assert ids(run("list", "--status", "accepted")) == ["i1", "i3"]
+    (line,) = run("list", "--status", "proposed", "--json")
+    assert (json.loads(line)["id"], json.loads(line)["scope"]) == (
+        "i2",
+        {"project": "p1", "thread": "", "user": "ana"},
+    )
+
+
+def test_nothing_to_list_is_told_from_silence(run: Run) -> None:
+    """Beside the output, which stays empty; that is no failure."""
+    assert run("list", "--user", "bo") == []
+    assert run.err == "agent: nothing of that is remembered\n"
+
+
+def test_an_item_is_shown_with_its_sources_and_history(run: Run) -> None:
+    """And with what it would replace."""
+    shown = "\n".join(run("show", "i2"))
+    assert "i2  proposed  fact  p1/ana" in shown
+    assert "says      The budget of atlas is 60 SEK" in shown
+    assert "source    message m2  The budget of atlas is 60 SEK" in shown
+    assert "replaces  i1, once it is accepted: The budget of atlas is 50 SEK" in shown
+    assert "i2  propose: new -> proposed, by nobody" in shown
+    run("accept", "i2", "--replaces", "i1")
+    history = [line.split(maxsplit=2)[2] for line in run("show", "i2") if " -> " in line]
+    assert history == [
+        "i1  propose: new -> proposed, by nobody",
+        "i1  approve: proposed -> accepted, by user",
+        "i2  propose: new -> proposed, by nobody",
+        "i1  supersede: accepted -> superseded, by user",
+        "i2  approve: proposed -> accepted, by user",
+    ]
+    assert "  replaced  by i2" in run("show", "i1")
+
+
+def test_what_is_proposed_is_not_true_yet(run: Run) -> None:
+    """It is of whom the operator names, from when he says, and what it contradicts is told."""
+    about = ("fact", "budget of atlas", "The budget of atlas is 70 SEK", "--user", "ana", "--project", "p1")
+    first, second = run("propose", *about, "--valid-from", "2026-05-01", "--valid-to", "2027-05-01T00:00:00Z")
+    assert first.split()[:3] == ["i4", "proposed", "fact"]
+    assert second == "i4 replaces i1: The budget of atlas is 50 SEK"
+    item = json.loads(run("show", "i4", "--json")[0])
+    assert (item["valid_to"], item["decided_by"], item["replaces"]) == (1_809_129_600_000, None, ["i1"])
+    assert (item["scope"]["user"], item["sources"][0]["kind"]) == ("ana", "message")
+    (line,) = run("propose", "fact", "door code", "The code is 1234", "--thread", "t7", "--project", "kb")
+    assert "proposed" in line
+    assert "kb/thread t7" in line
+
+
+def test_a_rule_accepts_what_ends_by_itself(run: Run) -> None:
+    """As everywhere."""
+    (line,) = run(
+        "propose", "metric", "visits", "There were 9 visits", "--user", "bo", "--expires-at", "2999-01-01"
+    )
+    assert line.split()[1] == "accepted"
+
+
+def test_what_an_acceptance_replaces_is_told_first(run: Run) -> None:
+    """Nothing is done before the operator has named it; done again, nothing more happens."""
+    for named in ((), ("--replaces", "i3")):
+        assert run("accept", "i2", *named, status=2) == ["i2 replaces i1: The budget of atlas is 50 SEK"]
+        assert run.err.endswith("to accept it, agent memory accept i2 --replaces i1\n")
+        assert run.status("i2") == "proposed"
+    (line,) = run("accept", "i2", "--replaces", "i1")
+    assert line.split()[:2] == ["i2", "accepted"]
+    assert [run.status("i1"), run.status("i2")] == ["superseded", "accepted"]
+    assert run("accept", "i2", "--replaces", "i1") == run("accept", "i2") == [line]
+
+
+def test_nothing_is_named_that_is_not_replaced(run: Run) -> None:
+    """Else its operator is mistaken about what he accepts."""
+    run("propose", "fact", "door code", "The code is 1234", "--user", "ana")
+    assert "it replaces nothing; to accept it, agent memory accept i4\n" in run.fails(
+        "accept", "i4", "--replaces", "i1"
+    )
+
+
+def test_what_was_rejected_stays_so(run: Run) -> None:
+    """Its table refuses the rest, and says what can be done."""
+    assert run("reject", "i2")[0].split()[:2] == ["i2", "rejected"]
+    assert "i2 is rejected and cannot be accepted any more; propose it again" in run.fails("accept", "i2")
+    assert "i1 is accepted and cannot be rejected any more; agent memory forget i1" in run.fails(
+        "reject", "i1"
+    )
+
+
+def test_what_changed_meanwhile_is_not_decided(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server may have decided it between the look and the word."""
+    decide = OwnMemory.decide
+
+    async def late(self: Any, scope: Scope, id: str, *rest: Any) -> Any:
+        await decide(self, scope, id, "reject")
+        return await decide(self, scope, id, *rest)
+
+    monkeypatch.setattr(OwnMemory, "decide", late)
+    for word in (("accept", "i2", "--replaces", "i1"), ("reject", "i2")):
+        if word[0] == "reject":
+            run("propose", "fact", "a door", "The door is blue", "--user", "ana")
+            word = ("reject", "i4")
+        assert "changed meanwhile: look at it with agent memory show" in run.fails(*word)
+
+
+def test_what_is_forgotten_is_in_no_file(run: Run, folder: Path) -> None:
+    """Nor what was said in the messages that it comes from, and their answers."""
+    assert files_with(folder, "50 SEK") != []
+    assert run("forget", "i1") == ["i1 is forgotten, and 2 messages and answers with it"]
+    assert files_with(folder, "50 SEK") == []
+    assert run("forget", "i1") == ["i1 is forgotten, and 0 messages and answers with it"]
+    assert ids(run("list")) == ["i2", "i3"]
+    assert ids(run("list", "--status", "forgotten")) == ["i1"]
+    assert "  says      (forgotten)" in run("show", "i1")
+
+
+def test_everything_is_exported_page_by_page(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each item with its sources and history, then what was said; each once, however small the pages are."""
+    document = replace(
+        a_draft("It is 9 m long", "hall"), sources=(Source("document", "kb/a.md", 3, 4, "9 m"),)
+    )
+    keep(run._folder, lambda memory: accepted(memory, document))
+    monkeypatch.setattr(commands, "PAGE_MOST", 1)
+    lines = [json.loads(line) for line in run("export", "--turns")]
+    assert [line["kind"] for line in lines] == ["item"] * 4 + ["turn"] * 2
+    assert [line["id"] for line in lines] == ["i1", "i2", "i3", "i4", "t1", "t2"]
+    assert [change["trigger"] for change in lines[0]["history"]] == ["propose", "approve"]
+    assert lines[3]["sources"][0]["first"] == 3
+    assert (lines[4]["scope"]["user"], lines[4]["role"], lines[4]["text"]) == (
+        "ana",
+        "user",
+        "My budget is 50 SEK",
+    )
+    assert [json.loads(line)["id"] for line in run("export", "--turns", "--user", "")] == ["i3"]
+    assert len(run("export")) == 4
+
+
+def test_the_memory_is_looked_over(run: Run, folder: Path) -> None:
+    """How much there is, how much is missing, and that the file is whole."""
+    keep(folder, lambda memory: memory.gap(ANA, NOW, 3), lambda memory: memory.gap(SOMEBODY, NOW, 2))
+    assert run("check") == [
+        "file: whole",
+        "items: 1 proposed, 2 accepted",
+        "messages and answers: 2",
+        "exchanges that could not be kept: 5",
+    ]
+
+
+def test_a_damaged_file_is_found(run: Run, folder: Path) -> None:
+    """Rows that belong to nothing, and pages that nothing refers to; or so damaged that it says no more."""
+    with closing(sqlite3.connect(folder / FILE, isolation_level=None)) as file:
+        file.execute("PRAGMA foreign_keys=OFF")
+        file.execute("INSERT INTO gaps (scope, at, count) VALUES (99, 0, 1)")
+        file.execute("PRAGMA writable_schema=ON")
+        file.execute("DELETE FROM sqlite_master WHERE name = 'turn_cites_of'")
+    lines = run("check", status=3)
+    assert "damaged: a row of gaps belongs to a row of scopes that is not there" in lines
+    assert any("never used" in line for line in lines)
+    assert all(line.startswith("damaged: ") for line in lines)
+    assert "put a backup of memory.sqlite in its place" in run.err
+    with closing(sqlite3.connect(folder / FILE, isolation_level=None)) as file:
+        file.execute("PRAGMA writable_schema=ON")
+        file.execute("UPDATE sqlite_master SET rootpage = 2 WHERE name = 'items_listed'")
+    assert run("check", status=3) == ["damaged: database disk image is malformed"]
+
+
+USER = ("--user", "ana")
+
+
+BAD = (
+    (("show", "i99"), "there is no item i99: agent memory list shows"),
+    (("accept", "nonsense"), "there is no item nonsense"),
+    (("reject", "i0"), "there is no item i0"),
+    (("forget", "t1"), "there is no item t1"),
+    (("propose", "fact", "a door", "x" * 501, *USER), "500 characters at most; split it"),
+    (("propose", "fact", "a door", " ", *USER), "must say what is to be remembered"),
+    (("propose", "metric", "visits", "9 visits", *USER), "give expires_at"),
+    (("propose", "fact", "12 4711", "It is blue", *USER), "must name in words"),
+    (
+        ("propose", "fact", "a door", "It is blue", *USER, "--valid-to", "2026-02-30"),
+        "valid-to must be a date",
+    ),
+    (
+        ("propose", "fact", "a door", "It is blue", *USER, "--valid-from", "1969-01-01"),
+        "from 1970 to 9999",
+    ),
+    (
+        ("propose", "fact", "a door", "It is blue", *USER, "--valid-to", "1999-01-01"),
+        "later than valid_from",
+    ),
+    (("propose", "event", "a door", "It is blue", *USER, "--expires-at", "1999-01-01"), "later than now"),
+    (("propose", "fact", "a door", "It is blue", *USER, "--valid-to", "0001-01-01"), "must be a date"),
+    (("propose", "truth", "a door", "It is blue", *USER), "truth"),
+    (("propose", "fact", "a door", "It is blue"), "--user NAME, or --thread ID"),
+    (("list", "--status", "true"), "true"),
+)
+
+
+def test_what_cannot_be_done_is_said_and_changes_nothing(run: Run) -> None:
+    """One line that says what to do, and exit status 2."""
+    before = run("export", "--turns")
+    for arguments, words in BAD:
+        assert words in run.fails(*arguments), arguments
+    assert run("export", "--turns") == before
+
+
+def test_a_folder_without_a_memory_stays_as_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A misspelt folder is not made, and an empty one gets no file."""
+    for folder in (tmp_path / "nope", tmp_path):
+        said = Run(folder, capsys).fails("propose", "fact", "a door", "It is blue", *USER)
+        assert f"there is no memory in {folder}: name the folder that a server keeps, its --data DIR" in said
+    assert list(tmp_path.iterdir()) == []
+    assert cli.main(["memory", "list", "--data", "memory"]) == 2
+    assert "--data DIR" in capsys.readouterr().err
+
+
+def test_a_newer_memory_is_left_as_it_is(run: Run, folder: Path) -> None:
+    """Byte for byte."""
+    with closing(sqlite3.connect(folder / FILE)) as made:
+        made.execute(f"PRAGMA user_version={SCHEMA + 1}")
+    before = contents(folder)
+    assert (
+        "written by a newer version; nothing in it was changed. Take the version that wrote it"
+        in run.fails("list")
+    )
+    assert contents(folder) == before
+
+
+def test_a_folder_that_cannot_be_written_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    """With what to do."""
+    with open_to_all() as folder:
+        keep(folder, lambda memory: accepted(memory, budget(50)))
+        (folder / FILE).chmod(0o444)
+        folder.chmod(0o555)
+        before = contents(folder)
+        with unprivileged():
+            said = Run(folder, capsys).fails("forget", "i1")
+        assert "readonly database; nothing in it was changed" in said
+        assert "as a user who may write there" in said
+        assert contents(folder) == before
+
+
+def test_on_a_full_disk_nothing_is_half_done(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And that is said, once."""
+    with closing(sqlite3.connect(folder / FILE)) as file:
+        (pages,) = file.execute("PRAGMA page_count").fetchone()
+    pragmas = (*archive._READ.pragmas, f"max_page_count={pages}")
+    monkeypatch.setattr(archive, "_READ", replace(archive._READ, pragmas=pragmas))
+    for number in range(9):  # until the last page is full
+        before = run("export")
+        words = ("propose", "fact", f"door {chr(ord('a') + number)}", "å" * 499 + str(number), *USER)
+        if cli.main(["memory", *words, "--data", str(folder)]):
+            break
+    out, err = run._capsys.readouterr()
+    assert (
+        err
+        == "agent: the memory: database or disk is full; nothing is half done: put that right and try again\n"
+    )
+    assert out.count("\n") == number
+    assert run("export") == before
+
+
+def test_what_is_remembered_cannot_steer_a_terminal(run: Run, folder: Path) -> None:
+    """Whatever somebody said."""
+    bad = "It is \x1b]0;OWNED\x07\x9b31m\u202e\rred"
+    hostile = a_draft(bad, "door", message="\x1b[2J")
+    keep(folder, lambda memory: proposed(memory, hostile, Scope("\x1b[31m", "", "\u202eana")))
+    for arguments in (("list",), ("list", "--json"), ("show", "i4"), ("show", "i4", "--json"), ("export",)):
+        assert "OWNED" in "".join(run(*arguments))
+        assert re.findall("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e]", run.out) == []
+
+
+async def test_a_server_that_runs_is_not_hurt(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It sees at once what was decided beside it, keeps what it is told, and may forget."""
+    async with memory_in(folder, inline, Noon()) as server:
+        for arguments in (
+            ("accept", "i2", "--replaces", "i1"),
+            ("check",),
+            ("export", "--turns"),
+            ("forget", "i3"),
+        ):
+            assert await trio.to_thread.run_sync(cli.main, ["memory", *arguments, "--data", str(folder)]) == 0
+            await server.keep([an_exchange(arguments[0])], NOW)
+        assert (await server.item(ANA, "i1")).status == "superseded"
+        assert (await server.item(SOMEBODY, "i3")).status == "forgotten"
+        await server.forget(ANA, "i1", NOW)
+        assert files_with(folder, "50 SEK", "at noon") == []
+    capsys.readouterr()
