@@ -48,7 +48,8 @@ class BadDocument(BadRequest):
 class BadItem(BadRequest):
     """What is to be remembered cannot be kept as it is; the message says what to change.
 
-    Codes: `empty`, `too_long`, `no_source`, `bad_source`, `no_key`, `bad_time`, `no_limit`, `bad_confidence`.
+    Codes: `empty`, `too_long`, `no_source`, `bad_source`, `no_key`, `bad_time`, `no_limit`, `bad_confidence`,
+    `by_rule`.
     """
 
 

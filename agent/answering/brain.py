@@ -99,7 +99,7 @@ class GroundedBrain:
         memory: Memory | None = None,
     ) -> None:
         self.charter = charter
-        self._memory = memory
+        self.memory = memory
         self._library = library
         self._settings = settings
         self._heard_by = explain
@@ -144,7 +144,7 @@ class GroundedBrain:
 
     def told(self, question: Question) -> bool:
         """Return whether a question is nothing but the order to remember something, and that can be done."""
-        return self._memory is not None and self._memory.told(question, self._lang(question))
+        return self.memory is not None and self.memory.told(question, self._lang(question))
 
     def _lang(self, question: Question) -> Lang:
         return question.lang or language(question.text) or self._settings.lang
@@ -160,8 +160,8 @@ class GroundedBrain:
         hits = within(every, settings.evidence_tokens)
         self._explain(found_lines, query, every, len(hits))
         remembered = NOTHING_REMEMBERED
-        if self._memory is not None:
-            remembered = await self._memory.remembered(question, text, lang)
+        if self.memory is not None:
+            remembered = await self.memory.remembered(question, text, lang)
             hits = within((*hits, *remembered.hits), 0)
         if not hits:
             await self._explain_nothing(retriever, query)
@@ -170,7 +170,7 @@ class GroundedBrain:
     async def check(self, text: VerifiedText) -> None:
         """Raise `Withdrawn` where a text cites what is not remembered any more. A cancel leaves nothing."""
         cited = {each.file for each in text.citations if each.file.startswith(MEMORY_FILES)}
-        if cited and self._memory is not None and not await self._memory.stands(cited):
+        if cited and self.memory is not None and not await self.memory.stands(cited):
             raise Withdrawn
 
     async def draft(

@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date
+from functools import partial
 
 import structlog
 import trio
@@ -31,10 +32,12 @@ from ..ports.search import Hit, Passage
 from ..ports.tools import Arguments, ReadTools, Risk, ToolDefinition
 from ..text.courtesy import courtesy
 from ..tools.catalogue import Catalogue
+from ..tools.proposing import proposing
 from ..tools.results import Shown, told
 from ..tools.sources import Sources
 from .brain import Found, GroundedBrain, read
 from .calls import Gate, Sound, Unsourced, Wrong
+from .proposing import Proposing
 
 _log = structlog.get_logger("agent.answering")
 
@@ -85,7 +88,7 @@ class DecidingBrain:
             await self._plain.answer(question, emit, act)
             return
         found = await self._grounded.find(question)
-        catalogue = Catalogue(self._tools.operator, question.tools)
+        catalogue, proposing = self._offered(question, found)
         charter = self._grounded.charter
         turn = _Turn(
             question,
@@ -96,6 +99,7 @@ class DecidingBrain:
             self._tools,
             self._observer,
             self._grounded.check,
+            proposing,
         )
         turn.go_on(question.results)
         try:
@@ -104,11 +108,19 @@ class DecidingBrain:
             _log.warning("model failed", exc_info=error)
             emit(Refused(refusals.model_failed(found.lang)))
             return
+        tell = partial(_tell, emit, proposing)
         if isinstance(decided, Noop):
-            await self._grounded.draft(turn.evidence(), emit, first=decided.message)
+            await self._grounded.draft(turn.evidence(), tell, first=decided.message)
             return
-        emit(Drafted())
-        emit(decided)
+        tell(Drafted())
+        tell(decided)
+
+    def _offered(self, question: Question, found: Found) -> tuple[Catalogue, Proposing]:
+        """Return what a turn may call, and what takes its proposals."""
+        operator = tuple(self._tools.operator)
+        memory = self._grounded.memory
+        tools = proposing((*operator, *question.tools)) if memory is not None else ()
+        return Catalogue((*operator, *tools), question.tools), Proposing(question, found.lang, memory, tools)
 
 
 @dataclass(slots=True)
@@ -123,6 +135,7 @@ class _Turn:
     tools: Tools
     observer: Observer
     check: Callable[[VerifiedText], Awaitable[None]]
+    proposing: Proposing
     results: list[Result] = field(default_factory=list)
     hits: list[Hit] = field(default_factory=list)  # of the results
     made: dict[bytes, Result] = field(default_factory=dict)
@@ -157,6 +170,13 @@ class _Turn:
                 asked = await self._verified(decision.message) or telling((), self.found.lang)
                 return Verified(asked, asks=True)
             call = await self._checked(gate, decision, sources) if self._left() else Unsourced(())
+            if isinstance(call, Sound) and self.proposing.takes(call.tool.name):
+                taken = self.proposing.take(call, self.evidence().hits, self.tools.today())
+                if isinstance(taken, Result):
+                    self._count("propose")
+                    self.results.append(taken)
+                    continue
+                call = taken
             if isinstance(call, Wrong) and "call" not in self.mended:
                 self._mend("call")
                 problems = call.problems
@@ -217,6 +237,8 @@ class _Turn:
     async def _checked(self, gate: Gate, act: Act, sources: Sources) -> Sound | Unsourced | Wrong:
         """Return what a gate says; what was found is read only where the conversation is not enough, in small steps."""
         today = self.tools.today()
+        if self.proposing.takes(act.tool):
+            sources = await self.proposing.sources(act, self.evidence().hits)
         call = gate.check(act, sources.said, today)
         if not isinstance(call, Unsourced):
             return call
@@ -247,6 +269,13 @@ class _Turn:
 
     def _count(self, what: str) -> None:
         self.observer.count("decisions", what)
+
+
+def _tell(emit: Emit, proposing: Proposing, event: TurnEvent) -> None:
+    """Tell an event; the last one says what the turn proposes to remember."""
+    if proposing.drafts and (isinstance(event, Refused) or (isinstance(event, Verified) and event.last)):
+        event = event.with_drafts(tuple(proposing.drafts))
+    emit(event)
 
 
 def briefed(

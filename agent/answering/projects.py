@@ -21,6 +21,7 @@ from ..ports.projects import HOUSE, Holdings, ProjectLibrary
 from ..ports.search import Hit
 from ..ports.tools import ToolDefinition
 from ..tools.catalogue import Catalogue
+from ..tools.proposing import proposing
 from .brain import GroundedBrain
 from .deciding import briefed
 
@@ -106,8 +107,10 @@ class Prompts:
             brain = self._over(await _present(self._projects, project))
         question = Question("", message, None, 0.0, Scope(project), history, tools=tools)
         found = await brain.find(question)
-        offered = Catalogue(self._tools, tools).tools
-        if offered:
+        given = (*self._tools, *tools)
+        if given:
+            own = proposing(given) if brain.memory is not None else ()
+            offered = Catalogue((*self._tools, *own), tools).tools
             return self._decision(briefed(question, found, offered, brain.charter))
         return self._draft(brain.prompt(found), found.hits)
 

@@ -35,9 +35,15 @@ class Heard:
     done: tuple[tuple[str, ...], ...] = ()
 
     def told(self, item: Item) -> bool:
-        """Return whether the words order to remember what an item says."""
+        """Return whether the words order to remember what an item says, in just these words.
+
+        What says the same in other words may be a model's, and say more.
+        """
         return any(
-            each.told and (each.draft.key, each.draft.slot) == (item.key, item.slot) for each in self.noted
+            each.told
+            and (each.draft.key, each.draft.slot) == (item.key, item.slot)
+            and each.draft.text == item.text
+            for each in self.noted
         )
 
 

@@ -85,15 +85,19 @@ def edited(item: Item, text: str, lang: Lang, at: int) -> Draft:
 
     Its source is the user's correction. Raises `agent.errors.BadItem` for a text that cannot be kept.
     """
-    written = cleaned(text)
-    source = Source("message", f"edit:{item.id}", quote=written[:ITEM_QUOTE])
+    source = Source("message", f"edit:{item.id}", quote=cleaned(text)[:ITEM_QUOTE])
+    return corrected(item, text, lang, at, (source,))
+
+
+def corrected(item: Item, text: str, lang: Lang, at: int, sources: tuple[Source, ...]) -> Draft:
+    """Return what says another text of what an item is about, for as long. Raises `agent.errors.BadItem`."""
     made = draft(
         Candidate(
             item.type,
             " ".join(item.key),
             text,
             lang,
-            (source,),
+            sources,
             valid_to=item.valid_to,
             expires_at=item.expires_at,
         ),

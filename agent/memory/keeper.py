@@ -7,7 +7,8 @@ what was said meanwhile, never a turn.
 
 Nobody is asked before the row is there: a proposal that its user does not answer, or whose session is gone, stays among
 what is proposed. What a user orders to remember is approved by that order, unless it contradicts something that is
-remembered: then the user is asked, with both texts. At most MEMORY_ASKED are asked about of one message.
+remembered: then the user is asked, with both texts. Nobody has ordered what a model proposes, in whatever words but his
+own: its text is shown before it is true. At most MEMORY_ASKED are asked about of one message.
 """
 
 from collections import Counter, deque
@@ -270,4 +271,5 @@ def _kept(exchange: _Exchange, heard: Heard) -> Kept:
     id = question.known_as
     asked = () if question.results else (Remark(id, "user", question.text, exchange.at),)
     said = Remark(id, "assistant", answered.text, exchange.at, blocked=answered.blocked, cites=answered.cites)
-    return Kept(question.scope, (*asked, said), tuple(each.draft for each in heard.noted))
+    drafts = (*(each.draft for each in heard.noted), *answered.drafts)
+    return Kept(question.scope, (*asked, said), drafts)

@@ -8,31 +8,37 @@ and are none, since what they were made of may be gone. A memory that cannot be 
 
 from collections.abc import Collection, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final
 
 import structlog
 import trio
 
-from ..config import MEMORY_READ, PICTURE_READ, RECALLED, RECALLED_TOKENS
-from ..errors import StorageFailed
+from ..config import ITEM_QUOTE, MEMORY_READ, PICTURE_READ, RECALLED, RECALLED_TOKENS
+from ..errors import BadItem, NotFound, StorageFailed
 from ..lang import LANGUAGES, Lang
 from ..ports.brain import Question
 from ..ports.clock import Clock
 from ..ports.draft import Reminder
-from ..ports.memory import Item, ItemType, MemoryStore
+from ..ports.memory import Candidate, Draft, Item, ItemType, MemoryStore, Source
 from ..ports.recall import NOTHING, Excerpt, Recalled, Recaller, Search
 from ..ports.remember import MEMORY_FILES, NOTHING_REMEMBERED, Remembered
 from ..ports.search import Hit, Passage, Snippet
 from ..text.fences import fenced
 from ..text.sentences import by_line
 from .hearing import only_told
+from .items import cleaned, corrected, draft
 from .picture import memory_section, picture, situation_section
 
 _log = structlog.get_logger("agent.memory")
 
 PICTURED: Final[tuple[ItemType, ...]] = ("rule", "preference", "lesson", "open_loop", "event", "idea")
 """The types of items that are told of whatever the question is."""
+
+
+BY_RULE: Final = frozenset({"event", "metric"})
+"""The types that a rule accepts, which nothing but a user's words may propose."""
 
 
 class Recollection:
@@ -58,6 +64,33 @@ class Recollection:
             return _remembered(question, live, recalled, lang, now)
         _log.warning("what is remembered cannot be read now", late=late.cancelled_caught)
         return NOTHING_REMEMBERED
+
+    async def live(self, question: Question, id: str) -> Item | None:
+        """Return an item that a question's user may be told of now, within MEMORY_READ seconds; else None."""
+        with trio.move_on_after(MEMORY_READ), suppress(StorageFailed, NotFound):
+            item = await self._store.item(question.scope, id)
+            if item.id in await self._store.standing([item.id], self._clock.now_ms()):
+                return item
+        return None
+
+    def drafted(
+        self,
+        question: Question,
+        about: ItemType | Item,
+        subject: str,
+        text: str,
+        lang: Lang,
+        sources: tuple[Source, ...],
+    ) -> Draft:
+        """Return what a model proposes to remember; raises `BadItem`."""
+        now = self._clock.now_ms()
+        asked = Source("message", question.known_as, quote=cleaned(question.text)[:ITEM_QUOTE])
+        every = (asked, *sources)
+        if (about.type if isinstance(about, Item) else about) in BY_RULE:
+            raise BadItem("by_rule", "only its user's own words make this, since it becomes true at once")
+        if isinstance(about, Item):
+            return replace(corrected(about, text, lang, now, every), replaces=about.id)
+        return draft(Candidate(about, subject, text, lang, every), now)
 
     async def stands(self, files: Collection[str]) -> bool:
         """Return whether all of these may still be cited."""

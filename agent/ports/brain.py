@@ -7,6 +7,7 @@ from typing import Literal, Protocol, TypeAlias
 from .action import Outcome, Payload
 from .conversation import NO_SCOPE, Exchange, Scope
 from .decide import Result
+from .memory import Draft
 from .search import Lang, Snippet
 from .tools import Risk, RunsAt, ToolDefinition
 
@@ -126,8 +127,8 @@ class Redraft:
 class Verified:
     """A text that stands. `last` says that nothing follows it in this turn.
 
-    proposals, and wishes that it leaves open for the next message, come with the last. asks: it is a question to the
-    user, for what a tool's call lacks.
+    proposals, wishes that it leaves open for the next message, and what a model proposes to remember, come with the
+    last. asks: it is a question to the user, for what a tool's call lacks.
     """
 
     text: VerifiedText
@@ -135,6 +136,11 @@ class Verified:
     proposals: tuple[Proposal, ...] = ()
     wishes: tuple[Wish, ...] = ()
     asks: bool = False
+    remembers: tuple[Draft, ...] = ()
+
+    def with_drafts(self, drafts: tuple[Draft, ...]) -> "Verified":
+        """Return it with what a model proposes to remember."""
+        return Verified(self.text, self.last, self.proposals, self.wishes, self.asks, drafts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +150,11 @@ class Refused:
     text: VerifiedText
     proposals: tuple[Proposal, ...] = ()
     wishes: tuple[Wish, ...] = ()
+    remembers: tuple[Draft, ...] = ()
+
+    def with_drafts(self, drafts: tuple[Draft, ...]) -> "Refused":
+        """Return it with what a model proposes to remember."""
+        return Refused(self.text, self.proposals, self.wishes, drafts)
 
 
 TurnEvent: TypeAlias = Drafted | Redraft | Verified | Refused

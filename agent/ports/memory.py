@@ -74,7 +74,7 @@ class Draft:
     """A candidate that was found to be sound: what an item is made of. Constructed by `agent.memory.items` only.
 
     key: stems, sorted. slot: what of the key it says, so that of two items with one key and slot one at most is live.
-    numbers: sorted.
+    numbers: sorted. replaces: the item of its key whose place it is to take, beside those that it contradicts.
     """
 
     type: ItemType
@@ -87,6 +87,7 @@ class Draft:
     valid_from: int
     valid_to: int | None
     expires_at: int | None
+    replaces: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import Final, Literal, Protocol, TypeAlias
 from .brain import Proposal, Question
 from .conversation import Scope
 from .draft import NO_REMINDER, Reminder
-from .memory import Change, Forgotten, Item, ItemStatus, Proposed
+from .memory import Change, Draft, Forgotten, Item, ItemStatus, ItemType, Proposed, Source
 from .pages import Page, Window
 from .recall import Recaller
 from .search import Hit, Lang
@@ -21,11 +21,16 @@ Offer: TypeAlias = Callable[[Question, Proposal], None]
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """An answer that was said to its end. blocked: it is a refusal. cites: ids of what it cites that is remembered."""
+    """An answer that was said to its end.
+
+    blocked: it is a refusal. cites: ids of what it cites that is remembered. drafts: what a model proposes to remember,
+    which nobody's words order.
+    """
 
     text: str
     blocked: bool = False
     cites: tuple[str, ...] = ()
+    drafts: tuple[Draft, ...] = ()
 
 
 class Recorder(Protocol):
@@ -89,6 +94,26 @@ class Memory(Protocol):
         """Return what a question's user should be answered with in mind; nothing where it cannot be read.
 
         text: the question, less its courtesies. A cancel leaves nothing.
+        """
+        ...
+
+    async def live(self, question: Question, id: str) -> Item | None:
+        """Return an item that a question's user may be told of now; None where there is none, or it cannot be read."""
+        ...
+
+    def drafted(
+        self,
+        question: Question,
+        about: ItemType | Item,
+        subject: str,
+        text: str,
+        lang: Lang,
+        sources: tuple[Source, ...],
+    ) -> Draft:
+        """Return what a model proposes to remember; pure. Its sources are the question and these.
+
+        about: the item whose place it is to take, for as long as that has; else its type, and `subject` says of what.
+        Raises `agent.errors.BadItem` for what cannot be kept, or is of a type that a rule would accept.
         """
         ...
 

@@ -31,7 +31,7 @@ COUNTERS: dict[str, tuple[str | None, str]] = {
     ),
     "decisions": (
         "what",
-        "Decisions of turns with tools: to act, suggest, ask or answer (noop), and those that had to be mended",
+        "Decisions of turns with tools: to act, suggest, propose to remember, ask or answer (noop), and those mended",
     ),
     "exchanges": ("outcome", "Exchanges to remember: kept, or lost because nothing could be kept"),
     "items": ("what", "What users' words had to remember: accepted at once, asked about, or finished"),

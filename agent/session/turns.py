@@ -21,6 +21,7 @@ from ..ports.brain import (
     Wish,
 )
 from ..ports.conversation import Exchange
+from ..ports.memory import Draft
 from ..ports.remember import MEMORY_FILES, Answered
 from ..protocol.outbound import Blocked, Citation, Error, Response, StreamEnd
 from .effects import BeginTurn, Distrust, EndTurn, Keep, Resume, Speak
@@ -60,6 +61,7 @@ class _Turn:
     complete: bool = False
     asks: bool = False
     wishes: tuple[Wish, ...] = ()  # that it leaves open
+    remembers: tuple[Draft, ...] = ()  # what a model proposes
 
 
 class Turns:
@@ -127,6 +129,7 @@ class Turns:
                     for suggestion_id, proposal in zip(event.ids, told.proposals, strict=True)
                 )
             turn.wishes = told.wishes
+            turn.remembers = told.remembers
             turn.asks = isinstance(told, Verified) and told.asks
         return True
 
@@ -223,7 +226,7 @@ class Turns:
         self._out.send(StreamEnd(reason="done", id=message))
         self._out.send(response(turn.text, turn.said, message, turn.asks))
         self._out.note("turns", last.blocked.code if last.blocked else "answered", message)
-        self._out.add(Keep(turn.question, answered(turn.text, turn.said)))
+        self._out.add(Keep(turn.question, answered(turn.text, turn.said, turn.remembers)))
         self._answered = (*self._answered, message)[-LIVE_SUGGESTIONS:]
         if not last.blocked:
             turn.history.add(Exchange(turn.question.text, turn.text, message=turn.question.known_as))
@@ -293,11 +296,11 @@ def response(text: str, said: list[VerifiedText], message: str, asks: bool = Fal
     )
 
 
-def answered(text: str, said: list[VerifiedText]) -> Answered:
-    """Return all that was said as it is remembered."""
+def answered(text: str, said: list[VerifiedText], drafts: tuple[Draft, ...] = ()) -> Answered:
+    """Return all that was said as it is remembered. drafts: what a model proposes to remember."""
     files = [each.file for piece in said for each in piece.citations if each.file.startswith(MEMORY_FILES)]
     cites = tuple(each.removeprefix(MEMORY_FILES) for each in dict.fromkeys(files))
-    return Answered(text, said[-1].blocked is not None, cites)
+    return Answered(text, said[-1].blocked is not None, cites, drafts)
 
 
 def citations(said: list[VerifiedText]) -> tuple[Citation, ...]:

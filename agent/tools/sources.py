@@ -11,7 +11,7 @@ What it cannot catch: a value that a source holds, but says of something else; a
 identifier, of which one content word is enough.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Any, Final, Literal, TypeAlias
@@ -181,6 +181,18 @@ def trace(
             raise TooMuch("the arguments are too many to look for where each comes from")
         traced.append(_sourced(leaf, needed, sources, today))
     return Traced(tuple(traced))
+
+
+def holders(
+    values: Iterable[str], said: Sources, texts: Sequence[str | Text], today: date
+) -> tuple[int, ...]:
+    """Return which texts, by their place, hold what of some values is not in what was said: of each thing the first."""
+    read = [text_of(each) for each in texts]
+    found: list[int] = []
+    for need in (each for value in values for each in needs(value, True)):
+        if said.source_of(need, today)[0] is None:
+            found += [index for index, text in enumerate(read) if need.met_by(text)][:1]
+    return tuple(dict.fromkeys(found))
 
 
 def _sourced(leaf: Leaf, needed: tuple[Need, ...], sources: Sources, today: date) -> Sourced:

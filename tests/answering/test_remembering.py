@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -11,6 +12,7 @@ from agent.lang import Lang
 from agent.llm.assembling import draft
 from agent.ports.brain import Question, Refused, TurnEvent, Verified
 from agent.ports.draft import Reminder
+from agent.ports.memory import Draft, Item
 from agent.ports.remember import NOTHING_REMEMBERED, Remembered
 from agent.ports.search import Hit, Passage, Query, Snippet
 from agent.testing.models import FakeDrafter
@@ -56,6 +58,12 @@ class FakeMemory:
     async def remembered(self, question: Question, text: str, lang: Lang) -> Remembered:
         self.asked.append(question)
         return self._remembered
+
+    async def live(self, question: Question, id: str) -> Item | None:
+        return None
+
+    def drafted(self, *proposed: Any) -> Draft:
+        raise AssertionError("there are no tools")
 
     async def stands(self, files: Collection[str]) -> bool:
         self.stood.append(set(files))

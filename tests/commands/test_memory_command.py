@@ -17,8 +17,8 @@ from agent.commands import memory as commands
 from agent.memory.desk import OwnMemory
 from agent.ports.conversation import Scope
 from agent.ports.memory import Source
-from agent.storage.memories import archive
-from agent.storage.memories.schema import FILE, SCHEMA
+from agent.storage.memories import FILE, archive
+from agent.storage.memories.schema import SCHEMA
 from agent.storage.memories.store import SqliteMemory, memory_in
 from agent.testing.fakes import Noon
 from agent.testing.network import inline

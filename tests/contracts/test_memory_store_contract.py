@@ -523,3 +523,29 @@ async def test_what_an_item_would_replace_is_told_before_it_does(memory: MemoryS
     for id, scope in (("i99", ANA), (second.id, OTHERS[0])):
         with pytest.raises(NotFound):
             await memory.contradicted(scope, id)
+
+
+async def test_what_is_to_take_an_items_place_closes_it_whatever_it_says(memory: MemoryStore) -> None:
+    """A wording beside a wording contradicts nothing; it is told all the same, and not closed untold."""
+    old = await accepted(memory, a_draft("The door is blue", "door"))
+    draft = replace(a_draft("The door was painted red", "door"), replaces=old.id)
+    found = await proposed(memory, draft)
+    assert (found.conflicts, found.item.status, found.item.supersedes) == ((old,), "proposed", old.id)
+    with pytest.raises(Conflict, match="changed"):
+        await memory.accept(ANA, found.item.id, NOW, replaces=())
+    new = await memory.accept(ANA, found.item.id, NOW, replaces=[old.id])
+    closed = await memory.item(ANA, old.id)
+    assert (new.status, closed.status, closed.superseded_by) == ("accepted", "superseded", new.id)
+    assert await live(memory) == ["The door was painted red"]
+
+
+async def test_what_takes_the_place_of_nothing_live_stands_alone(memory: MemoryStore) -> None:
+    """Nor does it reach into another's."""
+    old = await accepted(memory, a_draft("The door is blue", "door"))
+    for scope, gone in ((replace(ANA, user="bo"), False), (ANA, True)):
+        if gone:
+            await memory.forget(ANA, old.id, NOW)
+        found = await proposed(memory, replace(a_draft("The door is red", "door"), replaces=old.id), scope)
+        assert found.conflicts == ()
+        await memory.accept(scope, found.item.id, NOW, replaces=())
+        assert (await memory.item(ANA, old.id)).status == ("forgotten" if gone else "accepted")

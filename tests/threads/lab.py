@@ -22,9 +22,9 @@ from agent.ports.desk import Asked, Reply
 from agent.ports.memory import Item, Proposed
 from agent.ports.pages import Window
 from agent.ports.projects import HOUSE
-from agent.ports.remember import UNKEPT, Answered, Offer, Recorder
+from agent.ports.remember import UNKEPT, Answered, Memory, Offer, Recorder
 from agent.ports.threads import StoredMessage
-from agent.ports.tools import ToolDefinition
+from agent.ports.tools import Arguments, ToolDefinition
 from agent.session.registry import Registry
 from agent.session.settings import SessionSettings
 from agent.session.turn import Parts, no_tools
@@ -171,8 +171,14 @@ async def lab(
     drafts: Sequence[Say] = (),
     name: str = "id",
     recorder: Recorder = UNKEPT,
+    memory: Memory | None = None,
+    arguments: Arguments | None = None,
 ) -> AsyncGenerator[Lab, None]:
-    """Run a desk for the time of a block. stores: another one's. name: what its ids begin with."""
+    """Run a desk for the time of a block.
+
+    stores: another one's. name: what its ids begin with. memory: with it what is proposed can be made sound.
+    """
+    checks = arguments or Orders()
     ids = itertools.count(1)
     figures, registry, pulse, clock = Figures(), Registry(), Pulse(), Wall()
     effects: list[Began] = []
@@ -186,8 +192,8 @@ async def lab(
     executor = BreakableExecutor(before, after, note=note)
     model = BreakableModel(drafts or (Say("It costs 299 kr.", think),))
     decider = ScriptedDecider(*(decisions or (ANSWER,)))
-    tools = Tools((*TOOLS, *_THEIRS), no_tools, Orders(), 4, "high", 30.0, lambda: date(2023, 11, 14))
-    grounded = GroundedBrain(OneFile(), model, Settings.of().answers)
+    tools = Tools((*TOOLS, *_THEIRS), no_tools, checks, 4, "high", 30.0, lambda: date(2023, 11, 14))
+    grounded = GroundedBrain(OneFile(), model, Settings.of().answers, memory=memory)
     brain = DecidingBrain(grounded, grounded, decider, tools, figures)
     async with opened_memory(stores, clock) as opened, trio.open_nursery() as nursery:
         runner = Runner(nursery, opened.ledger, executor, clock, figures)
@@ -203,9 +209,7 @@ async def lab(
             recorder=recorder,
         )
         kept = Stores(opened.projects, opened.threads, opened.calls)
-        desk = ThreadDesk(
-            kept, parts, runner, settings or ThreadSettings(), tools.operator, no_tools, Orders()
-        )
+        desk = ThreadDesk(kept, parts, runner, settings or ThreadSettings(), tools.operator, no_tools, checks)
         nursery.start_soon(registry.keep_time)
         nursery.start_soon(pulse.run)
         await nursery.start(desk.run)

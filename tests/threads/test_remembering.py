@@ -3,8 +3,21 @@
 import trio
 import trio.testing
 
+from agent.lang import Lang
+from agent.memory.hearing import hear
+from agent.memory.keeper import Keeper
+from agent.memory.recollection import Recollection
+from agent.ports.brain import Question
 from agent.ports.conversation import Scope
+from agent.ports.decide import Act
+from agent.ports.memory import Changes, MemoryStore
 from agent.ports.projects import HOUSE
+from agent.ports.remember import NOTHING_REMEMBERED, Remembered
+from agent.storage.memories.store import memory_in
+from agent.structured.arguments import SchemaArguments
+from agent.testing.fakes import Figures, Noon
+from agent.testing.network import inline
+from agent.tools.proposing import ADD
 
 from .lab import ANSWER, REFUND, Notebook, lab
 from .test_elsewhere import Asking, slow, statuses, the_thread, two
@@ -56,3 +69,55 @@ async def test_a_cancelled_turn_is_not_remembered(autojump_clock: trio.testing.M
         await r.desk.cancel_turn(HOUSE, await the_thread(r))
         await trio.sleep(10)
         assert (asked.end, notes.kept_) == ("cancelled", [])
+
+
+def remembering(memory: MemoryStore) -> tuple[Keeper, Recollection]:
+    """What keeps what is said, and makes proposals sound, over a store."""
+    return Keeper(memory, Noon(), Figures(), hear), Recalls(memory, Nowhere(), Noon())  # type: ignore[arg-type]
+
+
+class Recalls(Recollection):
+    """Tells turns nothing."""
+
+    async def remembered(self, question: Question, text: str, lang: Lang) -> Remembered:
+        return NOTHING_REMEMBERED
+
+
+class Nowhere:
+    """Finds nothing."""
+
+
+async def test_what_a_model_proposes_is_stored_with_the_end_of_its_turn(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """As proposed, of the user whose message it was; the reply names it. A cancelled turn leaves nothing."""
+    proposes = Act(ADD, {"type": "fact", "subject": "order", "text": "Order A-1 is urgent."})
+    async with memory_in(None, inline, Noon()) as memory, trio.open_nursery() as nursery:
+        keeper, recollection = remembering(memory)
+        nursery.start_soon(keeper.run)
+        plays = (proposes, 5.0, proposes, ANSWER)
+        async with (
+            lab(*plays, recorder=keeper, memory=recollection, arguments=SchemaArguments()) as r,
+            trio.open_nursery() as asking,
+        ):
+            asked = Asking(r)
+            asking.start_soon(asked.run, "my order A-1 is urgent, price?")
+            await trio.sleep(2)
+            assert len(r.decider.briefings[-1].results) == 1  # it is proposed, and the turn goes on
+            thread = await the_thread(r)
+            await r.desk.cancel_turn(HOUSE, thread)
+            await trio.sleep(10)
+            assert asked.end == "cancelled"
+            assert (await memory.turns(0, 9), await memory.changed(0, 9)) == ((), Changes((), (), 0))
+            reply = await r.chat("my order A-1 is urgent, price?", thread)
+            (found,) = reply.remembered
+            assert (found.item.text, found.item.status, found.new) == (
+                "Order A-1 is urgent.",
+                "proposed",
+                True,
+            )
+            assert found.item.scope == Scope(HOUSE, "", "anna")
+            assert [source.kind for source in found.item.sources] == ["message"]
+            assert (r.effects, reply.calls) == ([], ())
+            assert [turn.remark.role for turn in await memory.turns(0, 9)] == ["user", "assistant"]
+        nursery.cancel_scope.cancel()

@@ -22,11 +22,12 @@ from ...ports.pages import Page, Window
 from ...ports.work import RunSync
 from ..database import Database
 from ..file import reason
+from . import FILE
 from . import items as kept
 from . import turns as said
-from .deciding import contradicted
+from .deciding import closed_by
 from .listing import history_of
-from .schema import FILE, MEMORY, items, scopes, turn_words, turns
+from .schema import MEMORY, items, scopes, turn_words, turns
 from .store import SqliteMemory
 
 T = TypeVar("T")
@@ -127,7 +128,7 @@ def _entries(whose: Whose, window: Window, connection: sa.Connection) -> Page[En
 
 def _entry(connection: sa.Connection, row: kept.Row) -> Entry:
     item = row.item
-    replaces = contradicted(connection, item) if item.status == "proposed" else ()
+    replaces = closed_by(connection, item) if item.status == "proposed" else ()
     return Entry(item, history_of(connection, row.number), replaces)
 
 

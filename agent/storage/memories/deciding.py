@@ -69,9 +69,7 @@ def decide(
 
 def contradicted(scope: Scope, id: str, connection: sa.Connection) -> tuple[Item, ...]:
     """Return what would be closed, were an item accepted now; what the port says of `contradicted`."""
-    item = kept.one(connection, scope, id).item
-    there = kept.live(kept.about(connection, scopes.known(connection, item.scope), item))
-    return _compare(item, there).conflicts
+    return closed_by(connection, kept.one(connection, scope, id).item)
 
 
 def replace(
@@ -101,10 +99,10 @@ def expire(transaction: Transaction, at: int) -> int:
     return len(over)
 
 
-def contradicted(connection: sa.Connection, item: Item) -> tuple[Item, ...]:
-    """Return the live items that an item contradicts: those that it replaces once it is accepted."""
+def closed_by(connection: sa.Connection, item: Item) -> tuple[Item, ...]:
+    """Return the live items that an item replaces once it is accepted."""
     there = kept.live(kept.about(connection, scopes.known(connection, item.scope), item))
-    return _compare(item, there).conflicts
+    return _gives_way(item, item.supersedes, there).conflicts
 
 
 def check_trigger(trigger: str) -> None:
@@ -116,7 +114,7 @@ def check_trigger(trigger: str) -> None:
 def _propose(connection: sa.Connection, scope: Scope, draft: Draft, at: int, anew: bool) -> Proposed | None:
     of = scopes.known(connection, scopes.whose(scope))
     there = kept.about(connection, of, draft)
-    compared = _compare(draft, kept.live(there))
+    compared = _gives_way(draft, draft.replaces, kept.live(there))
     same = compared.same or _said_already(draft, there)
     if same is not None:
         for source in draft.sources:
@@ -153,7 +151,7 @@ def _approve(
     item = row.item
     scope = scopes.known(connection, item.scope)
     there = kept.live(kept.about(connection, scope, item))
-    compared = _compare(item, there)
+    compared = _gives_way(item, item.supersedes, there)
     conflicts = {each.id for each in compared.conflicts}
     unseen = told is not None and conflicts != set(told)
     closes = [each for each in there if each.item.id in conflicts or each.item.slot == item.slot]
@@ -169,8 +167,14 @@ def _newest(rows: Sequence[Row]) -> Row | None:
     return max(rows, key=lambda row: row.number, default=None)
 
 
-def _compare(said: Draft | Item, there: Sequence[Row]) -> Compared:
-    return compare(said, [row.item for row in there])
+def _gives_way(said: Draft | Item, place: str | None, there: Sequence[Row]) -> Compared:
+    """Return what something is to live items of its key, of which the one whose place it is to take gives way too."""
+    live = [row.item for row in there]
+    compared = compare(said, live)
+    if compared.same is not None:
+        return compared
+    named = tuple(item for item in live if item.id == place and item not in compared.conflicts)
+    return with_other(compared, conflicts=(*compared.conflicts, *named))
 
 
 def _check(row: Row, revision: int | None) -> None:

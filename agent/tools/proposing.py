@@ -1,0 +1,73 @@
+"""The two tools by which a model may propose to remember something; pure.
+
+Nothing carries them out: what is proposed waits for the end of its turn, and then for its user. So they have no place
+where they run, no argument that could set a status, a scope or a confidence, and only types that no rule accepts.
+"""
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from ..config import ITEM_TEXT
+from ..ports.tools import ToolDefinition
+
+ADD: Final = "memory.propose_add"
+UPDATE: Final = "memory.propose_update"
+_SUBJECT: Final = 120  # characters; a key takes its first words
+
+_TEXT: Final = {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": ITEM_TEXT,
+    "description": "A sentence that can be understood alone.",
+}
+
+
+def _takes(**properties: Any) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": [*properties],
+        "additionalProperties": False,
+    }
+
+
+_TOOLS: Final = (
+    ToolDefinition(
+        ADD,
+        "Proposes to remember something that the user said and that will matter later. The user is asked; until then "
+        "it is not remembered.",
+        _takes(
+            type={"enum": ["fact", "rule", "decision", "open_loop", "idea", "preference", "lesson"]},
+            subject={
+                "type": "string",
+                "minLength": 1,
+                "maxLength": _SUBJECT,
+                "description": "What it is about, in a few words.",
+            },
+            text=_TEXT,
+        ),
+        requires_approval=True,
+        origin="operator",
+    ),
+    ToolDefinition(
+        UPDATE,
+        "Proposes that something remembered now says otherwise. The user is asked; until then it stays as it is.",
+        _takes(
+            item={
+                "type": "string",
+                "minLength": 1,
+                "maxLength": 40,
+                "description": "Its id, as i12.",
+            },
+            text=_TEXT,
+        ),
+        requires_approval=True,
+        origin="operator",
+    ),
+)
+
+
+def proposing(others: Iterable[ToolDefinition]) -> tuple[ToolDefinition, ...]:
+    """Return those of the two that may stand beside others: a name means one tool, and another's stays its own."""
+    taken = {tool.name.lower() for tool in others}
+    return tuple(tool for tool in _TOOLS if tool.name not in taken)
