@@ -59,6 +59,7 @@ def shown(entry: Entry) -> Iterator[str]:
 def turn_line(turn: StoredTurn) -> bytes:
     """Return what was said as a line of JSON."""
     said = msgspec.to_builtins(turn)
+    del said["remark"]["cites"]  # a turn is kept without
     return msgspec.json.encode({"kind": "turn", "id": turn.id, "scope": said["scope"], **said["remark"]})
 
 

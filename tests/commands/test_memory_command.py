@@ -232,6 +232,7 @@ def test_everything_is_exported_page_by_page(run: Run, monkeypatch: pytest.Monke
         "My budget is 50 SEK",
     )
     assert [json.loads(line)["id"] for line in run("export", "--turns", "--user", "")] == ["i3"]
+    assert "cites" not in lines[4]  # which is not read: an empty list would say that there are none
     assert len(run("export")) == 4
 
 
