@@ -13,7 +13,7 @@ import structlog
 import trio
 
 from .actions.runner import Runner
-from .calling import desk_of, rooms_of
+from .calling import consulted_of, desk_of, rooms_of
 from .compose import Adapters, Composed, composed
 from .config import (
     ACTION_TIMEOUT,
@@ -145,7 +145,7 @@ class App:
                     str(made.settings.documents.kb),
                     made.read_tools or no_tools,
                     made.remembering.keeper if made.remembering is not None else UNKEPT,
-                    made.remembering.consulted if made.remembering is not None else None,
+                    consulted_of(made, self.registry),
                 )
                 if made.remembering is not None:
                     actions.start_soon(made.remembering.run)
@@ -153,7 +153,7 @@ class App:
                     if made.store is not None:
                         self.desk = desk_of(made, made.store, parts, self.runner)
                         reading = self._adapters.run_sync or Threads(UPLOADS_READ_AT_ONCE)
-                        self._rooms = rooms_of(made, made.store, self.desk, reading)
+                        self._rooms = rooms_of(made, made.store, self.desk, self.registry, reading)
                         await timers.start(self.desk.run)
                     timers.start_soon(self.registry.keep_time)
                     timers.start_soon(self.pulse.run)

@@ -7,11 +7,14 @@ from typing import Any
 from .actions.runner import Runner
 from .compose import Composed
 from .errors import BadTool
+from .ports.remember import Consulted, Transcript
 from .ports.tools import ToolDefinition
 from .ports.work import RunSync
 from .server.api.keys import make_key
 from .server.api.reading import Reading
 from .server.api.rooms import Rooms
+from .session.forgetting import Conversations
+from .session.registry import Registry
 from .session.turn import Parts
 from .storage.store import Store
 from .threads.desk import ThreadDesk
@@ -32,8 +35,8 @@ def _no_checks(given: Sequence[Mapping[str, Any]]) -> tuple[ToolDefinition, ...]
     raise BadTool("this server needs jsonschema-rs for tools: pip install 'agent-server[structured]'")
 
 
-def rooms_of(made: Composed, store: Store, desk: ThreadDesk, run_sync: RunSync) -> Rooms:
-    """Return what the HTTP API works on. run_sync: reads uploads."""
+def rooms_of(made: Composed, store: Store, desk: ThreadDesk, registry: Registry, run_sync: RunSync) -> Rooms:
+    """Return what the HTTP API works on. registry: of all sessions. run_sync: reads uploads."""
     return Rooms(
         desk,
         store.projects,
@@ -45,5 +48,16 @@ def rooms_of(made: Composed, store: Store, desk: ThreadDesk, run_sync: RunSync) 
         made.clock,
         made.new_id,
         make_key,
-        made.remembering.desk if made.remembering is not None else None,
+        made.remembering.desk(_transcripts(made, registry)) if made.remembering is not None else None,
     )
+
+
+def consulted_of(made: Composed, registry: Registry) -> Consulted | None:
+    """Return what clients ask of what is remembered; None where nothing is. registry: of all sessions."""
+    return None if made.remembering is None else made.remembering.consulted(_transcripts(made, registry))
+
+
+def _transcripts(made: Composed, registry: Registry) -> tuple[Transcript, ...]:
+    """Return what else holds what was said: the conversations that go on, and the threads that are kept."""
+    kept = (made.store.threads,) if made.store is not None else ()
+    return (Conversations(registry), *kept)

@@ -197,6 +197,7 @@ async def composed(
                     clock,
                     observer,
                     memory_told,
+                    store.threads if store is not None else None,
                 )
             )
         executor = chosen.executor

@@ -1,6 +1,6 @@
 """What remembers, made of its parts: the store, the search over it, and what asks users and tells turns."""
 
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -21,7 +21,7 @@ from .ports.clock import Clock
 from .ports.memory import MemoryStore
 from .ports.observe import Observer
 from .ports.recall import Recaller
-from .ports.remember import Consulted
+from .ports.remember import Consulted, Transcript
 from .ports.work import RunSync
 from .recall.index import Index
 from .recall.recall import Near, Recall
@@ -35,28 +35,31 @@ _log = structlog.get_logger("agent.memory")
 class Remembering:
     """A memory that is open.
 
-    keeper: is handed what is said, and has to be run. recollection: tells turns what is remembered. desk: takes what
-    users decide. executors: of the actions that it suggests, by name. open_vectors: loads the vectors that it recalls
-    with, if any; meanwhile it recalls by words.
+    keeper: is handed what is said, and has to be run. recollection: tells turns what is remembered. executors: of the
+    actions that it suggests, by name. open_vectors: loads the vectors that it recalls with, if any; meanwhile it
+    recalls by words.
     """
 
     store: MemoryStore
     recall: Recall
     keeper: Keeper
     recollection: Recollection
-    desk: OwnMemory
     executors: dict[str, Executor]
     open_vectors: Callable[[], Awaitable[Callable[[Index], Near] | None]]
+    clock: Clock
 
-    @property
-    def consulted(self) -> Consulted:
-        """What clients ask over their sockets."""
-        return Consulted(self.desk, self.recall)
+    def consulted(self, transcripts: Sequence[Transcript]) -> Consulted:
+        """Return what clients ask over their sockets. transcripts: hold what was said, too."""
+        return Consulted(self.desk(transcripts), self.recall)
 
     @property
     def recaller(self) -> Recaller:
         """What finds what was said."""
         return self.recall
+
+    def desk(self, transcripts: Sequence[Transcript]) -> OwnMemory:
+        """Return what takes what users decide. transcripts: hold what was said, too."""
+        return OwnMemory(self.store, self.clock, transcripts)
 
     async def run(self) -> None:
         """Keep what comes, and what finds it up to date, until cancelled."""
@@ -77,13 +80,14 @@ async def opened_remembering(
     clock: Clock,
     observer: Observer,
     told: Callable[[str], None] = lambda _: None,
+    transcript: Transcript | None = None,
 ) -> AsyncGenerator[Remembering, None]:
     """Open what is remembered for the time of a block.
 
     vectors: those that are named are recalled with too; auto, which is for documents, is not: what it adds to words is
     small (`python -m tests.bench.recall`), and each turn would pay for it.
     run_sync: does the database's blocking work, one thing at a time. indexing: writes the index of the search. told:
-    hears why nothing can be kept, and "" when it can again.
+    hears why nothing can be kept, and "" when it can again. transcript: keeps what was said, too.
     Raises `agent.errors.UsageError` when the folder cannot be used.
     """
     async with opened_memory(settings, run_sync, clock, told) as store:
@@ -91,11 +95,11 @@ async def opened_remembering(
         yield Remembering(
             store,
             recall,
-            Keeper(store, clock, observer, hear),
+            Keeper(store, clock, observer, hear, transcript),
             Recollection(store, recall, clock),
-            OwnMemory(store, clock),
             {REMEMBER: RememberExecutor(store, clock)},
             partial(_vectors, vectors, indexing),
+            clock,
         )
 
 

@@ -4,7 +4,7 @@ Nobody else decides: a scope is that of whoever asks, and another one's item is 
 changes: an edit puts another item in its place.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 from ..errors import Conflict
@@ -13,18 +13,22 @@ from ..ports.clock import Clock
 from ..ports.conversation import Scope
 from ..ports.memory import Change, Forgotten, Item, ItemStatus, MemoryStore
 from ..ports.pages import Page, Window
-from ..ports.remember import Decision
+from ..ports.remember import Decision, Transcript
 from .items import edited
 
 _TRIGGERS: Final[Mapping[str, str]] = {"done": "finish"}
 
 
 class OwnMemory:
-    """A user's items: looked at, decided, corrected, forgotten (implements `agent.ports.remember.MemoryDesk`)."""
+    """A user's items: looked at, decided, corrected, forgotten (implements `agent.ports.remember.MemoryDesk`).
 
-    def __init__(self, store: MemoryStore, clock: Clock) -> None:
+    transcripts: hold what was said, too.
+    """
+
+    def __init__(self, store: MemoryStore, clock: Clock, transcripts: Sequence[Transcript] = ()) -> None:
         self._store = store
         self._clock = clock
+        self._transcripts = transcripts
 
     async def items(self, scope: Scope, window: Window, statuses: Collection[ItemStatus] = ()) -> Page[Item]:
         """Return a user's items, of every status but forgotten where none is named."""
@@ -70,8 +74,14 @@ class OwnMemory:
         return accepted
 
     async def forget(self, scope: Scope, id: str) -> Forgotten:
-        """Take an item, and what was said in its words, out of all that is kept."""
-        return await self._store.forget(scope, id, self._clock.now_ms())
+        """Take an item, and what was said in its words, out of all that is kept.
+
+        Cancelled or failed on its way, it is forgotten wholly when it is forgotten again.
+        """
+        forgotten = await self._store.forget(scope, id, self._clock.now_ms())
+        for transcript in self._transcripts:
+            await transcript.forget(forgotten.turns, id)
+        return forgotten
 
     async def contradicted(self, scope: Scope, id: str) -> tuple[Item, ...]:
         """Return what an item would replace, were it accepted now, oldest first."""

@@ -35,9 +35,9 @@ from ..errors import Conflict, NotFound, StorageFailed
 from ..ports.brain import Proposal, Question
 from ..ports.clock import Clock
 from ..ports.conversation import Scope
-from ..ports.memory import ItemType, Kept, MemoryStore, Proposed, Remark
+from ..ports.memory import ItemType, Kept, MemoryStore, Proposed, Remark, StoredTurn
 from ..ports.observe import Observer
-from ..ports.remember import Answered, Offer
+from ..ports.remember import Answered, Offer, Transcript
 from .conflicts import finished
 from .hearing import Hear, Heard
 
@@ -76,10 +76,19 @@ _Declined: TypeAlias = tuple[Scope, str]
 class Keeper:
     """Remembers what sessions hand over. Run it in a nursery that outlives them.
 
-    hear: reads what a user's words have to remember. observer: counts what is kept, and what is lost.
+    hear: reads what a user's words have to remember. observer: counts what is kept, and what is lost. transcript: holds
+    what was said, too; None where nothing does.
     """
 
-    def __init__(self, store: MemoryStore, clock: Clock, observer: Observer, hear: Hear) -> None:
+    def __init__(
+        self,
+        store: MemoryStore,
+        clock: Clock,
+        observer: Observer,
+        hear: Hear,
+        transcript: Transcript | None = None,
+    ) -> None:
+        self._transcript = transcript
         self._store = store
         self._clock = clock
         self._observer = observer
@@ -168,8 +177,20 @@ class Keeper:
         await self._note_gaps()
         for exchange, its, proposed in zip(batch, heard, found, strict=True):
             self._observer.count("exchanges", "kept")
+            await self._unsay(exchange)
             exchange.proposed = await self._settle(exchange, its, proposed)
             exchange.over.set()
+
+    async def _unsay(self, exchange: _Exchange) -> None:
+        """Take an answer out of the transcript that cites what was forgotten before it was kept."""
+        cites = exchange.answered.cites
+        if self._transcript is None or not cites:
+            return
+        gone = await self._tried(self._store.forgotten(cites))
+        if gone:
+            question = exchange.question
+            late = StoredTurn(0, question.scope, Remark(question.known_as, "assistant", "", exchange.at))
+            await self._tried(self._transcript.forget([late]))
 
     async def _write(self, kept: Sequence[Kept]) -> "tuple[tuple[Proposed, ...], ...] | _Failed":
         for attempt in range(MEMORY_TRIES):

@@ -195,7 +195,10 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """What is left of what was forgotten: the item, and the turns that held its words, of which the text is ""."""
+    """What is left of what was forgotten: the item, and the turns that held its words, of which the text is "".
+
+    The turns are the same however often it is forgotten.
+    """
 
     item: Item
     turns: tuple[StoredTurn, ...] = ()
@@ -224,7 +227,8 @@ class MemoryStore(Protocol):
     async def keep(self, kept: Sequence[Kept], at: int) -> tuple[tuple[Proposed, ...], ...]:
         """Keep exchanges in one transaction, with what they propose; return that for each.
 
-        A remark is kept once: of an exchange that is there already nothing is proposed anew.
+        A remark is kept once: of an exchange that is there already nothing is proposed anew. One that cites what was
+        forgotten meanwhile is kept without its words.
         """
         ...
 
@@ -334,6 +338,10 @@ class MemoryStore(Protocol):
 
         An item that is live and valid then, and what a user said that was not forgotten.
         """
+        ...
+
+    async def forgotten(self, ids: Collection[str]) -> frozenset[str]:
+        """Return which of these items and turns, of any scope, were forgotten."""
         ...
 
     async def known(self, scope: Scope) -> bool:

@@ -1,13 +1,13 @@
 """Remembering, as sessions and brains see it: an exchange is handed over, and what was said before comes back."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, Protocol, TypeAlias
 
 from .brain import Proposal, Question
 from .conversation import Scope
 from .draft import NO_REMINDER, Reminder
-from .memory import Change, Draft, Forgotten, Item, ItemStatus, ItemType, Proposed, Source
+from .memory import Change, Draft, Forgotten, Item, ItemStatus, ItemType, Proposed, Source, StoredTurn
 from .pages import Page, Window
 from .recall import Recaller
 from .search import Hit, Lang
@@ -121,6 +121,17 @@ class Memory(Protocol):
         """Return whether all of these may still be cited: none was forgotten, rejected or replaced meanwhile.
 
         False where that cannot be read.
+        """
+        ...
+
+
+class Transcript(Protocol):
+    """Holds what was said, beside what is remembered of it: a thread's messages, a conversation in progress."""
+
+    async def forget(self, turns: Sequence[StoredTurn], item: str = "") -> None:
+        """Take what was said in these turns out of it, also out of its files; idempotent.
+
+        item: that is forgotten with them, "" for none. Raises `agent.errors.StorageFailed` where it may still hold it.
         """
         ...
 

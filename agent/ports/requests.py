@@ -27,7 +27,8 @@ class RequestStore(Protocol):
         """Note a request that begins, and return None; of one that was answered before, its answer.
 
         digest: SHA-256 of what was asked, in hex. project: whose things it is about. Raises `Conflict("key_reused")`
-        when that was something else, and `Conflict("in_progress")` while it has no answer yet in a living process.
+        when that was something else, or what was answered was forgotten since, and `Conflict("in_progress")` while it
+        has no answer yet in a living process.
         """
         ...
 

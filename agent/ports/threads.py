@@ -1,11 +1,12 @@
 """Threads: conversations that outlive a connection, and what was said in them."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias
 
 from .calls import Move, StoredCall
 from .conversation import Exchange
+from .memory import StoredTurn
 from .pages import Page, Window
 
 Role: TypeAlias = Literal["user", "assistant", "tool"]
@@ -156,6 +157,13 @@ class ThreadStore(Protocol):
 
     async def messages(self, project: str, thread: str, window: Window) -> Page[StoredMessage]:
         """Return a thread's messages, oldest first."""
+        ...
+
+    async def forget(self, turns: Sequence[StoredTurn], item: str = "") -> None:
+        """Empty what was said in these turns, and the answers of requests that tell of them; out of the file too.
+
+        What is not there is nobody's to forget. item: that is forgotten with them. Idempotent.
+        """
         ...
 
     async def delete_thread(self, project: str, id: str) -> None:

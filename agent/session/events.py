@@ -110,6 +110,17 @@ class Replied(msgspec.Struct, frozen=True):
     scope: Scope | None = None
 
 
+class Erased(msgspec.Struct, frozen=True):
+    """Something was forgotten. messages: what was said in them is not told any more. refs: what cites it was cited by.
+
+    It is the only event that comes from outside a session's own conversation, and says nothing in it.
+    """
+
+    messages: frozenset[str]
+    refs: frozenset[str]
+    at: float
+
+
 class Woken(msgspec.Struct, frozen=True):
     """A conversation goes on that was left, or that went on elsewhere: what was said in it, and what can be confirmed.
 
@@ -166,6 +177,7 @@ Event: TypeAlias = (
     | Expired
     | Offered
     | Replied
+    | Erased
     | Woken
     | Posed
     | Slept

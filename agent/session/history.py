@@ -4,6 +4,8 @@ What has to go goes in batches: the first exchange that is kept begins what a mo
 long as it stays a service can keep its work on all that follows it.
 """
 
+from collections.abc import Collection
+
 from ..config import CHARACTERS_PER_TOKEN, HISTORY_FREED
 from ..ports.conversation import Exchange
 
@@ -40,6 +42,14 @@ class History:
     def empty(self) -> "History":
         """Return one with the same budget, of which nothing is used."""
         return History(self._most)
+
+    def forget(self, messages: Collection[str]) -> bool:
+        """Let go of what was said in some messages; return whether anything was."""
+        left = tuple(each for each in self.kept if each.message not in messages or not each.message)
+        self._left += sum(map(_tokens, self.kept)) - sum(map(_tokens, left))
+        gone = len(left) < len(self.kept)
+        self.kept = left
+        return gone
 
     def withdraw(self) -> None:
         """Keep that nothing which the last exchange asked for is told by the next message."""

@@ -25,7 +25,7 @@ from ..ports.memory import Draft
 from ..ports.remember import MEMORY_FILES, Answered
 from ..protocol.outbound import Blocked, Citation, Error, Response, StreamEnd
 from .effects import BeginTurn, Distrust, EndTurn, Keep, Resume, Speak
-from .events import Acting, Dropped, Faulted, Live, Spoken, Told
+from .events import Acting, Dropped, Erased, Faulted, Live, Spoken, Told
 from .history import History
 from .out import Out, React
 from .states import Trigger
@@ -62,6 +62,7 @@ class _Turn:
     asks: bool = False
     wishes: tuple[Wish, ...] = ()  # that it leaves open
     remembers: tuple[Draft, ...] = ()  # what a model proposes
+    forgotten: frozenset[str] = frozenset()  # meanwhile
 
 
 class Turns:
@@ -189,6 +190,13 @@ class Turns:
         self._history = self._history.empty()
         self._wishes = ()
 
+    def erase(self, event: Erased) -> None:
+        """Tell nothing any more of what was forgotten, nor of an answer in progress that cites it."""
+        if self._history.forget(event.messages):
+            self._wishes = ()  # which may hold the same words
+        if self._turn is not None:
+            self._turn.forgotten |= event.refs
+
     def forget_wishes(self) -> None:
         """Leave nothing open for the next message, and nothing asked: a cancel takes that back too."""
         self._wishes = ()
@@ -226,9 +234,10 @@ class Turns:
         self._out.send(StreamEnd(reason="done", id=message))
         self._out.send(response(turn.text, turn.said, message, turn.asks))
         self._out.note("turns", last.blocked.code if last.blocked else "answered", message)
-        self._out.add(Keep(turn.question, answered(turn.text, turn.said, turn.remembers)))
+        kept = answered(turn.text, turn.said, turn.remembers)
+        self._out.add(Keep(turn.question, kept))
         self._answered = (*self._answered, message)[-LIVE_SUGGESTIONS:]
-        if not last.blocked:
+        if not last.blocked and turn.forgotten.isdisjoint(kept.cites):
             turn.history.add(Exchange(turn.question.text, turn.text, message=turn.question.known_as))
         if turn.history is self._history:
             self._wishes = turn.wishes

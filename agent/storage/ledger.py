@@ -13,5 +13,6 @@ LEDGER = Contents(
     ),
     version=schema.SCHEMA,
     prepare=schema.prepare,
+    pragmas=("secure_delete=ON",),  # overwrites what users have forgotten
     owned=Owned(settle.anybody_at_work, settle.owners_at_work, settle.settle, settle.move, rows.prune),
 )

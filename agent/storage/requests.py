@@ -69,6 +69,8 @@ def _first(
     if known.request_hash != digest:
         raise Conflict("key_reused")
     if known.owner is None:
+        if not known.answer:  # forgotten since, with what it told
+            raise Conflict("key_reused")
         return Answered(known.status, known.answer)
     if not transaction.dead(known.owner):
         raise Conflict("in_progress")

@@ -1,14 +1,15 @@
 """Threads and their messages, in a database. A turn is two writes, its message and all that it says: turns.py."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from functools import partial
 
 import sqlalchemy as sa
 
 from ..ports.clock import Clock
+from ..ports.memory import StoredTurn
 from ..ports.pages import Page, Window
 from ..ports.threads import Begun, Opening, Said, StoredMessage, Thread, Woken
-from . import moves, turns
+from . import moves, turns, unsaying
 from .database import Database
 from .listing import known_project, known_thread, one_thread, page, row
 from .schema import calls, messages, threads
@@ -77,6 +78,10 @@ class SqliteThreads:
             return page(connection, messages, wanted, window, turns.message)
 
         return await self._database.read(listed)
+
+    async def forget(self, turns: Sequence[StoredTurn], item: str = "") -> None:
+        """Empty what was said in these turns, and the answers of requests that tell of them; out of the file too."""
+        await self._database.write(partial(unsaying.forget, turns, item))
 
     async def delete_thread(self, project: str, id: str) -> None:
         """Delete a thread with its messages and calls."""

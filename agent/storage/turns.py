@@ -116,6 +116,8 @@ def _answered() -> sa.Select[Any]:
             asked.c.thread_id == sa.bindparam("thread"),
             asked.c.role == "user",
             asked.c.status == "done",
+            asked.c.content != "",
+            answer.c.content != "",  # neither was forgotten
         )
         .order_by(asked.c.number.desc())
         .limit(sa.bindparam("most"))

@@ -298,7 +298,26 @@ async def test_what_is_forgotten_leaves_no_words(memory: MemoryStore) -> None:
     assert (await memory.items(ANA, Window(9))).entries == ()
     assert (await memory.items(ANA, Window(9), ["forgotten"])).entries == (left,)
     assert (await memory.history(ANA, "i1"))[-1].trigger == "forget"
-    assert (await memory.forget(ANA, "i1", NOW + 2 * DAY)).item == left
+    assert await memory.forget(ANA, "i1", NOW + 2 * DAY) == forgotten
+    assert await memory.forgotten(["i1", "i2", "t1", "t3", "t99", "x"]) == {"i1", "t1"}
+
+
+async def test_an_answer_that_cites_what_was_forgotten_meanwhile_is_kept_without_words(
+    memory: MemoryStore,
+) -> None:
+    """It was said before, and comes to be kept after; so does one that cites what the user said."""
+    await memory.keep([an_exchange("m1", "Remember 50", "Noted", budget(50))], NOW)
+    await memory.accept(ANA, "i1", NOW)
+    forgotten = await memory.forget(ANA, "i1", NOW)
+    late = [an_exchange(f"m{number}", "What?", "50", cites=(ref,)) for number, ref in ((2, "i1"), (3, "t1"))]
+    await memory.keep([*late, an_exchange("m4", "What?", "Something", cites=("i7",))], NOW)
+    assert [turn.remark.text for turn in (await memory.turns(2, 9))] == [
+        *("What?", ""),
+        *("What?", ""),
+        *("What?", "Something"),
+    ]
+    again = await memory.forget(ANA, "i1", NOW)
+    assert {turn.id for turn in again.turns} == {*(turn.id for turn in forgotten.turns), "t4", "t6"}
 
 
 async def test_what_was_forgotten_may_be_said_again(memory: MemoryStore) -> None:

@@ -11,9 +11,11 @@ import trio
 from agent.config import PAGE_BYTES
 from agent.errors import Conflict, NotFound
 from agent.ports.calls import ApprovalGiven, Move
-from agent.ports.conversation import Exchange
+from agent.ports.conversation import Exchange, Scope
+from agent.ports.memory import Remark, Side, StoredTurn
 from agent.ports.pages import Window
 from agent.ports.projects import HOUSE
+from agent.ports.requests import Answered
 from agent.ports.threads import StoredMessage, Thread
 from agent.storage import turns
 from agent.storage.store import Store
@@ -361,3 +363,44 @@ async def test_another_projects_thread_is_not_there(store: Store) -> None:
     assert await messages(store) == before
     assert (await store.threads.threads("p2", ALL)).entries[0].turn == 1
     assert (await store.calls.call(HOUSE, "c1")).status == "suggested"
+
+
+def a_turn(message: str, role: Side, thread: str = "t1", project: str = HOUSE) -> StoredTurn:
+    """One side of an exchange that was forgotten."""
+    return StoredTurn(7, Scope(project, thread, "u1"), Remark(message, role, "", NOW))
+
+
+async def test_what_is_forgotten_leaves_its_rows_without_words(store: Store) -> None:
+    """A user's message goes with all of its turn, an answer alone; what has no words is told nobody."""
+    for number in (1, 2, 3, 4):
+        await store.threads.begin_turn(an_opening(f"m{number}", new=number == 1))
+        answer = an_answer(f"a{number}", turn=number)
+        tools = (replace(answer, id=f"r{number}", role="tool", call="c1", citations=()),)
+        await store.threads.say(said(f"m{number}", answer=answer, tools=tools if number < 3 else ()))
+    await store.threads.begin_turn(an_opening("m5", new=False))
+    others = [a_turn("m3", "user", thread="t2"), a_turn("m3", "user", project="p9"), a_turn("m9", "user")]
+    for _ in range(2):
+        await store.threads.forget([a_turn("m1", "user"), a_turn("m2", "assistant"), *others])
+        await store.threads.forget([])
+        listed = (await store.threads.messages(HOUSE, "t1", ALL)).entries
+        assert [each.id for each in listed if not each.content] == ["m1", "a1", "r1", "a2"]
+        assert [len(each.citations) for each in listed] == [0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0]
+        assert listed[-1].status == "pending"
+    history = (await store.threads.wake(HOUSE, "t1", 9)).history
+    assert [each.message for each in history] == ["m3", "m4"]
+
+
+async def test_an_answer_to_a_request_that_told_of_it_is_forgotten_too(store: Store) -> None:
+    """By the id of a message, or of the item; its key stays taken, so that nothing is done twice."""
+    bodies = {"of m1": b'{"message_id":"m1"}', "of i1": b'{"id":"i1"}', "of m11": b'["m11", "i11"]'}
+    for key, body in bodies.items():
+        await store.requests.first("o1", key, "d", NOW)
+        await store.requests.answered("o1", key, Answered(200, body))
+    await store.requests.first("o1", "begun", "d", NOW)
+    await store.threads.forget([a_turn("m1", "user")], "i1")
+    for key in ("of m1", "of i1"):
+        with pytest.raises(Conflict, match="key_reused"):
+            await store.requests.first("o1", key, "d", NOW)
+    assert await store.requests.first("o1", "of m11", "d", NOW) == Answered(200, bodies["of m11"])
+    with pytest.raises(Conflict, match="in_progress"):
+        await store.requests.first("o1", "begun", "d", NOW)

@@ -74,12 +74,23 @@ VALUES: Mapping[str, Any] = {
     "role_statement": "You help.",
     "decision": "accept",
 }
+DECISIONS: Mapping[str, Mapping[str, Any]] = {
+    each: {"decision": each, **({"text": "My door is blue."} if each == "edit" else {})}
+    for each in ("accept", "reject", "start", "done", "block", "unblock", "reopen", "edit", "forget")
+}
 OUTCOMES: Mapping[str, Mapping[str, Any]] = {
     "accept": {},
     "edit": {"arguments": {"order": "W-1"}},
     "respond": {"text": "No."},
     "ignore": {},
 }
+
+
+def ways(fields: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """What a body with these fields says, each way that it can be meant."""
+    if "outcome" in fields:
+        return [{"outcome": name, **more} for name, more in OUTCOMES.items()]
+    return [*DECISIONS.values()] if "decision" in fields else [{}]
 
 
 def every_request() -> Iterator[Asked]:
@@ -110,9 +121,8 @@ def every_request() -> Iterator[Asked]:
                     for each in schema["properties"]
                     if each in schema.get("required", ()) or each.endswith("_id")
                 }
-                for outcome, more in OUTCOMES.items() if "outcome" in schema["properties"] else [("", {})]:
-                    body = {**fields, **more, **({"outcome": outcome} if outcome else {})}
-                    yield Asked(method.upper(), path, query, body, operators)
+                for more in ways(schema["properties"]):
+                    yield Asked(method.upper(), path, query, {**fields, **more}, operators)
             else:
                 yield Asked(method.upper(), path, query, None, operators)
 
@@ -131,6 +141,7 @@ async def settled(server: Whole, project: str, key: str, word: str = "W-77123") 
     reported = await server.act("ship", {"order": word}, key, tools=[{**SHIP, **FREE}])
     said = {"tool_call_id": reported["id"], "ok": True, "data": {"order": word}}
     await server.good("POST", "/tools/result", said, key=key)
+    items = [await remembered(server, key, text) for text in told_by(word)]
     made = (await server.good("GET", f"/projects/{project}/keys"))["items"]
     calls = [each["id"] for each in (suggested, confirmed, begun, reported)]
     threads = [each["thread_id"] for each in (suggested, begun)]
@@ -141,7 +152,20 @@ async def settled(server: Whole, project: str, key: str, word: str = "W-77123") 
         "call_id": calls,
         "tool_call_id": calls,
         "key_id": [each["id"] for each in made],
+        "item_id": items,
     }
+
+
+def told_by(word: str) -> tuple[str, str]:
+    """What a user says, of which the first is remembered and the second is proposed to be."""
+    return f"Remember that my door is {word}.", f"My wall is {word} and 20 metres long."
+
+
+async def remembered(server: Whole, key: str, text: str, user: str = "anna") -> str:
+    """Say something; return the item that it leads to."""
+    answer = await server.chat(text, key, user_id=user)
+    (update,) = answer["response_json"]["memory_updates"]
+    return str(update["id"])
 
 
 async def all_of(server: Whole, project: str) -> Any:
@@ -153,19 +177,24 @@ async def all_of(server: Whole, project: str) -> Any:
         seen.append(await server.good("GET", f"{target}?project_id={project}"))
     for thread in seen[-2]["items"]:
         seen.append(await server.good("GET", f"/threads/{thread['id']}/messages?project_id={project}"))
+    of = f"?project_id={project}&user_id=anna"
+    seen.append(await server.good("GET", f"/memory{of}"))
+    for item in seen[-1]["items"]:
+        seen.append(await server.good("GET", f"/memory/{item['id']}{of}"))
     return seen
 
 
 async def test_of_another_project_nothing_is_there(autojump_clock: trio.testing.MockClock) -> None:
     """Every route, with each id of another project: to the byte what an id is answered that never was."""
-    async with whole() as server:
+    async with whole(memory="on") as server:
         (theirs, their_key), (ours, our_key) = await server.project("Theirs"), await server.project("Ours")
         there = await settled(server, theirs, their_key)
         here = {name: ids[0] for name, ids in (await settled(server, ours, our_key)).items()}
         before = await all_of(server, theirs)
+        assert [each["status"] for each in before[-3]["items"]] == ["accepted", "proposed"]
         carried = [*server.carried.called]
         count = await compared(server, there, here, (our_key, TOKEN))
-        assert count > 130
+        assert count > 180
         assert await all_of(server, theirs) == before
         assert server.carried.called == carried
 

@@ -19,7 +19,7 @@ from agent.ports.action import Call
 from agent.ports.brain import Proposal, Question
 from agent.ports.conversation import Scope
 from agent.ports.decide import Result
-from agent.ports.memory import Candidate, Draft, Item, Kept, MemoryStore, Proposed, Source
+from agent.ports.memory import Candidate, Draft, Item, Kept, MemoryStore, Proposed, Source, StoredTurn
 from agent.ports.remember import Answered
 from agent.testing.fakes import Figures, Noon
 
@@ -67,6 +67,8 @@ class FakeStore:
     expired: int = 0
     made: int = 0
     refuses: Exception | None = None
+    gone: set[str] = field(default_factory=set)
+    looks: int = 0
     known: bool = False  # only the first of what an exchange proposes is still there
 
     async def _write(self) -> None:
@@ -102,6 +104,10 @@ class FakeStore:
     async def live(self, scope: Scope, at: int, types: Any = (), most: Any = None) -> tuple[Item, ...]:
         return self.loops
 
+    async def forgotten(self, ids: Sequence[str]) -> frozenset[str]:
+        self.looks += 1
+        return frozenset(self.gone & {*ids})
+
     async def gap(self, scope: Scope, at: int, count: int) -> None:
         await self._write()
         self.counted.append((scope, count))
@@ -126,10 +132,20 @@ def hear(question: Question, at: int) -> Heard:
     return Heard(tuple(Noted(drafted(each), kind == "told") for each in texts))
 
 
+class Unsaid:
+    """Notes what is forgotten of it."""
+
+    def __init__(self) -> None:
+        self.turns: list[StoredTurn] = []
+
+    async def forget(self, turns: Sequence[StoredTurn], item: str = "") -> None:
+        self.turns += turns
+
+
 @asynccontextmanager
-async def kept_in(store: FakeStore) -> AsyncGenerator[Keeper, None]:
+async def kept_in(store: FakeStore, transcript: Unsaid | None = None) -> AsyncGenerator[Keeper, None]:
     async with trio.open_nursery() as nursery:
-        keeper = Keeper(cast(MemoryStore, store), Noon(), Figures(), hear)
+        keeper = Keeper(cast(MemoryStore, store), Noon(), Figures(), hear, transcript)
         nursery.start_soon(keeper.run)
         yield keeper
         nursery.cancel_scope.cancel()
@@ -346,3 +362,23 @@ async def test_a_confirmed_item_is_accepted_as_its_user_saw_it(
         told = await executor.run(call, lambda: began.append(len(store.accepted)))
         assert told == {"item": "i1", "status": "accepted", "replaced": ["i9"]}
     assert began == [0]
+
+
+async def test_an_answer_that_cites_what_was_forgotten_before_it_was_kept_leaves_the_transcript(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """Its words are in no thread's messages either; one that cites nothing costs no look."""
+    store, unsaid = FakeStore(), Unsaid()
+    async with kept_in(store, unsaid) as keeper:
+        keeper.keep(question("?", "m1"), Answered("Blue.", cites=("i1", "t3")), Asked())
+        keeper.keep(question("?", "m2"), Answered("Red.", cites=("i2",)), Asked())
+        keeper.keep(question("?", "m3"), Answered("Hi."), Asked())
+        await keeper.settled()
+        assert unsaid.turns == []
+        store.gone = {"i2"}
+        keeper.keep(question("?", "m4"), Answered("Blue.", cites=("i1", "i2")), Asked())
+        await keeper.settled()
+        assert [(each.scope, each.remark.message, each.remark.role) for each in unsaid.turns] == [
+            (SCOPE, "m4", "assistant")
+        ]
+        assert store.looks == 3

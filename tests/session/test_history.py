@@ -55,3 +55,16 @@ def test_a_cancel_withdraws_what_was_asked_last() -> None:
     history.withdraw()
     history.add(Exchange("c", "?"))
     assert [each.withdrawn for each in history.kept] == [False, True, False]
+
+
+def test_what_is_forgotten_makes_room() -> None:
+    """And what has no message is nobody's to forget."""
+    history = History(3 * size(Exchange("xxxx", "yyyyyyyyyyyy")))
+    for message in ("a", "", "b"):
+        history.add(Exchange("xxxx", "yyyyyyyyyyyy", message=message))
+    assert (history.forget(["c", ""]), len(history.kept)) == (False, 3)
+    assert history.forget(["a", "b"])
+    assert [each.message for each in history.kept] == [""]
+    for message in ("c", "d"):
+        history.add(Exchange("xxxx", "yyyyyyyyyyyy", message=message))
+    assert [each.message for each in history.kept] == ["", "c", "d"]

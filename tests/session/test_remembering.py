@@ -6,13 +6,16 @@ from dataclasses import replace
 import trio
 import trio.testing
 
-from agent.ports.brain import Blocked, Proposal, Question, VerifiedText
+from agent.ports.brain import Blocked, Proposal, Question, Verified, VerifiedText, Wish
 from agent.ports.conversation import Scope
 from agent.ports.memory import Proposed
 from agent.ports.remember import Answered, Offer
 from agent.ports.search import Snippet
+from agent.session.effects import BeginTurn, Keep
+from agent.session.events import Erased
 from agent.session.turns import answered
 
+from .driver import LACKING, Driver, text
 from .harness import ANSWER, ask, world
 
 REMEMBER = Proposal("remember", {"item": "i1", "text": "My budget is 50k."}, item="i1")
@@ -88,3 +91,28 @@ async def test_who_may_ask_later_keeps_no_session(autojump_clock: trio.testing.M
         assert [session() for session in w.gone] == [None]
         (offer, question) = notes.offers[0]
         offer(question, REMEMBER)
+
+
+def test_what_is_forgotten_is_told_no_more() -> None:
+    """Nor is an answer that cites it and was being said then; what is open of its words is not either."""
+    d = Driver(kept=100.0)
+    for id in ("a", "b"):
+        d.message(id)
+        d.drafted()
+        d.told(Verified(text(), wishes=(Wish(LACKING, ("price?",)),)))
+        d.spoken()
+    d.post(Erased(frozenset(["x"]), frozenset(), d.now))
+    d.message("c")
+    (begun,) = [each.question for each in d.effects if isinstance(each, BeginTurn)]
+    assert ([each.message for each in begun.history], bool(begun.wishes)) == (["a", "b"], True)
+    d.drafted()
+    cited = VerifiedText("Blue.", (Snippet("memory/i1", "It is blue.", 1, 1),), "high")
+    d.told(Verified(cited, wishes=(Wish(LACKING, ("price?",)),)))
+    d.post(Erased(frozenset(["b"]), frozenset(["i1"]), d.now))
+    d.spoken()
+    (kept,) = [each.answered for each in d.effects if isinstance(each, Keep)]
+    assert kept.cites == ("i1",)
+    d.post(Erased(frozenset(["a"]), frozenset(["t3"]), d.now))
+    d.message("d")
+    (begun,) = [each.question for each in d.effects if isinstance(each, BeginTurn)]
+    assert (begun.history, begun.wishes) == ((), ())

@@ -33,6 +33,7 @@ _CITING = sa.select(turn_cites.c.turn).where(turn_cites.c.ref.in_(_NAMED)).disti
 _UNSAY = sa.update(turn_words).where(turn_words.c.turn.in_(_NAMED), turn_words.c.text != "").values(text="")
 _LET_BE = sa.update(turns).where(turns.c.number.in_(_NAMED)).values(tries=0)
 _LEFT = SELECT.where(turns.c.number.in_(_NAMED)).order_by(turns.c.number)
+_NOTE = sa.insert(turn_cites)
 _AT_ONCE = 500  # turns in one statement
 
 
@@ -42,20 +43,30 @@ def forget(scope: Scope, id: str, at: int, transaction: Transaction) -> Forgotte
     row = kept.one(connection, scope, id)
     transaction.erases = True
     if row.item.status == "forgotten":
-        return Forgotten(row.item)
+        known = _citing(connection, [id])
+        of = known | _citing(connection, [f"t{number}" for number in known])
+        return Forgotten(row.item, _left(connection, sorted(of)))
     kept.move(connection, row, "forget", at, "user")
     said = connection.execute(_SAID_IN, {"of": row.number}).scalars().all()
-    of = {*said, *_citing(connection, [id, *(f"t{number}" for number in said)])}
+    citing = _citing(connection, [id])
+    of = {*said, *citing, *_citing(connection, [f"t{number}" for number in said])}
     for statement in _EMPTY:
         connection.execute(statement, {"of": row.number})
-    left: list[StoredTurn] = []
     numbers = sorted(of)
     for start in range(0, len(numbers), _AT_ONCE):
         named = {"named": numbers[start : start + _AT_ONCE]}
         connection.execute(_UNSAY, named)
         connection.execute(_LET_BE, named)
-        left += read(connection.execute(_LEFT, named).all())
-    return Forgotten(kept.one(connection, scope, id).item, tuple(left))
+    if of - citing:  # so that all of them are known where it is forgotten again
+        connection.execute(_NOTE, [{"turn": number, "ref": id} for number in sorted(of - citing)])
+    return Forgotten(kept.one(connection, scope, id).item, _left(connection, numbers))
+
+
+def _left(connection: sa.Connection, numbers: list[int]) -> tuple[StoredTurn, ...]:
+    left: list[StoredTurn] = []
+    for start in range(0, len(numbers), _AT_ONCE):
+        left += read(connection.execute(_LEFT, {"named": numbers[start : start + _AT_ONCE]}).all())
+    return tuple(left)
 
 
 def _citing(connection: sa.Connection, refs: list[str]) -> set[int]:

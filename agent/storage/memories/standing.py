@@ -19,6 +19,8 @@ _ITEMS = sa.select(items.c.number).where(
     sa.or_(items.c.valid_to.is_(None), items.c.valid_to > _AT),
     sa.or_(items.c.expires_at.is_(None), items.c.expires_at > _AT),
 )
+_GONE_ITEMS = sa.select(items.c.number).where(items.c.number.in_(_AMONG), items.c.status == "forgotten")
+_GONE_TURNS = sa.select(turn_words.c.turn).where(turn_words.c.turn.in_(_AMONG), turn_words.c.text == "")
 _TURNS = (
     sa.select(turns.c.number)
     .join(turn_words, turn_words.c.turn == turns.c.number)
@@ -28,16 +30,29 @@ _TURNS = (
 
 def standing(ids: Collection[str], at: int, connection: sa.Connection) -> frozenset[str]:
     """Return which of these may be cited at a time: live items, and what users said that was not forgotten."""
-    numbers: dict[str, list[int]] = {"i": [], "t": []}
-    for id in ids:
-        match = _ID.fullmatch(id)
-        if match is not None:
-            numbers[match[1]].append(int(match[2]))
+    numbers = _numbers(ids)
     live = connection.execute(_ITEMS, {"among": numbers["i"], "at": at}).scalars()
     said = connection.execute(_TURNS, {"among": numbers["t"]}).scalars()
     return frozenset([*(f"i{number}" for number in live), *(f"t{number}" for number in said)])
 
 
+def forgotten(ids: Collection[str], connection: sa.Connection) -> frozenset[str]:
+    """Return which of these were forgotten."""
+    numbers = _numbers(ids)
+    gone = connection.execute(_GONE_ITEMS, {"among": numbers["i"]}).scalars()
+    unsaid = connection.execute(_GONE_TURNS, {"among": numbers["t"]}).scalars()
+    return frozenset([*(f"i{number}" for number in gone), *(f"t{number}" for number in unsaid)])
+
+
 def has(scope: Scope, connection: sa.Connection) -> bool:
     """Return whether anything was ever kept of a scope."""
     return bool(known(connection, scope))
+
+
+def _numbers(ids: Collection[str]) -> dict[str, list[int]]:
+    numbers: dict[str, list[int]] = {"i": [], "t": []}
+    for id in ids:
+        match = _ID.fullmatch(id)
+        if match is not None:
+            numbers[match[1]].append(int(match[2]))
+    return numbers

@@ -130,6 +130,10 @@ class SqliteMemory:
         """Return which of these items and turns may be cited at a time."""
         return await self._database.read(partial(standing.standing, ids, at))
 
+    async def forgotten(self, ids: Collection[str]) -> frozenset[str]:
+        """Return which of these items and turns were forgotten."""
+        return await self._database.read(partial(standing.forgotten, ids))
+
     async def known(self, scope: Scope) -> bool:
         """Return whether anything was ever kept of a scope."""
         return await self._database.read(partial(standing.has, scope))

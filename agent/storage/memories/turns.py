@@ -10,7 +10,7 @@ from ...config import EXTRACTION_TRIES
 from ...ports.conversation import Scope
 from ...ports.memory import Draft, Kept, Proposed, Remark, StoredTurn
 from ..transaction import Transaction
-from . import scopes
+from . import scopes, standing
 from .deciding import propose
 from .schema import gaps, turn_cites, turn_words, turns
 from .schema import scopes as scopes_table
@@ -120,7 +120,8 @@ def _say(connection: sa.Connection, scope: int, remark: Remark, extract: bool) -
     number = connection.execute(_KEEP, values).scalar_one_or_none()
     if number is None:
         return False
-    connection.execute(_SAY, {"turn": number, "text": remark.text})
+    gone = bool(remark.cites) and bool(standing.forgotten(remark.cites, connection))
+    connection.execute(_SAY, {"turn": number, "text": "" if gone else remark.text})
     if remark.cites:
         connection.execute(_CITE, [{"turn": number, "ref": ref} for ref in remark.cites])
     return True

@@ -1,6 +1,6 @@
 """What the API's handlers call, in memory: stores of a few dictionaries, and a desk that plays what it is told."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any, TypeVar
@@ -13,6 +13,7 @@ from agent.ports.calls import CallReport, CallStatus, StoredCall
 from agent.ports.conversation import Exchange
 from agent.ports.desk import Asked, Listener, Reply
 from agent.ports.draft import Section
+from agent.ports.memory import StoredTurn
 from agent.ports.pages import Page, Window
 from agent.ports.projects import HOUSE, Document, Project, ProjectKey
 from agent.ports.requests import Answered
@@ -237,6 +238,10 @@ class Threads:
 
     def __init__(self, house: House) -> None:
         self._house = house
+
+    async def forget(self, turns: Sequence[StoredTurn], item: str = "") -> None:
+        """Not called."""
+        raise AssertionError
 
     async def thread(self, project: str, id: str) -> Thread:
         """Return it."""

@@ -1,0 +1,127 @@
+"""What its user has forgotten is in no file, prompt, answer, log line or figure any more, however it was told."""
+
+import io
+import json
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trio
+import trio.testing
+
+from agent import log
+from agent.memory.desk import OwnMemory
+from agent.ports.memory import MemoryStore
+from agent.recall.recall import Recall
+from tests.server.api import TOKEN, request
+from tests.server.api.whole import Whole, whole
+
+from .plain import plain
+
+SENTINEL = "Zanzibarium-864209753"
+TELLS = f"Remember that my locker code is {SENTINEL}."
+ASKS = "What is my locker code?"
+
+
+@pytest.fixture(autouse=True)
+def _finds_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever has a word of the question is told: nothing is left out for not being sure enough."""
+    monkeypatch.setattr("agent.remembering.Recall", partial(Recall, floor=0.0))
+
+
+def holding(folder: Path, word: str = "Zanzibarium") -> list[str]:
+    """The files below a folder that hold a word, or its number."""
+    files = [each for each in sorted(folder.rglob("*")) if each.is_file()]
+    return [
+        each.name for each in files if any(part.encode() in each.read_bytes() for part in (word, "864209753"))
+    ]
+
+
+@asynccontextmanager
+async def remembering(folder: Path) -> AsyncGenerator[Whole, None]:
+    """A server that remembers in a folder, with a model that repeats what it was told."""
+    async with whole(memory="on", data=str(folder)) as server:
+        server.model.says = f"Your locker code is {SENTINEL}."
+        yield server
+
+
+def desk_of(server: Whole) -> tuple[OwnMemory, MemoryStore]:
+    """What takes a user's decisions in a server, and where they are kept."""
+    desk: OwnMemory = vars(server.net.app)["_rooms"].memory
+    return desk, vars(desk)["_store"]
+
+
+async def test_what_was_told_over_http_is_gone(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
+    """From its thread's own messages too, from the answers that cite it, and from what repeated requests are told."""
+    lines = io.StringIO()
+    log.configure("console", "debug", lines)
+    data = tmp_path / "data"
+    async with remembering(data) as server:
+        named = "Idempotency-Key: one"
+        body = {"user_id": "anna", "message": TELLS}
+        told = await server.good("POST", "/chat", body, named)
+        (item,) = told["response_json"]["memory_updates"]
+        thread = told["thread_id"]
+        asked = [await server.chat(ASKS, thread_id=thread), await server.chat(ASKS)]
+        assert all(SENTINEL in each["response_json"]["message"] for each in asked)
+        assert [cited["file"][:7] for cited in asked[1]["citations"]] == ["memory/"]
+        assert holding(data)
+        prompts = len(server.model.asked)
+        assert SENTINEL in server.model.asked[-1]
+        gone = {"user_id": "anna", "decision": "forget"}
+        assert (await server.good("POST", f"/memory/{item['id']}", gone))["item"]["status"] == "forgotten"
+        assert holding(data) == []
+        server.told.clear()
+        server.model.says = "I do not know."
+        for place in ({"thread_id": thread}, {"thread_id": asked[1]["thread_id"]}, {}):
+            await server.chat(ASKS, **place)
+            await server.chat("When does the house open?", **place)
+        assert await server.code("POST", "/chat", body, named) == "key_reused"
+        for target in (f"/threads/{thread}/messages", "/threads", f"/memory/{item['id']}?user_id=anna"):
+            await server.good("GET", target)
+        await server.good("GET", "/memory?user_id=anna&status=forgotten")
+        await server.raw(request("GET", "/metrics", None, f"Authorization: Bearer {TOKEN}"))
+        assert "Zanzibarium" not in "".join(server.model.asked[prompts:])
+        assert len(server.model.asked) == prompts + 3
+        assert not [each for told in server.told.values() for each in told if b"Zanzibarium" in each]
+    assert holding(data) == []
+    assert "turn ended" in lines.getvalue()
+    assert "Zanzibarium" not in lines.getvalue()
+
+
+async def test_what_was_told_over_a_socket_is_gone(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
+    """Its own conversation goes on without it."""
+    data = tmp_path / "data"
+    async with remembering(data) as server, plain(server.net.open(), [f"bearer.{TOKEN}"]) as client:
+        desk, store = desk_of(server)
+
+        async def ask(text: str, id: str) -> dict[str, Any]:
+            await client.ask(text, id=id)
+            return (await client.until("response"))[-1]
+
+        await ask(TELLS, "a")
+        await trio.sleep(1)
+        scope = (await store.turns(0, 1))[0].scope
+        assert scope.user == ""
+        (item,) = await store.live(scope, 1 << 60)
+        assert SENTINEL in (await ask(ASKS, "b"))["text"]
+        await trio.sleep(1)
+        assert SENTINEL in server.model.asked[-1]
+        assert holding(data)
+        await desk.forget(scope, item.id)
+        assert holding(data) == []
+        prompts = len(server.model.asked)
+        server.model.says = "The house opens at 8."
+        answer = await ask("When does the house open?", "c")
+        await trio.sleep(1)
+        assert "Zanzibarium" not in json.dumps(answer)
+        assert len(server.model.asked) == prompts + 1
+        assert "Zanzibarium" not in server.model.asked[-1]
+    assert holding(data) == []
