@@ -123,7 +123,10 @@ PROMPT_THREAD = 96 * 1024  # of what was said before; what does not fit goes ...
 PROMPT_THREAD_BATCH = 10  # ... so many exchanges at a time, so that what stays in front seldom changes
 PROMPT_MESSAGE = 64 * 1024  # of the user's words: a few messages where an action was asked for in several
 PROMPT_REPAIR = 16 * 1024  # of why there is a second try
-HISTORY_FREED = 0.25  # of what may be kept of a conversation, when its oldest exchanges have to go
+HISTORY_LEFT = 4  # exchanges that have to be left for that; else there goes ...
+HISTORY_FREED = (
+    0.25  # ... that much of what may be kept of a conversation, when its oldest exchanges have to go
+)
 
 READ_AT_ONCE = 3_000  # characters of evidence whose numbers are read in one step: up to some 30 ms of CPU
 

@@ -1,12 +1,13 @@
 """What was said in one session: the newest exchanges, as many as fit. Pure.
 
-What has to go goes in batches: the first exchange that is kept begins what a model reads of the conversation, and as
-long as it stays a service can keep its work on all that follows it.
+What has to go goes in batches of ten: the first exchange that is kept begins what a model reads of the conversation,
+and as long as it stays a service can keep its work on all that follows it. Where ten are nearly all that fits, less
+goes.
 """
 
 from collections.abc import Collection
 
-from ..config import CHARACTERS_PER_TOKEN, HISTORY_FREED
+from ..config import CHARACTERS_PER_TOKEN, HISTORY_FREED, HISTORY_LEFT, PROMPT_THREAD_BATCH
 from ..ports.conversation import Exchange
 
 
@@ -25,13 +26,17 @@ class History:
         self.kept: tuple[Exchange, ...] = ()
 
     def add(self, exchange: Exchange) -> None:
-        """Keep an exchange; where it no longer fits, let go of the oldest until HISTORY_FREED of the budget is free.
+        """Keep an exchange; where it no longer fits, let go of the oldest PROMPT_THREAD_BATCH, as often as it takes.
 
-        The newest stays when it fits; one that never fits ends what was before it: what came before a gap would read
-        as if it had just been said.
+        Where that would leave fewer than HISTORY_LEFT, the oldest go until HISTORY_FREED of the budget is free. The
+        newest stays when it fits; one that never fits ends what was before it: what came before a gap would read as if
+        it had just been said.
         """
         kept = (*self.kept, exchange)
         self._left -= _tokens(exchange)
+        while self._left < 0 and len(kept) >= PROMPT_THREAD_BATCH + HISTORY_LEFT:
+            self._left += sum(map(_tokens, kept[:PROMPT_THREAD_BATCH]))
+            kept = kept[PROMPT_THREAD_BATCH:]
         dropped = 0
         if self._left < 0:
             while dropped < len(kept) and self._left < (self._freed if dropped < len(kept) - 1 else 0):

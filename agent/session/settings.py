@@ -20,7 +20,7 @@ class SessionSettings:
 
     pace_ms: float = 20.0
     rate_limit: float = 20.0
-    history_tokens: int = 500
+    history_tokens: int = 2000
 
     def __post_init__(self) -> None:
         """Check what the types cannot say."""

@@ -10,7 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.dialects.sqlite import insert
 
-from ..config import MESSAGES_MOST
+from ..config import MESSAGES_MOST, PROMPT_THREAD_BATCH
 from ..errors import Conflict, NotFound
 from ..ports.calls import StoredCall
 from ..ports.conversation import Exchange
@@ -97,8 +97,8 @@ _LIVE = (
 )
 
 
-def _answered() -> sa.Select[Any]:
-    """Return the query for the newest exchanges that were answered, newest first."""
+def _answered() -> tuple[sa.Select[Any], sa.Select[Any]]:
+    """Return the queries for the newest exchanges that were answered, newest first, and for how many there are."""
     asked, answer = messages.alias("asked"), messages.alias("answer")
     taken_back = sa.exists().where(*_CALLS_OF, calls.c.turn == asked.c.turn, calls.c.status == "cancelled")
     together = sa.and_(
@@ -108,23 +108,21 @@ def _answered() -> sa.Select[Any]:
         answer.c.role == "assistant",
         answer.c.status == "done",
     )
+    wanted = (
+        asked.c.project_id == sa.bindparam("project"),
+        asked.c.thread_id == sa.bindparam("thread"),
+        asked.c.role == "user",
+        asked.c.status == "done",
+        answer.c.content != "",  # it was not forgotten
+    )
+    newest = sa.select(asked.c.content, answer.c.content, taken_back, asked.c.id).join(answer, together)
     return (
-        sa.select(asked.c.content, answer.c.content, taken_back, asked.c.id)
-        .join(answer, together)
-        .where(
-            asked.c.project_id == sa.bindparam("project"),
-            asked.c.thread_id == sa.bindparam("thread"),
-            asked.c.role == "user",
-            asked.c.status == "done",
-            asked.c.content != "",
-            answer.c.content != "",  # neither was forgotten
-        )
-        .order_by(asked.c.number.desc())
-        .limit(sa.bindparam("most"))
+        newest.where(*wanted).order_by(asked.c.number.desc()).limit(sa.bindparam("most")),
+        sa.select(sa.func.count()).select_from(asked.join(answer, together)).where(*wanted),
     )
 
 
-_ANSWERED = _answered()
+_ANSWERED, _HOW_MANY = _answered()
 
 
 def begin(opening: Opening, transaction: Transaction) -> Begun:
@@ -208,7 +206,11 @@ def wake(project: str, id: str, exchanges: int, connection: sa.Connection) -> Wo
     """Return what a thread needs to go on."""
     of = {"project": project, "thread": id}
     made = thread(found(connection.execute(KNOWN_THREAD, of).one_or_none()))
-    said = connection.execute(_ANSWERED, {**of, "most": exchanges}).all()
+    most = exchanges
+    if made.turn > exchanges >= PROMPT_THREAD_BATCH:
+        over = connection.execute(_HOW_MANY, of).scalar_one() - exchanges
+        most -= -max(0, over) % PROMPT_THREAD_BATCH  # so that the first one stays the same for as long
+    said = connection.execute(_ANSWERED, {**of, "most": most}).all()
     history = tuple(
         Exchange(question, answer, bool(back), asked) for question, answer, back, asked in reversed(said)
     )

@@ -404,3 +404,15 @@ async def test_an_answer_to_a_request_that_told_of_it_is_forgotten_too(store: St
     assert await store.requests.first("o1", "of m11", "d", NOW) == Answered(200, bodies["of m11"])
     with pytest.raises(Conflict, match="in_progress"):
         await store.requests.first("o1", "begun", "d", NOW)
+
+
+async def test_what_a_thread_wakes_with_begins_at_a_batch(store: Store) -> None:
+    """Where not all of it is asked for: so that a model reads the same beginning after each of ten turns."""
+    for number in range(1, 26):
+        await store.threads.begin_turn(an_opening(f"m{number}", new=number == 1))
+        await store.threads.say(said(f"m{number}", answer=an_answer(f"a{number}", turn=number)))
+        if number < 12:
+            continue
+        firsts = [(await store.threads.wake(HOUSE, "t1", most)).history[0].message for most in (12, 5)]
+        first = {12: 1, 22: 11}.get(number, 11 if number < 23 else 21)
+        assert firsts == [f"m{first}", f"m{number - 4}"], number

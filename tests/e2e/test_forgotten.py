@@ -13,8 +13,6 @@ import trio
 import trio.testing
 
 from agent import log
-from agent.memory.desk import OwnMemory
-from agent.ports.memory import MemoryStore
 from agent.recall.recall import Recall
 from tests.server.api import TOKEN, request
 from tests.server.api.whole import Whole, whole
@@ -46,12 +44,6 @@ async def remembering(folder: Path) -> AsyncGenerator[Whole, None]:
     async with whole(memory="on", data=str(folder)) as server:
         server.model.says = f"Your locker code is {SENTINEL}."
         yield server
-
-
-def desk_of(server: Whole) -> tuple[OwnMemory, MemoryStore]:
-    """What takes a user's decisions in a server, and where they are kept."""
-    desk: OwnMemory = vars(server.net.app)["_rooms"].memory
-    return desk, vars(desk)["_store"]
 
 
 async def test_what_was_told_over_http_is_gone(
@@ -100,7 +92,7 @@ async def test_what_was_told_over_a_socket_is_gone(
     """Its own conversation goes on without it."""
     data = tmp_path / "data"
     async with remembering(data) as server, plain(server.net.open(), [f"bearer.{TOKEN}"]) as client:
-        desk, store = desk_of(server)
+        desk, store = server.memory
 
         async def ask(text: str, id: str) -> dict[str, Any]:
             await client.ask(text, id=id)

@@ -1,13 +1,15 @@
 """What was said before, within its budget."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.config import CHARACTERS_PER_TOKEN, HISTORY_FREED
+from agent.config import CHARACTERS_PER_TOKEN, HISTORY_FREED, HISTORY_LEFT, PROMPT_THREAD_BATCH
 from agent.ports.conversation import Exchange
 from agent.session.history import History
+from agent.session.settings import SessionSettings
 
-EXCHANGES = st.lists(st.builds(Exchange, st.text(max_size=30), st.text(max_size=60)), max_size=12)
+EXCHANGES = st.lists(st.builds(Exchange, st.text(max_size=30), st.text(max_size=60)), max_size=40)
 
 
 def size(exchange: Exchange) -> int:
@@ -15,7 +17,7 @@ def size(exchange: Exchange) -> int:
     return -(-len(exchange.question + exchange.answer) // CHARACTERS_PER_TOKEN)
 
 
-@given(st.integers(0, 60), EXCHANGES)
+@given(st.integers(0, 200), EXCHANGES)
 def test_the_newest_are_kept_that_fit(most: int, exchanges: list[Exchange]) -> None:
     """In their order, without a gap, and no more than the budget; with none, nothing. None goes while all fit."""
     history = History(most)
@@ -25,8 +27,11 @@ def test_the_newest_are_kept_that_fit(most: int, exchanges: list[Exchange]) -> N
         kept = list(history.kept)
         assert sum(map(size, kept)) <= most
         assert kept == exchanges[number - len(kept) : number]
-        if sum(map(size, before)) + size(exchange) <= most:
-            assert kept == [*before, exchange]
+        together = [*before, exchange]
+        while sum(map(size, together)) > most and len(together) >= PROMPT_THREAD_BATCH + HISTORY_LEFT:
+            together = together[PROMPT_THREAD_BATCH:]
+        if sum(map(size, together)) <= most:
+            assert kept == together
         else:
             freed = most - int(most * HISTORY_FREED)
             assert len(kept) <= 1 or sum(map(size, kept)) <= freed
@@ -36,14 +41,30 @@ def test_the_newest_are_kept_that_fit(most: int, exchanges: list[Exchange]) -> N
         before = kept
 
 
-def test_the_oldest_go_in_batches() -> None:
-    """So that what a model reads of a conversation begins alike for a few turns."""
-    history = History(100)
-    firsts = []
+def starts(cost: int, most: int) -> list[int]:
+    """At which exchange what is told of a conversation begins, before each of a hundred that cost so many tokens."""
+    history = History(most)
+    found = []
     for number in range(100):
-        history.add(Exchange(f"{number:03}", "x" * 9))
-        firsts.append(history.kept[0].question)
-    assert len(set(firsts)) <= 100 * size(Exchange("000", "x" * 9)) / (100 * HISTORY_FREED) + 1
+        found.append(int(history.kept[0].question) if history.kept else 0)
+        history.add(Exchange(f"{number:04}", "x" * (cost * CHARACTERS_PER_TOKEN - 4)))
+    return found
+
+
+@pytest.mark.parametrize("cost", [20, 60, 130])
+def test_the_oldest_go_in_batches_of_ten(cost: int) -> None:
+    """So that what a model reads of a conversation begins alike in at least nine turns of ten."""
+    begins = starts(cost, SessionSettings().history_tokens)
+    assert all(start % PROMPT_THREAD_BATCH == 0 for start in begins)
+    assert begins[-1] > 0 or cost == 20
+    assert len(set(begins)) - 1 <= 100 / PROMPT_THREAD_BATCH
+
+
+def test_where_ten_are_nearly_all_less_goes() -> None:
+    """A quarter of what fits: a conversation is not forgotten for the sake of a prompt's beginning."""
+    begins = starts(10, 100)
+    assert len(set(begins)) <= 100 * 10 / (100 * HISTORY_FREED) + 1
+    assert all(number - start >= 7 for number, start in enumerate(begins[20:], 20))
 
 
 def test_a_cancel_withdraws_what_was_asked_last() -> None:

@@ -11,7 +11,9 @@ import trio
 
 from agent.compose import Adapters
 from agent.llm.open import model_decider, model_drafter
+from agent.memory.desk import OwnMemory
 from agent.ports.action import Call
+from agent.ports.memory import MemoryStore
 from agent.ports.model import CallDelta, Finished, Piece, Request, TextDelta
 from agent.retrieval.load import Source
 from agent.settings import Settings
@@ -34,11 +36,13 @@ class NotingModel:
 
     def __init__(self) -> None:
         self.asked: list[str] = []
+        self.sent: list[Request] = []
         self.says = "As said."
 
     async def stream(self, request: Request) -> AsyncGenerator[Piece, None]:
         """Answer."""
         self.asked.append(sent(request))
+        self.sent.append(request)
         await trio.lowlevel.checkpoint()
         ordered = _ORDER.findall(next((m.text for m in request.messages[::-1] if m.role == "user"), ""))
         came = sum(message.role == "tool" for message in request.messages) > 1
@@ -75,6 +79,12 @@ class Whole:
     model: NotingModel
     carried: Carried
     told: dict[str | None, list[bytes]] = field(default_factory=dict)
+
+    @property
+    def memory(self) -> tuple[OwnMemory, MemoryStore]:
+        """What takes users' decisions about what is remembered, and where that is kept."""
+        desk: OwnMemory = vars(self.net.app)["_rooms"].memory
+        return desk, vars(desk)["_store"]
 
     async def raw(self, data: bytes, key: str | None = None) -> tuple[int, dict[str, str], bytes]:
         """Send bytes; return status, headers and body."""
