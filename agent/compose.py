@@ -192,7 +192,7 @@ async def composed(
                 opened_remembering(
                     settings.storage,
                     settings.vectors,
-                    chosen.run_sync or Threads(1),
+                    chosen.run_sync or Threads(2),
                     chosen.run_sync or Threads(1),
                     clock,
                     observer,

@@ -86,7 +86,7 @@ async def opened_remembering(
 
     vectors: those that are named are recalled with too; auto, which is for documents, is not: what it adds to words is
     small (`python -m tests.bench.recall`), and each turn would pay for it.
-    run_sync: does the database's blocking work, one thing at a time. indexing: writes the index of the search. told:
+    run_sync: does the database's blocking work, a read beside a write. indexing: writes the index of the search. told:
     hears why nothing can be kept, and "" when it can again. transcript: keeps what was said, too.
     Raises `agent.errors.UsageError` when the folder cannot be used.
     """

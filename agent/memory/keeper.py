@@ -223,11 +223,10 @@ class Keeper:
             _log.warning("what is said cannot be remembered now")
 
     async def _note_gaps(self) -> None:
-        for scope, count in list(self._gaps.items()):
-            if await self._tried(self._store.gap(scope, self._clock.now_ms(), count)) is not FAILED:
-                self._gaps[scope] -= count
-                if not self._gaps[scope]:
-                    del self._gaps[scope]
+        for scope in list(self._gaps):
+            count = self._gaps.pop(scope, 0)  # so that nobody else notes it
+            if count and await self._tried(self._store.gap(scope, self._clock.now_ms(), count)) is FAILED:
+                self._gaps[scope] += count
 
     # --- what was proposed
 
@@ -268,6 +267,7 @@ class Keeper:
     async def _expire(self) -> None:
         while True:
             await self._tried(self._store.expire(self._clock.now_ms()))
+            await self._note_gaps()
             await trio.sleep(EXPIRE_EVERY)
 
     async def _tried(self, work: Awaitable[T]) -> "T | _Failed":

@@ -15,7 +15,7 @@ from typing import Final
 import structlog
 import trio
 
-from ..config import ITEM_QUOTE, MEMORY_READ, PICTURE_READ, RECALLED, RECALLED_TOKENS
+from ..config import ITEM_QUOTE, MEMORY_AGAIN, MEMORY_READ, PICTURE_READ, RECALLED, RECALLED_TOKENS
 from ..errors import BadItem, NotFound, StorageFailed
 from ..lang import LANGUAGES, Lang
 from ..ports.brain import Question
@@ -42,19 +42,26 @@ BY_RULE: Final = frozenset({"event", "metric"})
 
 
 class Recollection:
-    """Tells turns what is remembered of their users. It keeps nothing between them."""
+    """Tells turns what is remembered of their users. It keeps nothing of that between them."""
 
     def __init__(self, store: MemoryStore, recaller: Recaller, clock: Clock) -> None:
         self._store = store
         self._recaller = recaller
         self._clock = clock
+        self._until = float("-inf")  # when it may be read again, after a read that took too long
 
     def told(self, question: Question, lang: Lang) -> bool:
         """Return whether a question is nothing but the order to remember something."""
         return only_told(question, lang, self._clock.now_ms())
 
     async def remembered(self, question: Question, text: str, lang: Lang) -> Remembered:
-        """Return what a question's user should be answered with in mind, within MEMORY_READ seconds, or nothing."""
+        """Return what a question's user should be answered with in mind, within MEMORY_READ seconds, or nothing.
+
+        Where that took longer, the turns of the next MEMORY_AGAIN seconds go on without: they would all wait.
+        """
+        if trio.current_time() < self._until:
+            await trio.lowlevel.checkpoint()
+            return NOTHING_REMEMBERED
         now = self._clock.now_ms()
         shown = frozenset(each.message for each in question.history if each.message)
         search = Search(text, lang, question.scope, now, RECALLED, RECALLED_TOKENS, shown=shown)
@@ -62,6 +69,8 @@ class Recollection:
             live = await self._store.live(question.scope, now, PICTURED, PICTURE_READ)
             recalled = await self._recaller.recall(search) if text else NOTHING
             return _remembered(question, live, recalled, lang, now)
+        if late.cancelled_caught:
+            self._until = trio.current_time() + MEMORY_AGAIN
         _log.warning("what is remembered cannot be read now", late=late.cancelled_caught)
         return NOTHING_REMEMBERED
 

@@ -98,7 +98,7 @@ class Database:
 
     run_sync: does the blocking work. clock: stamps rows that nobody else does. observer: keeps the level
     `actions_unrecorded`. told: hears why nothing can be claimed, and "" when it can again; never blocks.
-    contents: what it holds; only a ledger has claims and outcomes.
+    contents: what it holds; only a ledger has claims and outcomes. beside: another one of this process has it open.
     """
 
     def __init__(
@@ -109,6 +109,7 @@ class Database:
         observer: Observer | None = None,
         told: Callable[[str], None] = lambda _: None,
         contents: Contents = LEDGER,
+        beside: bool = False,
     ) -> None:
         self._data = data
         self._contents = contents
@@ -116,7 +117,7 @@ class Database:
         self._clock = clock
         self._observer = observer
         self._told = told
-        self._file = DatabaseFile(data, clock, contents)
+        self._file = DatabaseFile(data, clock, contents, beside)
         self._waiting: dict[_Asked, None] = {}  # writes and reads, in their order
         self._unrecorded: dict[_Asked, None] = {}  # outcomes, in their order
         self._wanted = trio.Event()

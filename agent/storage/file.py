@@ -92,10 +92,14 @@ class Report:
 class DatabaseFile:
     """The database in the folder `data`, or with None one in memory, where nothing can get lost.
 
-    clock: stamps the rows of dead owners when they are found lost. contents: what it holds.
+    clock: stamps the rows of dead owners when they are found lost. contents: what it holds. beside: this process has it
+    open already, so that nothing of it is read by hand: closing that would drop the locks of the other connection.
     """
 
-    def __init__(self, data: Path | None, clock: Clock, contents: Contents = LEDGER) -> None:
+    def __init__(
+        self, data: Path | None, clock: Clock, contents: Contents = LEDGER, beside: bool = False
+    ) -> None:
+        self._beside = beside
         self._data = data
         self._clock = clock
         self._contents = contents
@@ -110,6 +114,7 @@ class DatabaseFile:
         try:
             if self._data is not None:
                 _make_folder(self._data)
+            if self._data is not None and not self._beside:
                 _refuse_newer(self._data / self._contents.file, self._contents.version)
                 _settle_if_alone(self._data / self._contents.file, self._contents, self._clock.now_ms())
             self._engine = _engine(self._data and self._data / self._contents.file, OPEN_WAIT)

@@ -8,7 +8,7 @@ import pytest
 import trio
 import trio.testing
 
-from agent.config import MEMORY_READ
+from agent.config import MEMORY_AGAIN, MEMORY_READ
 from agent.errors import StorageFailed
 from agent.memory.recollection import Recollection
 from agent.ports.brain import Question
@@ -135,3 +135,21 @@ async def test_an_order_to_remember_is_known_as_one() -> None:
         recollection = Recollection(memory, Found(), Noon())
         assert recollection.told(replace(ASKED, text="Remember that my budget is 50 SEK"), "en")
         assert not recollection.told(ASKED, "en")
+
+
+async def test_a_memory_that_stalls_is_waited_for_once_in_a_while(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """Not by every turn: those of the next MEMORY_AGAIN seconds go on without, and then one looks again."""
+    async with store() as memory:
+        found = Found(ITEM, wait=MEMORY_READ + 1)
+        recollection = Recollection(memory, found, Noon())
+        for waits in (MEMORY_READ, 0.0, 0.0):
+            began = trio.current_time()
+            assert await recollection.remembered(ASKED, "budget?", "en") == NOTHING_REMEMBERED
+            assert trio.current_time() - began == pytest.approx(waits)
+        assert len(found.asked) == 1
+        await trio.sleep(MEMORY_AGAIN)
+        found.wait = 0.0
+        for _ in range(2):
+            assert (await recollection.remembered(ASKED, "budget?", "en")).hits

@@ -27,10 +27,14 @@ from .schema import MEMORY
 
 
 class SqliteMemory:
-    """What is remembered, in a database that is open (implements `agent.ports.memory.MemoryStore`)."""
+    """What is remembered, in a database that is open (implements `agent.ports.memory.MemoryStore`).
 
-    def __init__(self, database: Database) -> None:
+    reader: the same one over a connection of its own, so that no read waits for a write that is held up.
+    """
+
+    def __init__(self, database: Database, reader: Database) -> None:
         self._database = database
+        self._reader = reader
 
     async def keep(self, kept: Sequence[Kept], at: int) -> tuple[tuple[Proposed, ...], ...]:
         """Keep exchanges in one transaction, with what they propose; return that for each."""
@@ -68,37 +72,37 @@ class SqliteMemory:
 
     async def item(self, scope: Scope, id: str) -> Item:
         """Return an item."""
-        return await self._database.read(lambda connection: items.one(connection, scope, id).item)
+        return await self._reader.read(lambda connection: items.one(connection, scope, id).item)
 
     async def history(self, scope: Scope, id: str) -> tuple[Change, ...]:
         """Return what happened to an item, and to those that it replaced, oldest first."""
-        return await self._database.read(partial(listing.history, scope, id))
+        return await self._reader.read(partial(listing.history, scope, id))
 
     async def items(self, scope: Scope, window: Window, statuses: Collection[ItemStatus] = ()) -> Page[Item]:
         """Return a scope's items in the order they were made; statuses: () is all but forgotten."""
-        return await self._database.read(partial(listing.listed, scope, window, statuses))
+        return await self._reader.read(partial(listing.listed, scope, window, statuses))
 
     async def live(
         self, scope: Scope, at: int, types: Collection[ItemType] = (), most: int | None = None
     ) -> tuple[Item, ...]:
         """Return the items that may be told of at a time, oldest first."""
-        return await self._database.read(partial(listing.live, scope, at, types, most))
+        return await self._reader.read(partial(listing.live, scope, at, types, most))
 
     async def contradicted(self, scope: Scope, id: str) -> tuple[Item, ...]:
         """Return the live items that an item contradicts, as `accept` would find them now, oldest first."""
-        return await self._database.read(partial(deciding.contradicted, scope, id))
+        return await self._reader.read(partial(deciding.contradicted, scope, id))
 
     async def turns(self, after: int, limit: int) -> tuple[StoredTurn, ...]:
         """Return what was said, of every scope, in its order."""
-        return await self._database.read(partial(turns.listed, after, limit))
+        return await self._reader.read(partial(turns.listed, after, limit))
 
     async def changed(self, after: int, limit: int) -> Changes:
         """Return what has changed since an earlier call, of every scope."""
-        return await self._database.read(partial(listing.changed, after, limit))
+        return await self._reader.read(partial(listing.changed, after, limit))
 
     async def to_extract(self, after: int, limit: int) -> tuple[StoredTurn, ...]:
         """Return what users said that nobody has looked through yet, of every scope, in its order."""
-        return await self._database.read(partial(turns.to_extract, after, limit))
+        return await self._reader.read(partial(turns.to_extract, after, limit))
 
     async def extracted(self, n: int, drafts: Sequence[Draft], at: int) -> tuple[Proposed, ...]:
         """Note that turn `n` was looked through, with what it proposes."""
@@ -111,7 +115,7 @@ class SqliteMemory:
     async def expire(self, at: int) -> int:
         """End the items whose time is over; return how many. Where there are none, nothing is written."""
         ended = 0
-        while await self._database.read(partial(deciding.anything_over, at=at)):
+        while await self._reader.read(partial(deciding.anything_over, at=at)):
             now = await self._database.write(partial(deciding.expire, at=at))
             ended += now
             if now == 0:  # another process was first
@@ -124,19 +128,19 @@ class SqliteMemory:
 
     async def gaps(self) -> int:
         """Return how many exchanges could not be kept, of all scopes."""
-        return await self._database.read(turns.counted_gaps)
+        return await self._reader.read(turns.counted_gaps)
 
     async def standing(self, ids: Collection[str], at: int) -> frozenset[str]:
         """Return which of these items and turns may be cited at a time."""
-        return await self._database.read(partial(standing.standing, ids, at))
+        return await self._reader.read(partial(standing.standing, ids, at))
 
     async def forgotten(self, ids: Collection[str]) -> frozenset[str]:
         """Return which of these items and turns were forgotten."""
-        return await self._database.read(partial(standing.forgotten, ids))
+        return await self._reader.read(partial(standing.forgotten, ids))
 
     async def known(self, scope: Scope) -> bool:
         """Return whether anything was ever kept of a scope."""
-        return await self._database.read(partial(standing.has, scope))
+        return await self._reader.read(partial(standing.has, scope))
 
 
 @asynccontextmanager
@@ -145,8 +149,12 @@ async def memory_in(
 ) -> AsyncGenerator[SqliteMemory, None]:
     """Open what is remembered in the folder `data`, or with None in memory (see `Database`), for the time of a block.
 
-    told: hears why nothing can be kept, and "" when it can again. Raises `agent.errors.UsageError` when the folder
-    cannot be used.
+    run_sync: does two things at a time, or a read waits for a write. told: hears why nothing can be kept, and "" when
+    it can again. Raises `agent.errors.UsageError` when the folder cannot be used.
     """
     async with Database(data, run_sync, clock, None, told, MEMORY) as database:
-        yield SqliteMemory(database)
+        if data is None:
+            yield SqliteMemory(database, database)
+            return
+        async with Database(data, run_sync, clock, contents=MEMORY, beside=True) as reader:
+            yield SqliteMemory(database, reader)
