@@ -90,7 +90,7 @@ async def archive_in(
     if not (data / FILE).is_file():
         raise UsageError(f"there is no memory in {data}: name the folder that a server keeps, its --data DIR")
     async with Database(data, run_sync, clock, contents=_READ) as database:
-        yield SqliteMemory(database), SqliteArchive(database)
+        yield SqliteMemory(database, database), SqliteArchive(database)
 
 
 def _of(whose: Whose) -> list[sa.ColumnElement[bool]]:
