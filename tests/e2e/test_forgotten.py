@@ -2,18 +2,21 @@
 
 import io
 import json
+import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 import trio
 import trio.testing
 
 from agent import log
 from agent.recall.recall import Recall
+from tests.hostile.process import server_process
 from tests.server.api import TOKEN, request
 from tests.server.api.whole import Whole, whole
 
@@ -116,4 +119,27 @@ async def test_what_was_told_over_a_socket_is_gone(
         assert "Zanzibarium" not in json.dumps(answer)
         assert len(server.model.asked) == prompts + 1
         assert "Zanzibarium" not in server.model.asked[-1]
+    assert holding(data) == []
+
+
+@pytest.mark.proof
+def test_what_is_forgotten_is_in_no_file_of_a_server(tmp_path: Path) -> None:
+    """A process of its own on a real disk: while it runs, and after its end."""
+    data = tmp_path / "data"
+    with (
+        server_process("--memory", "on", "--data", str(data), "--model", "mock") as server,
+        httpx.Client(base_url=server.url.replace("ws", "http", 1).removesuffix("/ws")) as client,
+    ):
+        while client.get("/readyz").status_code != 200:
+            time.sleep(0.05)
+        body = {"user_id": "anna", "message": TELLS}
+        told = client.post("/chat", json=body, headers={"Idempotency-Key": "one"}).json()
+        for _ in range(5):
+            client.post("/chat", json={"user_id": "anna", "message": "What does the Standard plan cost?"})
+        assert holding(data)
+        (item,) = told["response_json"]["memory_updates"]
+        gone = {"user_id": "anna", "decision": "forget"}
+        assert client.post(f"/memory/{item['id']}", json=gone).status_code == 200
+        assert holding(data) == []
+        client.post("/chat", json={"user_id": "anna", "message": "What does the Standard plan cost?"})
     assert holding(data) == []
