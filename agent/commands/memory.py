@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
+from pathlib import Path
 from typing import Annotated, TypeVar, get_args
 
 import msgspec
@@ -26,8 +27,10 @@ from ..ports.conversation import Scope
 from ..ports.memory import LIVE, Candidate, Item, ItemStatus, ItemType, MemoryStore, Source
 from ..ports.pages import Page, Window
 from ..ports.projects import HOUSE
-from ..storage.open import opened_archive
+from ..ports.remember import Transcript
+from ..storage.open import ledger_folder, opened_archive, opened_store
 from ..storage.settings import StorageSettings
+from ..storage.trust import FILE as LEDGER_FILE
 from ..text.language import language
 from ..text.terminal import printable_line
 from .items import entry_line, replacing, row, shown, turn_line
@@ -245,8 +248,9 @@ async def forget(id: str, /, *, data: Data = USER_DATA) -> int:
 
     Example: agent memory forget i12
     """
-    async with _opened(data, id) as opened:
-        left = await opened.desk.forget(await opened.archive.scope(id), id)
+    async with _opened(data, id) as opened, _threads(data) as threads:
+        desk = OwnMemory(opened.store, WallClock(), threads)
+        left = await desk.forget(await opened.archive.scope(id), id)
     write(f"{left.item.id} is forgotten, and {len(left.turns)} messages and answers with it\n")
     return OK
 
@@ -323,6 +327,17 @@ async def _opened(data: str, id: str = "") -> AsyncIterator[_Opened]:
             f"{error}; nothing is half done: put that right and try again"
             + (f", agent memory show {id} says how it stands" if id else "")
         ) from None
+
+
+@asynccontextmanager
+async def _threads(data: str) -> AsyncIterator[tuple[Transcript, ...]]:
+    """Open the threads that a server keeps beside its memory, for the time of a block; none where it keeps none."""
+    if not (ledger_folder(data) / LEDGER_FILE).is_file():
+        yield ()
+        return
+    with silent():
+        async with opened_store(StorageSettings(data), Path(), Threads(1), WallClock()) as store:
+            yield (store.threads,)
 
 
 @contextmanager

