@@ -12,7 +12,8 @@ from typing import Any
 from ..protocol import inbound
 from ..session.events import Disconnected, Drain, Kill
 from .call_census import draining, outlives, told, unsound, words
-from .fakes import SENTINEL, Began, CutOff, Finished
+from .fakes import SENTINEL, Began, CutOff, Failed, Finished
+from .keeping_census import remembered
 from .lab import STOPPED, Entry, Lab, is_frame, is_received
 from .memory_plots import answers, remains
 from .raw import is_close
@@ -35,6 +36,7 @@ async def violations(lab: Lab, slow: bool) -> list[str]:
         *told(lab.transcript, set(_made(lab.transcript)), _parting(lab.transcript), PATIENT),
         *answers(lab.transcript, _parting(lab.transcript), PATIENT),
         *remains(lab),
+        *remembered(lab),
         *await _nothing_left(lab),
     ]
     return [f"{name}: {what}" for name, what in found]
@@ -233,7 +235,7 @@ async def _records(lab: Lab) -> list[tuple[str, str]]:
     """I4, I5: what began is carried out or has its deadline, and the ledger has what became of it."""
     kinds: dict[str, set[type]] = {}
     for entry in lab.transcript:
-        if isinstance(entry.what, Began | Finished | CutOff):
+        if isinstance(entry.what, Began | Failed | Finished | CutOff):
             kinds.setdefault(entry.what.suggestion_id, set()).add(type(entry.what))
     found = [
         ("I5", f"{sid} began and was cut off before its deadline")
@@ -242,12 +244,19 @@ async def _records(lab: Lab) -> list[tuple[str, str]]:
     ]
     for row in await lab.ledger.rows():
         kind = kinds.pop(row.suggestion_id, set())
-        allowed = (
-            ("done",) if Finished in kind else ("unknown",) if Began in kind else ("cancelled", "failed")
-        )
+        allowed = _ends_of(kind)
         if row.status not in allowed:
             found.append(("I5", f"{row.suggestion_id} is {row.status} in the ledger, and not {allowed}"))
     return found + [("I4", f"{sid} began without a row in the ledger") for sid in kinds]
+
+
+def _ends_of(kinds: set[type]) -> tuple[str, ...]:
+    """Return how the ledger may say that an action ended of which this happened."""
+    if Finished in kinds:
+        return ("done",)
+    if Failed in kinds:
+        return ("failed",)
+    return ("unknown",) if Began in kinds else ("cancelled", "failed")
 
 
 def _suggestions(transcript: list[Entry]) -> list[tuple[str, str]]:

@@ -45,6 +45,13 @@ class Finished:
 
 
 @dataclass(frozen=True, slots=True)
+class Failed:
+    """An action had no effect, and says so."""
+
+    suggestion_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class CutOff:
     """The effect of an action was cancelled before the deadline that it has from its beginning."""
 

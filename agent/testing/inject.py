@@ -32,7 +32,7 @@ from trio.testing import MockClock
 from .census import PATIENT, overstays, violations
 from .lab import INNOCENT, SIDE, STRUCK, Lab
 from .plot import PATIENCE, Plot
-from .plots import plots
+from .plots import memories, plots
 from .raw import RawClient
 from .strikes import STRIKES
 from .watchdog import Overdue, Watchdog, limited
@@ -169,6 +169,7 @@ class _Run:
                 plot.claim,
                 plot.decisions,
                 plot.remembers,
+                plot.keeps,
             )
             await lab.open()
             client = lab.connect(room=plot.room, reads=not plot.slow, answers=plot.answers)
@@ -226,25 +227,32 @@ def _keep(_: object, __: str, line: MutableMapping[str, Any]) -> str:
     raise structlog.DropEvent
 
 
+def every() -> dict[str, Plot]:
+    """Return all scenarios by their names."""
+    return plots() | memories()
+
+
 def steps_of(plot: Plot, seed: int = SEED) -> int:
     """Return how many steps a scenario has when nothing strikes."""
     return run_point(plot, "cancel", 0, seed).steps
 
 
-def strike_all(plot: Plot, strike: str, seed: int = SEED) -> tuple[int, list[Point]]:
+def strike_all(plot: Plot, strike: str, seed: int = SEED, stride: int = 1) -> tuple[int, list[Point]]:
     """Strike a scenario at each of its steps; return how many points that were, and the ones that broke something.
 
-    A run that had to be ended is the last: the others would take as long.
+    stride: at every so-manieth step only, each way of striking beginning at another one. A run that had to be ended is
+    the last: the others would take as long.
     """
     bad = []
-    steps = steps_of(plot, seed)
-    for k in range(1, steps + 1):
+    first = 1 + list(STRIKES).index(strike) * stride // len(STRIKES)
+    points = range(first, steps_of(plot, seed) + 1, stride)
+    for struck, k in enumerate(points, 1):
         point = run_point(plot, strike, k, seed)
         if point.broken:
             bad.append(point)
         if point.hung:
-            return k, bad
-    return steps, bad
+            return struck, bad
+    return len(points), bad
 
 
 @contextmanager
@@ -267,7 +275,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m agent.testing.inject", description=__doc__.splitlines()[0]
     )
-    parser.add_argument("scenario", nargs="?", choices=sorted(plots()))
+    parser.add_argument("scenario", nargs="?", choices=sorted(every()))
     parser.add_argument("strike", nargs="?", choices=sorted(STRIKES))
     parser.add_argument("k", nargs="?", type=int)
     parser.add_argument("--seed", type=int, default=SEED)
@@ -278,13 +286,13 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _strike(chosen: argparse.Namespace) -> int:
     if chosen.k is not None:
-        point = run_point(plots()[chosen.scenario], chosen.strike, chosen.k, chosen.seed)
+        point = run_point(every()[chosen.scenario], chosen.strike, chosen.k, chosen.seed)
         sys.stdout.write(f"{point}\n")
         return bool(point.broken)
     struck, bad = 0, 0
-    for name in [chosen.scenario] if chosen.scenario else plots():
+    for name in [chosen.scenario] if chosen.scenario else every():
         for strike in [chosen.strike] if chosen.strike else STRIKES:
-            points, broken = strike_all(plots()[name], strike, chosen.seed)
+            points, broken = strike_all(every()[name], strike, chosen.seed)
             struck += points
             bad += len(broken)
             sys.stdout.write(f"{name:40}{strike:24}{points:6} points {len(broken):6} broken\n")

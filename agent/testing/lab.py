@@ -17,11 +17,12 @@ import trio
 
 from ..answering.brain import GroundedBrain
 from ..app import App
-from ..compose import Adapters
+from ..compose import Adapters, Composed
 from ..ports.conversation import Scope
 from ..ports.decide import Decision
 from ..ports.remember import Consulted
 from ..protocol import inbound
+from ..server.accept import Listens
 from ..server.admission import Admission
 from ..server.hypercorn_edge import HttpServer
 from ..server.limits import Cap
@@ -34,6 +35,7 @@ from ..session.turn import Parts
 from ..settings import Settings
 from .fakes import BreakableExecutor, BreakableModel, Figures, Noon, OneFile, Say, SlowLedger
 from .faults import PipeEnd, pipe_to
+from .keeping import WatchedMemory
 from .network import inline
 from .raw import RawClient, decode_frames, whole
 from .remembering import FakeMemory, remembered
@@ -65,9 +67,10 @@ class Entry:
 class WatchedSession(Session):
     """A session that writes what it handles to the transcript."""
 
-    __slots__ = ("side", "transcript")
+    __slots__ = ("project", "side", "transcript")
     transcript: list["Entry"]
     side: str  # whose tasks it starts, whoever posts
+    project: str
 
     def post(self, event: Event) -> None:
         """Note what a client sent, and what ends a session, after it was handled."""
@@ -119,11 +122,30 @@ class WatchedApp(App):
         adapters: Adapters,
         figures: Figures,
         session: Callable[[Parts, Connection], Session],
+        memory: WatchedMemory | None = None,
     ) -> None:
         super().__init__(settings, adapters)
+        self._memory = memory
         self.metrics = cast(Metrics, figures)
         self.cap = Cap(9)
         self._session = session
+
+    async def _run(
+        self,
+        made: Composed,
+        listeners: Sequence[Listens],
+        listen: bool,
+        task_status: "trio.TaskStatus[App]",
+    ) -> None:
+        memory = self._memory
+        if memory is None or made.remembering is None:
+            await super()._run(made, listeners, listen, task_status)
+            return
+        memory.open(made.remembering)
+        await super()._run(
+            replace(made, executor=memory.carrying_out(made.executor)), listeners, listen, task_status
+        )
+        await memory.read_out()
 
     def _make_edge(self, parts: Parts) -> Edge:
         async def handler(connection: Connection) -> None:
@@ -144,7 +166,8 @@ class Lab:
     """One run: a server, its clients, and the transcript of the struck one. `open` it before anything else.
 
     decisions: the model's, where there are tools. free: those that may run unconfirmed. remembers: seconds that it
-    takes to answer what is asked of what is remembered, an item of anybody's; None remembers nothing.
+    takes to answer what is asked of what is remembered, an item of anybody's; None remembers nothing. keeps: what is
+    said is remembered.
     """
 
     nursery: trio.Nursery
@@ -155,10 +178,13 @@ class Lab:
     claim: float = 0.0  # seconds that the ledger takes for one
     decisions: Sequence[Decision] = ()
     remembers: float | None = None
+    keeps: bool = False
     transcript: list[Entry] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        settings = Settings.of(pace_ms=20.0, rate_limit=0)
+        settings = Settings.of(pace_ms=20.0, rate_limit=0, memory="on" if self.keeps else "off")
+        clock = Noon()
+        self.kept = WatchedMemory(self.note, clock) if self.keeps else None
         self.model = BreakableModel(self.drafts)
         self.executor = BreakableExecutor(self.before, self.after, self.deaf, partial(self.note, "**"))
         self.ledger = SlowLedger(self.claim)
@@ -173,17 +199,17 @@ class Lab:
         if self.remembers is not None:
             self.memory = FakeMemory(Noon(), [remembered(ANYBODY)], self.remembers)
         ids = itertools.count(1)
-        grounded = GroundedBrain(OneFile(), self.model, settings.answers)
+        grounded = GroundedBrain(OneFile(), self.model, settings.answers, memory=self.kept)
         decider = BreakableDecider(self.decisions, self.model, self._decided)
         adapters = Adapters(
             brain=deciding(grounded, decider, self.figures) if self.decisions else grounded,
             executor=self.executor,
             ledger=self.ledger,
-            clock=Noon(),
+            clock=clock,
             run_sync=inline,
             new_id=lambda: f"id{next(ids)}",
         )
-        self.app = WatchedApp(settings, adapters, self.figures, self._make_session)
+        self.app = WatchedApp(settings, adapters, self.figures, self._make_session, self.kept)
 
     async def open(self) -> None:
         """Start the server."""
@@ -225,6 +251,12 @@ class Lab:
         """Let the server go down."""
         self.app.drain()
 
+    async def forget(self) -> None:
+        """Have the struck client's first live item forgotten."""
+        session = self.session()
+        if self.kept is not None and session is not None:
+            await self.kept.forget(Scope(session.project, session.id), self.app.registry)
+
     def stop(self) -> None:
         """End the server now."""
         self.stopped = True
@@ -251,6 +283,7 @@ class Lab:
             scope = ANYBODY
         session = WatchedSession(parts, connection, connection.agent_v1, scope)
         session.side = SIDE.get()
+        session.project = parts.project
         session.transcript = self.transcript if session.side == STRUCK else []
         self.watched[SIDE.get()] = weakref.ref(session)
         return session

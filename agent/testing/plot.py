@@ -25,7 +25,7 @@ class Plot:
     decisions: what the model decides, in its order, where there are tools; none: there are none.
     deaf: the executor hears of a cancel only at `begin()`. claim: seconds that the ledger takes for one. room: bytes
     that fit into the client's socket. answers: the client answers the server's close frame. remembers: seconds that it
-    takes to answer what is asked of what is remembered; None remembers nothing.
+    takes to answer what is asked of what is remembered; None remembers nothing. keeps: what is said is remembered.
     """
 
     name: str
@@ -39,6 +39,7 @@ class Plot:
     room: int = 1 << 30
     answers: bool = True
     remembers: float | None = None
+    keeps: bool = False
 
     @property
     def slow(self) -> bool:

@@ -10,6 +10,7 @@ import trio
 from ..config import CONFIRM_SECONDS
 from .call_plots import CALLS
 from .fakes import SENTINEL, Say
+from .keeping_plots import MEMORIES
 from .lab import Lab
 from .memory_plots import MEMORY
 from .plot import Book, Plot, heard
@@ -21,8 +22,13 @@ plot = _BOOK.plot
 
 
 def plots() -> dict[str, Plot]:
-    """Return every scenario by its name."""
+    """Return every scenario by its name, but for those in which what is said is remembered."""
     return {each.name: each for each in (*_BOOK, *CALLS, *MEMORY)}
+
+
+def memories() -> dict[str, Plot]:
+    """Return the scenarios in which something is remembered; each of their runs takes five times as long."""
+    return {each.name: each for each in MEMORIES}
 
 
 async def suggested(client: RawClient, text: str = CALL, count: int = 1) -> list[str]:

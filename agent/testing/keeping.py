@@ -1,0 +1,143 @@
+"""What the lab's server remembers with: the product's own memory in RAM, watched, and read out at the very end."""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import ActionFailed
+from ..lang import Lang
+from ..memory.recollection import Recollection
+from ..ports.action import Call, Executor
+from ..ports.brain import Question
+from ..ports.clock import Clock
+from ..ports.conversation import Scope
+from ..ports.memory import LIVE, Change, Draft, Item, ItemType, Source, StoredTurn
+from ..ports.remember import NOTHING_REMEMBERED, Remembered
+from ..recall.recall import Recall
+from ..remembering import Remembering
+from ..session.forgetting import Conversations
+from ..session.registry import Registry
+from .fakes import Began, Failed, Finished
+from .network import inline
+
+_ALL = 9_999
+
+
+@dataclass(frozen=True, slots=True)
+class Forgot:
+    """A user had an item forgotten, which said this."""
+
+    item: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """All that is kept when the server has ended. history: of each item, by its id."""
+
+    turns: tuple[StoredTurn, ...]
+    items: tuple[Item, ...]
+    history: Mapping[str, tuple[Change, ...]]
+
+
+class WatchedMemory:
+    """The memory of a server, once it is opened (implements `agent.ports.remember.Memory`, and an `Executor`).
+
+    note: hears of each effect. What is not sure to fit is told too, so that every turn has something to cite.
+    """
+
+    def __init__(self, note: Callable[[str, Any], None], clock: Clock) -> None:
+        self.rows: Rows | None = None
+        self._write_down = note
+        self._clock = clock
+        self._opened: Remembering | None = None
+        self._told: Recollection | None = None
+
+    def open(self, remembering: Remembering) -> None:
+        """Take the memory that the server has opened."""
+        self._opened = remembering
+        recall = Recall(remembering.store, inline, floor=0.0)
+        self._told = Recollection(remembering.store, recall, self._clock)
+
+    async def read_out(self) -> None:
+        """Read all that is kept."""
+        if self._opened is None:
+            return
+        store = self._opened.store
+        kept = await store.changed(0, _ALL)
+        turns = await store.turns(0, _ALL)
+        history = {item.id: await store.history(item.scope, item.id) for item in kept.items}
+        self.rows = Rows(turns, kept.items, history)
+
+    async def forget(self, scope: Scope, registry: Registry) -> None:
+        """Have the first live item of a scope forgotten, if there is one."""
+        assert self._opened is not None
+        live = await self._opened.store.live(scope, self._clock.now_ms())
+        if live:
+            await self._opened.desk((Conversations(registry),)).forget(scope, live[0].id)
+            self._write_down("~~", Forgot(live[0].id, live[0].text))
+
+    def told(self, question: Question, lang: Lang) -> bool:
+        """Return whether a question is nothing but the order to remember something."""
+        return self._told is not None and self._told.told(question, lang)
+
+    async def remembered(self, question: Question, text: str, lang: Lang) -> Remembered:
+        """Return what a turn should know."""
+        return await self._told.remembered(question, text, lang) if self._told else NOTHING_REMEMBERED
+
+    async def live(self, question: Question, id: str) -> Item | None:
+        """Return an item that a question's user may be told of."""
+        return await self._told.live(question, id) if self._told else None
+
+    def drafted(
+        self,
+        question: Question,
+        about: ItemType | Item,
+        subject: str,
+        text: str,
+        lang: Lang,
+        sources: tuple[Source, ...],
+    ) -> Draft:
+        """Return what a model proposes to remember."""
+        assert self._told is not None
+        return self._told.drafted(question, about, subject, text, lang, sources)
+
+    async def stands(self, files: Collection[str]) -> bool:
+        """Return whether all of these may still be cited."""
+        return self._told is not None and await self._told.stands(files)
+
+    def carrying_out(self, otherwise: Executor) -> "Executor":
+        """Return what accepts items, and notes that, and leaves every other action to another."""
+        return _Watched(self._opened.executors if self._opened else {}, otherwise, self._write_down)
+
+
+class _Watched:
+    def __init__(
+        self, by_name: Mapping[str, Executor], otherwise: Executor, note: Callable[[str, Any], None]
+    ) -> None:
+        self._by_name = by_name
+        self._otherwise = otherwise
+        self._write_down = note
+
+    async def run(self, call: Call, begin: Callable[[], None]) -> Mapping[str, Any]:
+        """Carry out a call."""
+        own = self._by_name.get(call.action)
+        if own is None:
+            return await self._otherwise.run(call, begin)
+
+        def begun() -> None:
+            begin()
+            self._write_down("**", Began(call.suggestion_id, call.action, call.payload))
+
+        try:
+            result = await own.run(call, begun)
+        except ActionFailed:
+            self._write_down("**", Failed(call.suggestion_id))
+            raise
+        self._write_down("**", Finished(call.suggestion_id))
+        return result
+
+
+def live(rows: Rows) -> list[Item]:
+    """Return the items that are live."""
+    return [item for item in rows.items if item.status in LIVE]

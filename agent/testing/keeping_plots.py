@@ -1,0 +1,94 @@
+"""The scenarios in which something is remembered: ordered, proposed after its turn, contradicted, forgotten."""
+
+import trio
+
+from ..config import CONFIRM_SECONDS
+from .fakes import Say
+from .lab import Lab
+from .plot import Book, heard
+from .raw import RawClient
+
+ORDER = "Remember that my wall is 20 metres long."
+ANOTHER = "Remember that my wall is 30 metres long."
+STATED = "My fence is 40 metres."
+ASKED = "How long is my wall?"
+CITING = (Say("My wall is 20 metres long."),)
+MEMORIES = Book()
+plot = MEMORIES.plot
+
+
+async def proposed(client: RawClient, text: str = STATED) -> str:
+    """Say what is proposed to be remembered; return the suggestion that comes of it after the turn."""
+    client.send("message", id="a", text=text)
+    await heard(client, "response")
+    return await heard(client, "action_suggestion")
+
+
+@plot(keeps=True, drafts=CITING)
+async def order_to_remember(lab: Lab, client: RawClient) -> None:
+    """What is ordered is remembered, and the next answer cites it."""
+    client.send("message", id="a", text=ORDER)
+    await heard(client, "response")
+    client.send("message", id="b", text=ASKED)
+    await heard(client, "response", 2)
+
+
+@plot(keeps=True)
+async def proposal_confirmed(lab: Lab, client: RawClient) -> None:
+    """An item is suggested after its turn, and confirmed twice."""
+    sid = await proposed(client)
+    client.send("confirm_action", suggestionId=sid)
+    client.send("confirm_action", suggestionId=sid)
+    await heard(client, "action_executed", 2)
+
+
+@plot(keeps=True)
+async def proposal_declined(lab: Lab, client: RawClient) -> None:
+    """An item is suggested after its turn, and not wanted."""
+    sid = await proposed(client)
+    client.send("reject_action", suggestionId=sid)
+    await heard(client, "action_closed")
+    client.send("confirm_action", suggestionId=sid)
+    await heard(client, "action_executed")
+
+
+@plot(keeps=True)
+async def proposal_left(lab: Lab, client: RawClient) -> None:
+    """An item is suggested, and nobody answers; meanwhile the client asks something else."""
+    await proposed(client)
+    client.send("message", id="b", text="price?")
+    await heard(client, "response", 2)
+    await trio.sleep(CONFIRM_SECONDS)
+
+
+@plot(keeps=True)
+async def proposal_of_who_has_left(lab: Lab, client: RawClient) -> None:
+    """A client leaves while what it said is being kept."""
+    client.send("message", id="a", text=STATED)
+    await heard(client, "response")
+    client.vanish()
+    await trio.sleep(1)
+
+
+@plot(keeps=True)
+async def contradiction(lab: Lab, client: RawClient) -> None:
+    """What is ordered contradicts what is remembered: it is asked about, and replaces that once it is confirmed."""
+    client.send("message", id="a", text=ORDER)
+    await heard(client, "response")
+    client.send("message", id="b", text=ANOTHER)
+    await heard(client, "response", 2)
+    client.send("confirm_action", suggestionId=await heard(client, "action_suggestion"))
+    await heard(client, "action_executed")
+
+
+@plot(keeps=True, drafts=CITING)
+async def forgotten_while_it_is_cited(lab: Lab, client: RawClient) -> None:
+    """An item is forgotten while an answer that cites it is being said."""
+    client.send("message", id="a", text=ORDER)
+    await heard(client, "response")
+    client.send("message", id="b", text=ASKED)
+    await heard(client, "stream", 14)  # of both answers: the second has begun
+    await lab.forget()
+    await heard(client, "response", 2)
+    client.send("message", id="c", text=ASKED)
+    await heard(client, "response", 3)

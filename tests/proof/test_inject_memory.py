@@ -1,0 +1,128 @@
+"""Scenarios in which something is remembered, struck in every way: of what was cancelled nothing is kept.
+
+Nothing half written, nothing live without its user's word, nothing suggested after a cancel, nothing left running.
+Every step is struck with MEMORY_STRIDE=1 in the environment (minutes); else every so-manieth, each way at others.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from agent.memory import keeper
+from agent.memory.hearing import Heard
+from agent.ports.memory import Kept
+from agent.ports.remember import Answered
+from agent.session.actions import Actions
+from agent.session.effects import Keep
+from agent.session.events import Expired
+from agent.session.turns import Turns
+from agent.storage.memories import standing
+from agent.testing.inject import Point, quiet, run_point, steps_of, strike_all
+from agent.testing.plots import memories
+from agent.testing.strikes import STRIKES
+
+STRIDE = int(os.environ.get("MEMORY_STRIDE", "60"))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _quiet() -> Iterator[None]:
+    with quiet():
+        yield
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize("name", memories())
+def test_nothing_breaks_where_something_is_remembered(name: str) -> None:
+    """Struck at its steps in every way, a scenario leaves whole rows, and only such as their user said and approved."""
+    bad: list[Point] = []
+    total = 0
+    for strike in STRIKES:
+        points, broken = strike_all(memories()[name], strike, stride=STRIDE)
+        total += points
+        bad += broken
+    assert total >= 5
+    assert not bad, f"{len(bad)} of {total} points broke something; the first:\n{bad[0]}"
+
+
+def kept_when_cancelled(patch: pytest.MonkeyPatch) -> None:
+    """A turn that is cancelled is remembered, too."""
+    real = Turns.cancel
+
+    def cancel(self: Turns) -> None:
+        turn = self._turn
+        real(self)
+        if turn is not None:
+            self._out.add(Keep(turn.question, Answered("So it is.")))
+
+    patch.setattr(Turns, "cancel", cancel)
+
+
+def accepted_unasked(patch: pytest.MonkeyPatch) -> None:
+    """Whatever is said is taken for an order to remember it."""
+    patch.setattr(Heard, "told", lambda self, item: True)
+
+
+def half_kept(patch: pytest.MonkeyPatch) -> None:
+    """Of an exchange only the question is written."""
+    real = keeper._kept
+
+    def kept(*args: Any) -> Kept:
+        whole = real(*args)
+        return replace(whole, remarks=whole.remarks[:1])
+
+    patch.setattr(keeper, "_kept", kept)
+
+
+def offered_after_a_cancel(patch: pytest.MonkeyPatch) -> None:
+    """A cancel does not take back what an answered message leads to."""
+    patch.setattr(Turns, "disown", lambda self, message: None)
+
+
+def declined_by_time(patch: pytest.MonkeyPatch) -> None:
+    """A suggestion whose time is over rejects what it was about."""
+    real = Actions.expired
+
+    def expired(self: Actions, event: Expired) -> None:
+        found = self._suggestions.get(event.suggestion_id)
+        real(self, event)
+        if found is not None:
+            self.decline(found)
+
+    patch.setattr(Actions, "expired", expired)
+
+
+def answer_left(patch: pytest.MonkeyPatch) -> None:
+    """An answer that cites what was forgotten meanwhile is kept as it was said."""
+    patch.setattr(standing, "forgotten", lambda ids, connection: frozenset())
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize(
+    ("plant", "plot", "strike", "stride", "found"),
+    [
+        (kept_when_cancelled, "proposal_confirmed", "cancel", 20, "M2: "),
+        (accepted_unasked, "proposal_left", "cancel", 999, "accepted, and nobody was asked"),
+        (half_kept, "order_to_remember", "cancel", 999, "M1: "),
+        (offered_after_a_cancel, "proposal_left", "cancel", 1, "after a cancel"),
+        (declined_by_time, "proposal_left", "confirm", 999, "was rejected by nobody"),
+        (answer_left, "forgotten_while_it_is_cited", "cancel", 999, "M4: "),
+    ],
+    ids=lambda value: getattr(value, "__name__", "") if callable(value) else "",
+)
+def test_each_fault_is_seen(
+    plant: Callable[[pytest.MonkeyPatch], None],
+    plot: str,
+    strike: str,
+    stride: int,
+    found: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What the strikes look for is found where it is planted."""
+    plant(monkeypatch)
+    first = 0 if stride > 500 else 1
+    points = range(first, steps_of(memories()[plot]) if first else 1, stride)
+    broken = [line for k in points for line in run_point(memories()[plot], strike, k).broken]
+    assert any(found in line for line in broken), broken[:3]
