@@ -9,8 +9,8 @@ held against what was told and what has happened.
 """
 
 import sys
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,15 +21,23 @@ from trio.testing import MockClock
 
 from agent.config import THREAD_CALM
 from agent.errors import AgentError, BadEdit, Conflict, NotFound
+from agent.memory.hearing import hear
+from agent.memory.keeper import Keeper
 from agent.ports.calls import CallReport, StoredCall
 from agent.ports.decide import Decision
 from agent.ports.desk import Reply
+from agent.ports.memory import MemoryStore
 from agent.ports.pages import Window
 from agent.ports.projects import HOUSE
+from agent.ports.remember import UNKEPT, Recorder
 from agent.session.events import Drain
+from agent.storage.open import opened_memory
+from agent.storage.settings import StorageSettings
+from agent.testing.fakes import Figures
+from agent.testing.network import inline
 from agent.threads import waking
 
-from .lab import ANSWER, LOOK_UP, NOTE, REFUND, SHIP, Lab, lab
+from .lab import ANSWER, LOOK_UP, NOTE, REFUND, SHIP, Lab, Wall, lab
 
 SEED = 1
 SELDOM = (
@@ -129,6 +137,12 @@ async def sleep_and_wake(c: Caller) -> None:
     await c.try_to(c.lab.desk.approve(HOUSE, call, "bo", wait=5.0))
     await trio.sleep(2 * THREAD_CALM)
     await c.offered("and again?")
+
+
+@plot(0.1, ANSWER)
+async def told_and_asked(c: Caller) -> None:
+    await c.try_to(c.lab.chat("Remember that my wall is 20 metres long."))
+    await c.try_to(c.lab.chat("My fence is 40 metres.", c.thread))
 
 
 @plot(SHIP, 0.1, ANSWER)
@@ -248,7 +262,11 @@ async def _run(name: str, struck_by: str, k: int) -> Point:
     decisions, script = PLOTS[name]
     broken: list[str] = []
     struck: list[float] = []
-    async with lab(*decisions, before=0.1, after=0.1) as r, trio.open_nursery() as nursery:
+    async with (
+        memory_of(name) as (memory, recorder),
+        lab(*decisions, before=0.1, after=0.1, recorder=recorder) as r,
+        trio.open_nursery() as nursery,
+    ):
         caller = Caller(r)
 
         def hit() -> None:
@@ -268,8 +286,45 @@ async def _run(name: str, struck_by: str, k: int) -> Point:
         with _sweeping_seldom():
             await trio.sleep(3 * THREAD_CALM)
         broken += await _census(caller, struck[0] if struck and struck_by == "leave" else None)
+        if memory is not None:
+            broken += await _remembered(r, memory)
         nursery.cancel_scope.cancel()
     return Point(striker.steps, broken)
+
+
+@asynccontextmanager
+async def memory_of(name: str) -> AsyncGenerator[tuple[MemoryStore | None, Recorder], None]:
+    """What remembers in a scenario about that; in the others nothing does."""
+    if name != told_and_asked.__name__:
+        yield None, UNKEPT
+        return
+    async with opened_memory(StorageSettings(), inline, Wall()) as store, trio.open_nursery() as nursery:
+        keeper = Keeper(store, Wall(), Figures(), hear)
+        nursery.start_soon(keeper.run)
+        yield store, keeper
+        nursery.cancel_scope.cancel()
+
+
+async def _remembered(r: Lab, memory: MemoryStore) -> list[str]:
+    """Return what is remembered and should not be: all that is kept was said, to its end, and nothing is half kept."""
+    sides: dict[str, list[str]] = {}
+    for turn in await memory.turns(0, 999):
+        sides.setdefault(turn.remark.message, []).append(turn.remark.role)
+    found = [f"{message} has {kept}" for message, kept in sides.items() if kept != ["user", "assistant"]]
+    said: dict[str, str] = {}
+    for thread in (await r.stores.threads.threads(HOUSE, ALL)).entries:
+        said |= {each.id: each.status for each in await r.messages(thread.id)}
+    found += [
+        f"{message} is {said[message]}, and remembered"
+        for message in sides
+        if said.get(message, "done") not in ("done", "refused")
+    ]
+    for item in (await memory.changed(0, 999)).items:
+        found += [f"{item.id} comes from nothing" for source in item.sources if source.ref not in sides]
+        ordered = any("Remember" in source.quote for source in item.sources)
+        if (item.status == "accepted") is not ordered:
+            found.append(f"{item.id} is {item.status}: {item.text}")
+    return found
 
 
 @contextmanager

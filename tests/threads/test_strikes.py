@@ -12,7 +12,10 @@ from multiprocessing import get_context
 
 import pytest
 
+from agent.ports.brain import Question
+from agent.ports.remember import Answered, Offer
 from agent.threads.desk import ThreadDesk
+from agent.threads.recorder import ThreadRecorder
 
 from .strikes import PLOTS, STRIKES, quiet, strike_all
 
@@ -57,3 +60,21 @@ def test_what_breaks_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ThreadDesk, "_give_up", lambda desk, opening: None)
     _, bad = strike_all("question", "leave", 3)
     assert any("is still pending" in why for _, broken in bad for why in broken)
+
+
+@pytest.mark.proof
+def test_what_is_remembered_of_a_cancelled_turn_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thread that hands over what is said before its end is kept remembers what was cancelled."""
+
+    def keep(self: ThreadRecorder, question: Question, answered: Answered, offer: Offer) -> None:
+        self._recorder.keep(question, answered, lambda question, proposal: None)
+
+    monkeypatch.setattr(ThreadRecorder, "keep", keep)
+    monkeypatch.setattr(ThreadRecorder, "ended", nothing)
+    _, bad = strike_all("told_and_asked", "cancel_turn", 6)
+    assert any("is cancelled, and remembered" in why for _, broken in bad for why in broken)
+
+
+async def nothing(*_: object) -> tuple[()]:
+    """Remember nothing more."""
+    return ()
