@@ -24,7 +24,7 @@ from agent.testing.inject import Point, quiet, run_point, steps_of, strike_all
 from agent.testing.plots import memories
 from agent.testing.strikes import STRIKES
 
-STRIDE = int(os.environ.get("MEMORY_STRIDE", "60"))
+STRIDE = int(os.environ.get("MEMORY_STRIDE", "90"))
 
 
 @pytest.fixture(scope="module", autouse=True)

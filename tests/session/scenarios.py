@@ -59,6 +59,13 @@ def over(driver: Driver, how: str) -> None:
     ways[how]()
 
 
+def begun_in(driver: Driver) -> list[BeginTurn]:
+    """The turns that the last event began; there is one."""
+    begun = [each for each in driver.effects if isinstance(each, BeginTurn)]
+    assert len(begun) == 1
+    return begun
+
+
 def with_live(driver: Driver, state: str) -> Driver:
     """The same with a suggestion alive (s1 for a turn, s2 beside a running s1)."""
     if state == "executing":
@@ -944,13 +951,13 @@ def another_thread_counts_for_what_comes_after_it(make: Make) -> None:
     kept = next(each for each in d.effects if isinstance(each, Keep))
     assert (kept.question.scope, len(kept.question.history)) == (NO_SCOPE, 1)
     d.message("after")
-    begun = next(each for each in d.effects if isinstance(each, BeginTurn))
+    (begun,) = begun_in(d)
     assert (begun.question.scope, begun.question.history) == (there, ())
     d.drafted()
     d.verified()
     d.spoken()
     d.message("the next one")
-    begun = next(each for each in d.effects if isinstance(each, BeginTurn))
+    (begun,) = begun_in(d)
     assert [each.question for each in begun.question.history] == ["price?"]
 
 
@@ -963,7 +970,7 @@ def what_waits_is_of_the_thread_that_was_opened_and_what_was_suggested_is_not(ma
     d.message("waits")
     d.replied_to(there)
     d.reported()
-    begun = next(each for each in d.effects if isinstance(each, BeginTurn))
+    (begun,) = begun_in(d)
     assert begun.question.scope == there
     d.cancel("waits")
     d.confirm("s2")
@@ -983,5 +990,5 @@ def words_in_place_of_a_yes_are_of_the_thread_that_is_open(make: Make) -> None:
     d.awaiting()
     d.replied_to(there)
     d.reject("s1", "the other one")
-    begun = next(each for each in d.effects if isinstance(each, BeginTurn))
+    (begun,) = begun_in(d)
     assert begun.question.scope == there

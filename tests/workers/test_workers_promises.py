@@ -52,7 +52,18 @@ async def answered(client: Plain) -> None:
 
 def test_nothing_made_up_comes_through_a_pair(tmp_path: Path) -> None:
     """Of questions to a model that always makes a number up, no answer of either worker holds one without a source."""
-    made_up = ("--mock-hallucinate", "1.0", "--mock-seed", "7", "--pace-ms", "0", "--rate-limit", "0")
+    made_up = (
+        "--memory",
+        "off",
+        "--mock-hallucinate",
+        "1.0",
+        "--mock-seed",
+        "7",
+        "--pace-ms",
+        "0",
+        "--rate-limit",
+        "0",
+    )
     asked = questions(ROOT / "kb")[::5]
     runs: list[Run] = []
 
