@@ -183,7 +183,7 @@ class Quoting:
 
     lead: with {section}. other_language: with {language}, which is named as in `names`. nothing: where nothing can be
     quoted. asking: asks back, after the mark `ASK:`. names: of other languages, by code; one that is not there is
-    called what it calls itself.
+    called what it calls itself. remembered: leads into what the user has told.
     """
 
     lead: str
@@ -192,6 +192,7 @@ class Quoting:
     nothing: str
     asking: str
     names: Mapping[str, str]
+    remembered: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,10 @@
 """How an answer is worded without a language model: it quotes.
 
-Strategy: the best statements of the best sections, whole and in the order of their pages, after a short lead that
-names the section; a row of a table as "header: cell" pairs. Nothing is rewritten or said twice, and nothing that is
-added holds a number: a heading with one is left out of the lead, and statements are joined so that each number reads
-as it does alone. What a person reads in such an answer a person has written.
+Strategy: the best statements of the best sections, whole and in the order of their pages, after a short lead that names
+the section; a row of a table as "header: cell" pairs. What is remembered comes last, as its user's own words. Nothing
+is rewritten or said twice, and nothing that is added holds a number: a heading with one is left out of the lead, and
+statements are joined so that each number reads as it does alone. What a person reads in such an answer a person has
+written.
 """
 
 import re
@@ -12,6 +13,7 @@ from functools import lru_cache
 
 from ..lang import LANGUAGES, Lang
 from ..numbers.read import tokens
+from ..ports.remember import MEMORY_FILES
 from ..ports.search import Hit, Passage
 from ..text.sentences import sentences
 
@@ -64,8 +66,12 @@ def compose(quoted: Sequence[Hit], lang: Lang) -> str:
         return LANGUAGES[lang].quoting.nothing
     passages = list(dict.fromkeys(hit.passage for hit in quoted))
     parts = [_elsewhere(lang, passages[0].lang)] if all(each.lang != lang for each in passages) else []
-    for passage in passages:
-        parts.append(f"{_lead(passage, lang)}\n{_said(passage, quoted)}")
+    told = [each for each in passages if each.file.startswith(MEMORY_FILES)]
+    parts += [f"{_lead(each, lang)}\n{_said(each, quoted)}" for each in passages if each not in told]
+    if told:
+        parts.append(
+            "\n".join([LANGUAGES[lang].quoting.remembered, *(f"- {_said(each, quoted)}" for each in told)])
+        )
     return "\n\n".join(parts)
 
 

@@ -69,7 +69,8 @@ LANGUAGE = Language(
         "Notita.",
     ),
     quoting=Quoting(
-        "El “{section}”:", "El niaj paĝoj:", "Nur en paĝo en {language}.", "Nenio.", "Pri kio?", {"sv": "la sveda"}
+        "El “{section}”:", "El niaj paĝoj:", "Nur en paĝo en {language}.", "Nenio.", "Pri kio?", {"sv": "la sveda"},
+        "Vi diris:",
     ),
     prompting=Prompting(
         "Respondu.", "ASK:", "Diru tion.", "JSON.", "Denove.", "Ne JSON.", "Plenigu.", "Rolo.",

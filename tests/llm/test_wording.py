@@ -183,3 +183,22 @@ def test_quotes_of_anything_stand(said: list[tuple[str, str]]) -> None:
     alone = [verify(compose([each], "en"), [each]).refused for each in quoted]
     if not any(alone):
         assert verify(draft, quoted).refused == (), draft
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_what_is_remembered_is_said_last_as_its_users_words(lang: Lang) -> None:
+    """Under one lead, whatever days it is of; documents come before it."""
+
+    def told(id: str, text: str) -> Hit:
+        snippet = Snippet(f"memory/{id}", text, 1, 1, text, headings=("2026-05-03, user",))
+        return Hit(snippet, Passage(snippet.file, snippet.headings, lang, (snippet,)), 0.9)
+
+    quoted = [
+        told("i1", "The wall is white."),
+        *section("Paint is sold.", lang=lang),
+        told("t2", "So is the door."),
+    ]
+    lead = LANGUAGES[lang].quoting.remembered
+    text = compose(quoted, lang)
+    assert text.endswith(f"Paint is sold.\n\n{lead}\n- The wall is white.\n- So is the door.")
+    assert text.count(lead) == 1

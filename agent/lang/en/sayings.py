@@ -55,6 +55,7 @@ QUOTING = Quoting(
     nothing="The pages I was given do not say.",
     asking="I am not sure which of our pages you mean; what is it about?",
     names={"sv": "Swedish"},
+    remembered="From what you have told me:",
 )
 
 PROMPTING = Prompting(

@@ -57,6 +57,7 @@ QUOTING = Quoting(
     nothing="Sidorna jag fick säger inget om det.",
     asking="Jag är inte säker på vilken av våra sidor du menar; vad gäller det?",
     names={"en": "engelska"},
+    remembered="Ur det du har berättat:",
 )
 
 PROMPTING = Prompting(
