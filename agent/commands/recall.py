@@ -59,12 +59,15 @@ class Whose:
     """Whose conversations are searched.
 
     Args:
+        project: Project of the conversations: over HTTP its id, over a socket the knowledge base's folder; without it
+            those that were imported.
         thread: The one conversation to search; without it all of the user's.
         user: Whose conversations; without it those of nobody who is known.
         speaker: The name of who asks, who is meant by "I"; without it the user.
         lang: Language of the questions; without it, each one's own words tell.
     """
 
+    project: str = ""
     thread: str | None = None
     user: str = ""
     speaker: str = ""
@@ -75,7 +78,7 @@ class Whose:
         return Search(
             text,
             self.lang or language(text) or DEFAULT,
-            Scope("", self.thread or "", self.user),
+            Scope(self.project, self.thread or "", self.user),
             at,
             k,
             speaker=self.speaker,

@@ -5,8 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import trio
 
 from agent import cli
+from agent.storage.memories.store import memory_in
+from agent.testing.fakes import Noon
+from agent.testing.network import inline
+from tests.remembered import NOW, an_exchange
 
 Out = pytest.CaptureFixture[str]
 
@@ -71,6 +76,19 @@ def test_threads_and_users_are_apart(capsys: Out) -> None:
     assert recalled(capsys, "kitten", "--user", "eve") == []
     assert recalled(capsys, "kitten", "--user", "ana")[0]["id"] == "D1:2"
     assert recalled(capsys, "kitten", "--user", "ana", "--thread", "work") == []
+
+
+def test_what_a_server_has_kept_is_recalled_by_its_project(capsys: Out) -> None:
+    """Which is named; without it only what was imported is searched."""
+
+    async def say() -> None:
+        async with memory_in(Path("data"), inline, Noon()) as memory:
+            await memory.keep([an_exchange("m1", "My locker is blue.")], NOW)
+
+    trio.run(say)
+    asked = ("What is my locker like?", "--user", "ana")
+    assert recalled(capsys, *asked) == []
+    assert [each["id"] for each in recalled(capsys, *asked, "--project", "p1")][:1] == ["m1"]
 
 
 def test_a_file_of_questions_gives_one_line_each(capsys: Out) -> None:
