@@ -27,8 +27,3 @@ def between(schema: tantivy.Schema, field: str, first: int = 0, last: int = _MOS
 def any_of(filters: Iterable[Filter]) -> Filter:
     """Return what lets through what one of these does; nothing where there are none."""
     return tantivy.Query.boolean_query([(tantivy.Occur.Should, each) for each in filters])
-
-
-def all_of(filters: Iterable[Filter]) -> Filter:
-    """Return what lets through what each of these does; there is at least one."""
-    return tantivy.Query.boolean_query([(tantivy.Occur.Must, each) for each in filters])
