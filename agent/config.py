@@ -333,15 +333,12 @@ PICTURE_LOOPS = 10  # items of what is told of at the most, and tokens of it, 80
 PICTURE_EVENTS = 5
 PICTURE_IDEAS = 5
 PICTURE_STANDING = 20  # rules, preferences and lessons
-PICTURE_RELEVANT = 8  # that fit what is asked
-PICTURE_LOOPS_TOKENS = 160
-PICTURE_EVENTS_TOKENS = 80
-PICTURE_IDEAS_TOKENS = 80
-PICTURE_STANDING_TOKENS = 300
-PICTURE_RELEVANT_TOKENS = 180
+PICTURE_LOOPS_TOKENS = 220
+PICTURE_EVENTS_TOKENS = 110
+PICTURE_IDEAS_TOKENS = 110
+PICTURE_STANDING_TOKENS = 360
 PROPOSAL_LAPSES = 30 * 24 * 3600.0  # since when nobody decided it
 EXPIRED_AT_ONCE = 100  # items in one transaction
-EXTRACTION_TRIES = 3  # to find what a turn proposes
 
 # --- the log
 LOG_LINES = 4096  # waiting to be written

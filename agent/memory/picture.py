@@ -21,8 +21,6 @@ from ..config import (
     PICTURE_IDEAS_TOKENS,
     PICTURE_LOOPS,
     PICTURE_LOOPS_TOKENS,
-    PICTURE_RELEVANT,
-    PICTURE_RELEVANT_TOKENS,
     PICTURE_STANDING,
     PICTURE_STANDING_TOKENS,
 )
@@ -44,15 +42,10 @@ class Picture:
     open_loops: tuple[Item, ...] = ()
     events: tuple[Item, ...] = ()
     ideas: tuple[Item, ...] = ()
-    relevant: tuple[Item, ...] = ()
 
 
-def picture(live: Iterable[Item], scope: Scope, at: int, relevant: Sequence[str] = ()) -> Picture:
-    """Return what a model is told of at a time (Unix milliseconds).
-
-    live: what a store says is live. relevant: ids of what fits the question, the best first; of any type, and what
-    stands elsewhere in it is not told of twice.
-    """
+def picture(live: Iterable[Item], scope: Scope, at: int) -> Picture:
+    """Return what a model is told of at a time (Unix milliseconds), whatever is asked. live: what a store says is."""
     told = {item.id: item for item in live if _may_be_told(item, scope, at)}
 
     def of(kind: ItemType, by: Callable[[Item], Any]) -> Iterator[Item]:
@@ -64,14 +57,11 @@ def picture(live: Iterable[Item], scope: Scope, at: int, relevant: Sequence[str]
     loops = _fitting(of("open_loop", _pressing), PICTURE_LOOPS, PICTURE_LOOPS_TOKENS)
     events = _fitting(of("event", _latest), PICTURE_EVENTS, PICTURE_EVENTS_TOKENS)
     ideas = _fitting(of("idea", _latest), PICTURE_IDEAS, PICTURE_IDEAS_TOKENS)
-    shown = {item.id for item in (*standing, *loops, *events, *ideas)}
-    others = (told[id] for id in dict.fromkeys(relevant) if id in told and id not in shown)
     return Picture(
         tuple(sorted(standing, key=lambda item: (_STANDING.index(item.type), _age(item)))),
         tuple(loops),
         tuple(sorted(events, key=_age)),
         tuple(sorted(ideas, key=_age)),
-        tuple(_fitting(others, PICTURE_RELEVANT, PICTURE_RELEVANT_TOKENS)),
     )
 
 
@@ -82,9 +72,7 @@ def memory_section(of: Picture, lang: Lang) -> str:
 
 def situation_section(of: Picture, lang: Lang) -> str:
     """Return how things stand, as a prompt holds it; "" where nothing is remembered of it."""
-    return _section(
-        LANGUAGES[lang].prompting.situation, (*of.open_loops, *of.events, *of.ideas, *of.relevant)
-    )
+    return _section(LANGUAGES[lang].prompting.situation, (*of.open_loops, *of.events, *of.ideas))
 
 
 def due(item: Item) -> date | None:

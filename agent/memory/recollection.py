@@ -2,11 +2,13 @@
 
 Strategy: rules and preferences, and how things stand, are told whole within their bounds, and change only when an item
 does. What was said, and the items that fit the question, are looked for with its words: what its user said and every
-live item is evidence, to be cited as `memory/ID` under the day that it is of; the agent's own earlier answers are told
-and are none, since what they were made of may be gone. A memory that cannot be read in time is no reason for no answer.
+live item is evidence, to be cited as `memory/ID` under the day that it is of. What its user said of an item that was
+rejected or superseded is neither told nor cited, and what says no more than an item beside it is left to that. The
+agent's own earlier answers are told and are no evidence, since what they were made of may be gone. A memory that cannot
+be read in time is no reason for no answer.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -27,6 +29,7 @@ from ..ports.remember import MEMORY_FILES, NOTHING_REMEMBERED, Remembered
 from ..ports.search import Hit, Passage, Snippet
 from ..text.fences import fenced
 from ..text.sentences import by_line
+from ..text.words import words
 from .hearing import only_told
 from .items import cleaned, corrected, draft
 from .picture import memory_section, picture, situation_section
@@ -36,6 +39,9 @@ _log = structlog.get_logger("agent.memory")
 PICTURED: Final[tuple[ItemType, ...]] = ("rule", "preference", "lesson", "open_loop", "event", "idea")
 """The types of items that are told of whatever the question is."""
 
+
+_AROUND: Final = 6
+"""Words of an order around what is to be remembered: "please remember that ... , thank you"."""
 
 BY_RULE: Final = frozenset({"event", "metric"})
 """The types that a rule accepts, which nothing but a user's words may propose."""
@@ -68,7 +74,9 @@ class Recollection:
         with trio.move_on_after(MEMORY_READ) as late, suppress(StorageFailed):
             live = await self._store.live(question.scope, now, PICTURED, PICTURE_READ)
             recalled = await self._recaller.recall(search) if text else NOTHING
-            return _remembered(question, live, recalled, lang, now)
+            said = [each.id for each in recalled.excerpts if each.citable]
+            standing = await self._store.standing(said, now) if said else frozenset()
+            return _remembered(question, live, recalled, standing, lang, now)
         if late.cancelled_caught:
             self._until = trio.current_time() + MEMORY_AGAIN
         _log.warning("what is remembered cannot be read now", late=late.cancelled_caught)
@@ -110,15 +118,38 @@ class Recollection:
 
 
 def _remembered(
-    question: Question, live: Sequence[Item], recalled: Recalled, lang: Lang, now: int
+    question: Question,
+    live: Sequence[Item],
+    recalled: Recalled,
+    standing: Collection[str],
+    lang: Lang,
+    now: int,
 ) -> Remembered:
+    """Return what was found as a turn is told of it. standing: ids of what of it may be cited."""
     pictured = picture(live, question.scope, now)
-    best = sorted(recalled.excerpts, key=lambda excerpt: -excerpt.score)
-    stated = [(each, stated_in(each.text)) for each in best if each.citable]
-    reminder = Reminder(
-        memory_section(pictured, lang), situation_section(pictured, lang), _said(recalled, lang)
+    best = sorted(
+        (each for each in recalled.excerpts if each.id in standing), key=lambda excerpt: -excerpt.score
     )
-    return Remembered(reminder, tuple(_hit(each, text, lang) for each, text in stated if text))
+    items = [words(each.text) for each in best if each.kind == "item"]
+    stated = [
+        (each, text)
+        for each in best
+        if (text := stated_in(each.text)) and (each.kind == "item" or not _repeats(text, items))
+    ]
+    reminder = Reminder(
+        memory_section(pictured, lang), situation_section(pictured, lang), _said(recalled, standing, lang)
+    )
+    return Remembered(reminder, tuple(_hit(each, text, lang) for each, text in stated))
+
+
+def _repeats(text: str, items: Iterable[Sequence[str]]) -> bool:
+    """Return whether what was said is what an item says, with no more around it than the order to remember it."""
+    said = words(text)
+    return any(
+        len(said) - len(item) <= _AROUND
+        and any(said[at : at + len(item)] == item for at in range(len(said) - len(item) + 1))
+        for item in items
+    )
 
 
 def stated_in(text: str) -> str:
@@ -142,13 +173,17 @@ def _hit(excerpt: Excerpt, text: str, lang: Lang) -> Hit:
     return Hit(snippet, Passage(file, (heading,), lang, (snippet,)), excerpt.score)
 
 
-def _said(recalled: Recalled, lang: Lang) -> str:
+def _said(recalled: Recalled, standing: Collection[str], lang: Lang) -> str:
     """Return what is told and is no evidence: the agent's own words, and which excerpts do not agree."""
     said = LANGUAGES[lang].prompting
     own = [each for each in recalled.excerpts if not each.citable]
     lines = [f"[{each.id} {_day(each.at)} {each.by}] {' '.join(each.text.split())}" for each in own]
     parts = [f"{said.said}\n{fenced(chr(10).join(lines))}"] if lines else []
-    parts += [said.disagree.format(older=older, newer=newer) for older, newer in recalled.disagreements]
+    parts += [
+        said.disagree.format(older=older, newer=newer)
+        for older, newer in recalled.disagreements
+        if {older, newer} <= set(standing)
+    ]
     return "\n\n".join(parts)
 
 

@@ -184,13 +184,12 @@ class StoredTurn:
 class Kept:
     """An exchange that is to be kept, whole or not at all.
 
-    drafts: what the user's words propose. extract: what else they propose is yet to be found, see `to_extract`.
+    drafts: what the user's words propose.
     """
 
     scope: Scope
     remarks: tuple[Remark, ...]
     drafts: tuple[Draft, ...] = ()
-    extract: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,18 +308,6 @@ class MemoryStore(Protocol):
         """
         ...
 
-    async def to_extract(self, after: int, limit: int) -> tuple[StoredTurn, ...]:
-        """Return what users said that nobody has looked through yet, of every scope, in its order."""
-        ...
-
-    async def extracted(self, n: int, drafts: Sequence[Draft], at: int) -> tuple[Proposed, ...]:
-        """Note that turn `n` was looked through, with what it proposes; once, and never of a forgotten one."""
-        ...
-
-    async def not_extracted(self, n: int) -> None:
-        """Note that looking through turn `n` failed; after EXTRACTION_TRIES it is not asked for any more."""
-        ...
-
     async def expire(self, at: int) -> int:
         """End the items whose time is over; return how many."""
         ...
@@ -336,7 +323,8 @@ class MemoryStore(Protocol):
     async def standing(self, ids: Collection[str], at: int) -> frozenset[str]:
         """Return which of these items and turns, of any scope, may be cited at a time.
 
-        An item that is live and valid then, and what a user said that was not forgotten.
+        An item that is live and valid then, and what a user said that was not forgotten, and from which no item comes
+        that was rejected or superseded.
         """
         ...
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from agent.config import EXTRACTION_TRIES, ITEM_SOURCES, PROPOSAL_LAPSES
+from agent.config import ITEM_SOURCES, PROPOSAL_LAPSES
 from agent.errors import Conflict, NotFound
 from agent.memory.states import TABLE, Guard, Status
 from agent.ports.conversation import Scope
@@ -277,7 +277,7 @@ async def test_what_is_forgotten_leaves_no_words(memory: MemoryStore) -> None:
             an_exchange("m2", "What is it?", "50 SEK", cites=("i1",), scope=other),
             an_exchange("m3", "And before?", "50 SEK as said", cites=("t1", "t4")),
             an_exchange("m4", "Thanks", "You are welcome", cites=("i11", "t111")),
-            Kept(ANA, (Remark("m5", "user", "Yes, 50 SEK", NOW),), (budget(50, message="m5"),), extract=True),
+            Kept(ANA, (Remark("m5", "user", "Yes, 50 SEK", NOW),), (budget(50, message="m5"),)),
         ],
         NOW,
     )
@@ -293,7 +293,6 @@ async def test_what_is_forgotten_leaves_no_words(memory: MemoryStore) -> None:
         *("", "", "Of another thread", "So it is", "What is it?", "", "And before?", ""),
         *("Thanks", "You are welcome", ""),
     ]
-    assert await memory.to_extract(0, 9) == ()
     assert await memory.live(ANA, NOW + DAY) == ()
     assert (await memory.items(ANA, Window(9))).entries == ()
     assert (await memory.items(ANA, Window(9), ["forgotten"])).entries == (left,)
@@ -473,23 +472,6 @@ async def test_an_index_catches_up_with_what_has_changed(memory: MemoryStore) ->
     assert {"t1", "t2"} < set(seen)
 
 
-async def test_what_is_to_be_looked_through_is_until_it_was(memory: MemoryStore) -> None:
-    """What users said, once each; what it proposes is kept with that, and what fails is tried some times."""
-    for number in (1, 2, 3):
-        await memory.keep([replace(an_exchange(f"m{number}"), extract=number > 1)], NOW)
-    assert [turn.n for turn in await memory.to_extract(0, 9)] == [3, 5]
-    assert [turn.n for turn in await memory.to_extract(3, 9)] == [5]
-    [found] = await memory.extracted(3, [budget(50, message="m2")], NOW)
-    assert (found.item.status, found.item.scope.user) == ("proposed", "ana")
-    assert await memory.extracted(3, [budget(60)], NOW) == ()
-    assert await memory.extracted(99, [budget(60)], NOW) == ()
-    for _ in range(EXTRACTION_TRIES):
-        assert [turn.n for turn in await memory.to_extract(0, 9)] == [5]
-        await memory.not_extracted(5)
-    assert await memory.to_extract(0, 9) == ()
-    await memory.not_extracted(5)
-
-
 async def test_what_could_not_be_kept_is_counted(memory: MemoryStore) -> None:
     """Of all scopes."""
     assert await memory.gaps() == 0
@@ -520,6 +502,24 @@ async def test_what_may_be_cited_is_what_stands(memory: MemoryStore) -> None:
     assert await memory.standing((), NOW) == frozenset()
     await memory.forget(ANA, item.id, NOW)
     assert item.id not in await memory.standing(ids, NOW)
+
+
+@pytest.mark.parametrize("how", ["superseded", "rejected"])
+async def test_what_was_said_of_an_item_that_was_closed_may_not_be_cited(
+    memory: MemoryStore, how: str
+) -> None:
+    """The message says what its user has taken back; the same message of another thread says nothing of it."""
+    elsewhere = replace(ANA, thread="t2")
+    await memory.keep([an_exchange("m1", "My budget is 50 SEK", "Noted", budget(50, message="m1"))], NOW)
+    await memory.keep([an_exchange("m1", "Of another thread", scope=elsewhere), an_exchange("m2")], NOW)
+    assert await memory.standing(["t1", "t3", "t5"], NOW) == {"t1", "t3", "t5"}
+    if how == "rejected":
+        await memory.decide(ANA, "i1", "reject", NOW)
+    else:
+        await memory.accept(ANA, "i1", NOW)
+        assert await memory.standing(["i1", "t1"], NOW) == {"i1", "t1"}
+        await memory.replace(ANA, "i1", budget(60, message="m2"), NOW)
+    assert await memory.standing(["i1", "t1", "t3", "t5"], NOW) == {"t3", "t5"}
 
 
 async def test_a_scope_is_known_once_something_is_kept_of_it(memory: MemoryStore) -> None:

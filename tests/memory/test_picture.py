@@ -18,8 +18,6 @@ from agent.config import (
     PICTURE_IDEAS_TOKENS,
     PICTURE_LOOPS,
     PICTURE_LOOPS_TOKENS,
-    PICTURE_RELEVANT,
-    PICTURE_RELEVANT_TOKENS,
     PICTURE_STANDING,
     PICTURE_STANDING_TOKENS,
 )
@@ -31,12 +29,12 @@ from agent.ports.memory import LIVE, Item, ItemStatus, ItemType
 
 from .made import DAY, MINE, NOW, item
 
+PICTURED: tuple[ItemType, ...] = ("rule", "preference", "lesson", "open_loop", "event", "idea")
 BOUNDS = {
     "standing": (PICTURE_STANDING, PICTURE_STANDING_TOKENS),
     "open_loops": (PICTURE_LOOPS, PICTURE_LOOPS_TOKENS),
     "events": (PICTURE_EVENTS, PICTURE_EVENTS_TOKENS),
     "ideas": (PICTURE_IDEAS, PICTURE_IDEAS_TOKENS),
-    "relevant": (PICTURE_RELEVANT, PICTURE_RELEVANT_TOKENS),
 }
 
 
@@ -49,7 +47,7 @@ def both(of: Picture, lang: str = "en") -> str:
     return memory_section(of, lang) + situation_section(of, lang)
 
 
-@pytest.mark.parametrize("kind", get_args(ItemType))
+@pytest.mark.parametrize("kind", PICTURED)
 def test_only_what_is_live_is_told_of(kind: ItemType) -> None:
     """Whatever a store hands out: no state, time or scope that may not be told of reaches a line."""
     wrong: list[dict[str, Any]] = [{"status": each} for each in get_args(ItemStatus) if each not in LIVE]
@@ -60,18 +58,18 @@ def test_only_what_is_live_is_told_of(kind: ItemType) -> None:
         {"scope": Scope("p", "t", "")},
     ]
     for other in wrong:
-        assert shown(picture([item(type=kind, **other)], MINE, NOW, ["i1"])) == [], other
+        assert shown(picture([item(type=kind, **other)], MINE, NOW)) == [], other
     right: list[dict[str, Any]] = [{"status": each} for each in LIVE]
     for other in (*right, {"valid_to": NOW + 1}, {"scope": Scope("p", "other", "ana")}):
-        assert shown(picture([item(type=kind, **other)], MINE, NOW, ["i1"])) == ["i1"], other
+        assert shown(picture([item(type=kind, **other)], MINE, NOW)) == ["i1"], other
 
 
 def test_what_nobody_owns_stays_in_its_thread() -> None:
     """Where the user is not known."""
     here, there = Scope("p", "t", ""), Scope("p", "u", "")
-    assert shown(picture([item(scope=here)], here, NOW, ["i1"])) == ["i1"]
-    assert shown(picture([item(scope=here)], there, NOW, ["i1"])) == []
-    assert shown(picture([item(scope=MINE)], here, NOW, ["i1"])) == []
+    assert shown(picture([item(type="rule", scope=here)], here, NOW)) == ["i1"]
+    assert shown(picture([item(type="rule", scope=here)], there, NOW)) == []
+    assert shown(picture([item(type="rule", scope=MINE)], here, NOW)) == []
 
 
 def many(kind: ItemType, count: int, **other: Any) -> list[Item]:
@@ -84,14 +82,13 @@ def many(kind: ItemType, count: int, **other: Any) -> list[Item]:
 
 
 def test_each_kind_has_its_bound() -> None:
-    """The latest of each, oldest first; and what fits the question, in its order, once."""
+    """The latest of each, oldest first; facts are told of only where they fit a question."""
     facts = many("fact", 12)
     live = [*many("idea", 9), *many("event", 9), *many("open_loop", 15, status="active"), *facts]
-    found = picture(live, MINE, NOW, ["event08", "fact00", *(each.id for each in facts), "fact00", "nobody"])
+    found = picture(live, MINE, NOW)
     assert [each.id for each in found.events] == [f"event{at:02}" for at in range(4, 9)]
     assert [each.id for each in found.ideas] == [f"idea{at:02}" for at in range(4, 9)]
     assert [each.id for each in found.open_loops] == [f"open_loop{at:02}" for at in range(14, 4, -1)]
-    assert [each.id for each in found.relevant] == [f"fact{at:02}" for at in range(8)]
     assert found.standing == ()
 
 
@@ -106,7 +103,7 @@ def test_the_standing_order_is_its_own() -> None:
     """However the items come, and whatever happens to others: the prompt's beginning stays as it was."""
     live = [*many("rule", 3), *many("preference", 3)]
     section = memory_section(picture(live, MINE, NOW), "en")
-    later = picture([*many("open_loop", 3), *reversed(live)], MINE, NOW + 1000, ["rule00"])
+    later = picture([*many("open_loop", 3), *reversed(live)], MINE, NOW + 1000)
     assert memory_section(later, "en") == section
 
 
@@ -167,7 +164,7 @@ def test_a_picture_keeps_its_bounds(drawn: list[tuple[Any, ...]], lang: str) -> 
         )
         for at, (kind, status, text, age, user) in enumerate(drawn)
     ]
-    found = picture(live, MINE, NOW, [each.id for each in live])
+    found = picture(live, MINE, NOW)
     for name, (most, tokens) in BOUNDS.items():
         items = getattr(found, name)
         assert len(items) <= most

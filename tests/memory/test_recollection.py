@@ -50,11 +50,20 @@ async def store() -> AsyncGenerator[MemoryStore, None]:
         yield memory
 
 
+@asynccontextmanager
+async def used() -> AsyncGenerator[MemoryStore, None]:
+    """What was found, as it is kept: t1 and t3 of their user, t2 and t4 of the agent, and i1."""
+    async with store() as memory:
+        await memory.keep([an_exchange("m1", SAID.text, OWN.text), an_exchange("m3")], NOW)
+        await accepted(memory, budget(50, message="m0"))
+        yield memory
+
+
 async def test_what_fits_is_evidence_and_the_agents_words_are_none(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
     """The best first, under its day and who said it; what stands in the thread anyway is not looked for."""
-    async with store() as memory:
+    async with used() as memory:
         found = Found(SAID, OWN, ITEM)
         asked = replace(ASKED, history=(Exchange("Hi", "Hello", message="m7"), Exchange("?", "!")))
         told = await Recollection(memory, found, Noon()).remembered(asked, "budget?", "en")
@@ -71,7 +80,7 @@ async def test_what_fits_is_evidence_and_the_agents_words_are_none(
 
 async def test_a_question_of_a_user_states_nothing(autojump_clock: trio.testing.MockClock) -> None:
     """What is asked is no evidence; what is said beside it is."""
-    async with store() as memory:
+    async with used() as memory:
         asked = replace(SAID, text="Is the budget 70 SEK?")
         mixed = replace(SAID, id="t3", text="The budget is 50 SEK. Or is it 70 SEK? It is for Atlas.")
         found = Found(asked, mixed)
@@ -81,6 +90,28 @@ async def test_a_question_of_a_user_states_nothing(autojump_clock: trio.testing.
         assert "50 SEK" in hit.snippet.text
         assert "70" not in hit.snippet.text
         assert "for Atlas" in hit.snippet.text
+
+
+async def test_what_its_user_has_taken_back_is_neither_told_nor_cited(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """Where an item was replaced, the message that it comes from says the old number still."""
+    async with store() as memory:
+        await memory.keep([an_exchange("m1", "My budget is 50 SEK", "Noted", budget(50, message="m1"))], NOW)
+        old = await memory.accept(ANA, "i1", NOW)
+        await memory.replace(ANA, old.id, budget(60, message="m2"), NOW)
+        told = await Recollection(memory, Found(SAID, ITEM), Noon()).remembered(ASKED, "budget?", "en")
+        assert told.hits == ()
+        assert "50" not in repr(told.reminder)
+
+
+async def test_what_an_item_says_is_told_once(autojump_clock: trio.testing.MockClock) -> None:
+    """Not again as the order to remember it; what its user said beside it is evidence of its own."""
+    order = replace(SAID, text=f"Please remember that {ITEM.text.lower()}, thanks!")
+    more = replace(SAID, id="t3", text=f"{ITEM.text}, but for travel we have another account at the bank.")
+    async with used() as memory:
+        told = await Recollection(memory, Found(ITEM, order, more), Noon()).remembered(ASKED, "?", "en")
+        assert [hit.snippet.file for hit in told.hits] == ["memory/i1", "memory/t3"]
 
 
 async def test_what_is_not_live_or_not_theirs_is_told_to_nobody(
@@ -141,7 +172,7 @@ async def test_a_memory_that_stalls_is_waited_for_once_in_a_while(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
     """Not by every turn: those of the next MEMORY_AGAIN seconds go on without, and then one looks again."""
-    async with store() as memory:
+    async with used() as memory:
         found = Found(ITEM, wait=MEMORY_READ + 1)
         recollection = Recollection(memory, found, Noon())
         for waits in (MEMORY_READ, 0.0, 0.0):

@@ -130,8 +130,8 @@ REFUSED = {
     "history that is deleted": ("DELETE FROM item_log WHERE item = 1", "not deleted"),
     "a gap of nothing": ("INSERT INTO gaps (scope, at, count) VALUES (1, 1, 0)", "CHECK"),
     "a turn twice": (
-        "INSERT INTO turns (scope, message, role, speaker, at, blocked, sitting, tries)"
-        " SELECT scope, message, role, 'x', 1, 0, 0, 0 FROM turns WHERE number = 1",
+        "INSERT INTO turns (scope, message, role, speaker, at, blocked, sitting)"
+        " SELECT scope, message, role, 'x', 1, 0, 0 FROM turns WHERE number = 1",
         "UNIQUE",
     ),
 }

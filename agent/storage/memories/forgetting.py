@@ -31,7 +31,6 @@ _SAID_IN = (
 _NAMED: sa.BindParameter[object] = sa.bindparam("named", expanding=True)
 _CITING = sa.select(turn_cites.c.turn).where(turn_cites.c.ref.in_(_NAMED)).distinct()
 _UNSAY = sa.update(turn_words).where(turn_words.c.turn.in_(_NAMED), turn_words.c.text != "").values(text="")
-_LET_BE = sa.update(turns).where(turns.c.number.in_(_NAMED)).values(tries=0)
 _LEFT = SELECT.where(turns.c.number.in_(_NAMED)).order_by(turns.c.number)
 _NOTE = sa.insert(turn_cites)
 _AT_ONCE = 500  # turns in one statement
@@ -56,7 +55,6 @@ def forget(scope: Scope, id: str, at: int, transaction: Transaction) -> Forgotte
     for start in range(0, len(numbers), _AT_ONCE):
         named = {"named": numbers[start : start + _AT_ONCE]}
         connection.execute(_UNSAY, named)
-        connection.execute(_LET_BE, named)
     if of - citing:  # so that all of them are known where it is forgotten again
         connection.execute(_NOTE, [{"turn": number, "ref": id} for number in sorted(of - citing)])
     return Forgotten(kept.one(connection, scope, id).item, _left(connection, numbers))

@@ -56,12 +56,9 @@ turns = numbered(
     whole("at"),
     whole("blocked"),
     whole("sitting"),
-    whole("tries"),  # that are left to find what it proposes
     sa.UniqueConstraint("scope", "message", "role"),
     one_of("role", Side),
     sa.CheckConstraint("blocked IN (0, 1)"),
-    sa.CheckConstraint("tries >= 0"),
-    sa.Index("turns_to_extract", "number", **where("tries > 0")),
 )
 
 turn_words = sa.Table(
@@ -146,6 +143,7 @@ item_sources = numbered(
     text("quote", sa.CheckConstraint(f"length(quote) <= {ITEM_QUOTE}")),
     one_of("kind", SourceKind),
     sa.UniqueConstraint("item", "nth"),
+    sa.Index("item_sources_said", "scope", **where("kind = 'message'")),
 )
 
 item_log = numbered(

@@ -6,7 +6,7 @@ from collections.abc import Collection
 import sqlalchemy as sa
 
 from ...ports.conversation import Scope
-from .schema import IS_LIVE, items, turn_words, turns
+from .schema import IS_LIVE, item_sources, items, turn_words, turns
 from .scopes import known
 
 _ID = re.compile(r"([it])([1-9][0-9]{0,17})", re.ASCII)
@@ -21,15 +21,22 @@ _ITEMS = sa.select(items.c.number).where(
 )
 _GONE_ITEMS = sa.select(items.c.number).where(items.c.number.in_(_AMONG), items.c.status == "forgotten")
 _GONE_TURNS = sa.select(turn_words.c.turn).where(turn_words.c.turn.in_(_AMONG), turn_words.c.text == "")
+_TAKEN_BACK = sa.exists().where(  # what the message has to say of an item that was closed since
+    item_sources.c.scope == turns.c.scope,
+    sa.text("item_sources.kind = 'message'"),
+    item_sources.c.ref == turns.c.message,
+    items.c.number == item_sources.c.item,
+    items.c.status.in_(("rejected", "superseded")),
+)
 _TURNS = (
     sa.select(turns.c.number)
     .join(turn_words, turn_words.c.turn == turns.c.number)
-    .where(turns.c.number.in_(_AMONG), turns.c.role == "user", turn_words.c.text != "")
+    .where(turns.c.number.in_(_AMONG), turns.c.role == "user", turn_words.c.text != "", ~_TAKEN_BACK)
 )
 
 
 def standing(ids: Collection[str], at: int, connection: sa.Connection) -> frozenset[str]:
-    """Return which of these may be cited at a time: live items, and what users said that was not forgotten."""
+    """Return which of these may be cited at a time: live items, and what users said and have not taken back."""
     numbers = _numbers(ids)
     live = connection.execute(_ITEMS, {"among": numbers["i"], "at": at}).scalars()
     said = connection.execute(_TURNS, {"among": numbers["t"]}).scalars()

@@ -100,18 +100,6 @@ class SqliteMemory:
         """Return what has changed since an earlier call, of every scope."""
         return await self._reader.read(partial(listing.changed, after, limit))
 
-    async def to_extract(self, after: int, limit: int) -> tuple[StoredTurn, ...]:
-        """Return what users said that nobody has looked through yet, of every scope, in its order."""
-        return await self._reader.read(partial(turns.to_extract, after, limit))
-
-    async def extracted(self, n: int, drafts: Sequence[Draft], at: int) -> tuple[Proposed, ...]:
-        """Note that turn `n` was looked through, with what it proposes."""
-        return await self._database.write(partial(turns.extracted, n, drafts, at))
-
-    async def not_extracted(self, n: int) -> None:
-        """Note that looking through turn `n` failed."""
-        await self._database.write(partial(turns.not_extracted, n))
-
     async def expire(self, at: int) -> int:
         """End the items whose time is over; return how many. Where there are none, nothing is written."""
         ended = 0

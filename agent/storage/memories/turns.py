@@ -6,9 +6,8 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.dialects.sqlite import insert
 
-from ...config import EXTRACTION_TRIES
 from ...ports.conversation import Scope
-from ...ports.memory import Draft, Kept, Proposed, Remark, StoredTurn
+from ...ports.memory import Kept, Proposed, Remark, StoredTurn
 from ..transaction import Transaction
 from . import scopes, standing
 from .deciding import propose
@@ -36,12 +35,6 @@ _CITE = sa.insert(turn_cites)
 _OF: sa.BindParameter[int] = sa.bindparam("of")
 _AFTER = turns.c.number > sa.bindparam("after")
 _LISTED = SELECT.where(_AFTER).order_by(turns.c.number).limit(sa.bindparam("most"))
-_TO_EXTRACT = (
-    SELECT.where(_AFTER, sa.text("turns.tries > 0")).order_by(turns.c.number).limit(sa.bindparam("most"))
-)
-_EXTRACTED = sa.update(turns).where(turns.c.number == _OF, turns.c.tries > 0).values(tries=0)
-_FAILED = sa.update(turns).where(turns.c.number == _OF, turns.c.tries > 0).values(tries=turns.c.tries - 1)
-_ONE = SELECT.where(turns.c.number == _OF)
 _GAP = sa.insert(gaps)
 _GAPS = sa.select(sa.func.coalesce(sa.func.sum(gaps.c.count), 0))
 
@@ -54,25 +47,6 @@ def keep(kept: Sequence[Kept], at: int, transaction: Transaction) -> tuple[tuple
 def listed(after: int, limit: int, connection: sa.Connection) -> tuple[StoredTurn, ...]:
     """Return what was said, in its order."""
     return read(connection.execute(_LISTED, {"after": after, "most": limit}).all())
-
-
-def to_extract(after: int, limit: int, connection: sa.Connection) -> tuple[StoredTurn, ...]:
-    """Return what nobody has looked through yet, in its order."""
-    return read(connection.execute(_TO_EXTRACT, {"after": after, "most": limit}).all())
-
-
-def extracted(n: int, drafts: Sequence[Draft], at: int, transaction: Transaction) -> tuple[Proposed, ...]:
-    """Note that a turn was looked through, with what it proposes; nothing where that was noted before."""
-    connection = transaction.connection
-    if connection.execute(_EXTRACTED, {"of": n}).rowcount != 1:
-        return ()
-    turn = read([connection.execute(_ONE, {"of": n}).one()])[0]
-    return propose(transaction, turn.scope, drafts, at)
-
-
-def not_extracted(n: int, transaction: Transaction) -> None:
-    """Note that looking through a turn failed."""
-    transaction.connection.execute(_FAILED, {"of": n})
 
 
 def note_gap(scope: Scope, at: int, count: int, transaction: Transaction) -> None:
@@ -101,11 +75,11 @@ def read(rows: Sequence[Any]) -> tuple[StoredTurn, ...]:
 def _keep(kept: Kept, at: int, transaction: Transaction) -> tuple[Proposed, ...]:
     connection = transaction.connection
     scope = scopes.made(connection, kept.scope)
-    new = [_say(connection, scope, remark, kept.extract) for remark in kept.remarks]
+    new = [_say(connection, scope, remark) for remark in kept.remarks]
     return propose(transaction, kept.scope, kept.drafts, at, anew=any(new) or not new)
 
 
-def _say(connection: sa.Connection, scope: int, remark: Remark, extract: bool) -> bool:
+def _say(connection: sa.Connection, scope: int, remark: Remark) -> bool:
     """Keep one side of an exchange; False where it was kept before."""
     values = {
         "scope": scope,
@@ -115,7 +89,6 @@ def _say(connection: sa.Connection, scope: int, remark: Remark, extract: bool) -
         "at": remark.at,
         "blocked": int(remark.blocked),
         "sitting": remark.sitting,
-        "tries": EXTRACTION_TRIES if extract and remark.role == "user" else 0,
     }
     number = connection.execute(_KEEP, values).scalar_one_or_none()
     if number is None:
