@@ -20,7 +20,6 @@ from .ports.action import Executor
 from .ports.clock import Clock
 from .ports.memory import MemoryStore
 from .ports.observe import Observer
-from .ports.recall import Recaller
 from .ports.remember import Consulted, Transcript
 from .ports.work import RunSync
 from .recall.index import Index
@@ -51,11 +50,6 @@ class Remembering:
     def consulted(self, transcripts: Sequence[Transcript]) -> Consulted:
         """Return what clients ask over their sockets. transcripts: hold what was said, too."""
         return Consulted(self.desk(transcripts), self.recall)
-
-    @property
-    def recaller(self) -> Recaller:
-        """What finds what was said."""
-        return self.recall
 
     def desk(self, transcripts: Sequence[Transcript]) -> OwnMemory:
         """Return what takes what users decide. transcripts: hold what was said, too."""

@@ -127,7 +127,7 @@ def reach_of(own: int) -> int:
 
 def window(own: Sequence[str], before: Sequence[str], after: Sequence[str], about: Sequence[str]) -> str:
     """Return the terms of a turn's document, between spaces. about: who said it, and when."""
-    return " ".join([*own, *own, *before, *after, *about])
+    return " ".join([*(list(own) * OWN), *before, *after, *about])
 
 
 def parts_of(said: Sequence[str], starts: Sequence[int], about: Sequence[str]) -> Iterator[str]:
