@@ -28,13 +28,14 @@ from .llm.open import (
     model_decider,
     model_drafter,
     model_filler,
+    model_noter,
     opened_decider,
     opened_drafter,
     shown_decision,
     shown_draft,
 )
 from .mcp.open import opened_servers
-from .models.open import open_language_model
+from .models.open import open_language_model, open_memory_model
 from .ports.action import Executor
 from .ports.brain import Brain
 from .ports.clock import Clock
@@ -44,12 +45,13 @@ from .ports.fill import Filler
 from .ports.ledger import Ledger
 from .ports.mcp import McpConnect
 from .ports.model import LanguageModel
+from .ports.note import Noter
 from .ports.observe import Observer
 from .ports.projects import Holdings, ProjectLibrary, ProjectStore, PromptDebug
 from .ports.remember import Memory
 from .ports.tools import Arguments, ReadTools, RunsAt
 from .ports.work import RunSync
-from .remembering import Remembering, opened_remembering
+from .remembering import Remembering, Workers, opened_remembering
 from .retrieval.library import ProjectIndexes
 from .retrieval.search import KnowledgeBase
 from .retrieval.watch import Watch, watching
@@ -79,6 +81,7 @@ class Adapters:
     model: Drafter | None = None
     filler: Filler | None = None
     decider: Decider | None = None
+    noter: Noter | None = None
     brain: Brain | None = None
     knowledge: KnowledgeBase | None = None
     executor: Executor | None = None
@@ -187,17 +190,22 @@ async def composed(
                 )
             ledger = store.ledger
         remembering = None
+        if settings.memory.memory == "off" and settings.model.memory_model is not None:
+            raise UsageError("memory-model is for a memory: leave it away, or memory at on")
         if settings.memory.memory == "on":
+            noter = await stack.enter_async_context(
+                noting(settings, observer, chosen.run_sync or Threads(1), chosen)
+            )
             remembering = await stack.enter_async_context(
                 opened_remembering(
                     settings.storage,
                     settings.vectors,
-                    chosen.run_sync or Threads(2),
-                    chosen.run_sync or Threads(1),
+                    Workers(chosen.run_sync or Threads(2), chosen.run_sync or Threads(1)),
                     clock,
                     observer,
                     memory_told,
                     store.threads if store is not None else None,
+                    noter,
                 )
             )
         executor = chosen.executor
@@ -251,6 +259,21 @@ async def composed(
             prompts,
             remembering,
         )
+
+
+@asynccontextmanager
+async def noting(
+    settings: Settings, observer: Observer, run_sync: RunSync, chosen: Adapters | None = None
+) -> AsyncGenerator[Noter | None, None]:
+    """Open what reads users' words besides the rules, for the time of a block; None where the settings name no model.
+
+    chosen: what stands in for it. Raises UsageError when the model cannot be used.
+    """
+    if chosen is not None and chosen.noter is not None:
+        yield chosen.noter
+        return
+    async with open_memory_model(settings.model, observer, run_sync) as model:
+        yield None if model is None else model_noter(model, run_sync)
 
 
 def opened_tools(settings: Settings, clock: Clock) -> Toolbox:

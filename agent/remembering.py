@@ -11,14 +11,17 @@ import trio
 from .embedding.open import open_near
 from .embedding.settings import VectorSettings
 from .errors import UsageError
+from .memory.asking import REMEMBER
 from .memory.desk import OwnMemory
 from .memory.executor import RememberExecutor
 from .memory.hearing import hear
-from .memory.keeper import REMEMBER, Keeper
+from .memory.keeper import Keeper
+from .memory.noting import Noting
 from .memory.recollection import Recollection
 from .ports.action import Executor
 from .ports.clock import Clock
 from .ports.memory import MemoryStore
+from .ports.note import Noter
 from .ports.observe import Observer
 from .ports.remember import Consulted, Transcript
 from .ports.work import RunSync
@@ -34,14 +37,15 @@ _log = structlog.get_logger("agent.memory")
 class Remembering:
     """A memory that is open.
 
-    keeper: is handed what is said, and has to be run. recollection: tells turns what is remembered. executors: of the
-    actions that it suggests, by name. open_vectors: loads the vectors that it recalls with, if any; meanwhile it
-    recalls by words.
+    keeper: is handed what is said. noting: has a model read it; None where none does. recollection: tells turns what is
+    remembered. executors: of the actions that it suggests, by name. open_vectors: loads the vectors that it recalls
+    with, if any; meanwhile it recalls by words.
     """
 
     store: MemoryStore
     recall: Recall
     keeper: Keeper
+    noting: Noting | None
     recollection: Recollection
     executors: dict[str, Executor]
     open_vectors: Callable[[], Awaitable[Callable[[Index], Near] | None]]
@@ -59,40 +63,52 @@ class Remembering:
         """Keep what comes, and what finds it up to date, until cancelled."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self.keeper.run)
+            if self.noting is not None:
+                nursery.start_soon(self.noting.run)
             nursery.start_soon(self.recall.keep_up)
             near = await self.open_vectors()
             if near is not None:
                 nursery.start_soon(self.recall.embed_with, near)
 
 
+@dataclass(frozen=True, slots=True)
+class Workers:
+    """Who does blocking work. storing: the database's, a read beside a write. indexing: writes the search's index."""
+
+    storing: RunSync
+    indexing: RunSync
+
+
 @asynccontextmanager
 async def opened_remembering(
     settings: StorageSettings,
     vectors: VectorSettings,
-    run_sync: RunSync,
-    indexing: RunSync,
+    workers: Workers,
     clock: Clock,
     observer: Observer,
     told: Callable[[str], None] = lambda _: None,
     transcript: Transcript | None = None,
+    noter: Noter | None = None,
 ) -> AsyncGenerator[Remembering, None]:
     """Open what is remembered for the time of a block.
 
     vectors: those that are named are recalled with too; auto, which is for documents, is not: what it adds to words is
-    small (`python -m tests.bench.recall`), and each turn would pay for it.
-    run_sync: does the database's blocking work, a read beside a write. indexing: writes the index of the search. told:
-    hears why nothing can be kept, and "" when it can again. transcript: keeps what was said, too.
+    small (`python -m tests.bench.recall`), and each turn would pay for it. told: hears why nothing can be kept, and ""
+    when it can again. transcript: keeps what was said, too. noter: reads what users say besides the rules; None leaves
+    it to these.
     Raises `agent.errors.UsageError` when the folder cannot be used.
     """
-    async with opened_memory(settings, run_sync, clock, told) as store:
-        recall = Recall(store, indexing)
+    async with opened_memory(settings, workers.storing, clock, told) as store:
+        recall = Recall(store, workers.indexing)
+        noting = None if noter is None else Noting(noter, store, store, clock, observer)
         yield Remembering(
             store,
             recall,
-            Keeper(store, clock, observer, hear, transcript),
+            Keeper(store, clock, observer, hear, transcript, noting),
+            noting,
             Recollection(store, recall, clock),
             {REMEMBER: RememberExecutor(store, clock)},
-            partial(_vectors, vectors, indexing),
+            partial(_vectors, vectors, workers.indexing),
             clock,
         )
 

@@ -52,7 +52,8 @@ def test_prompts_are_put_together_in_one_place() -> None:
     """One module makes a model's messages of what a turn knows, and it alone lists the tools that may be called."""
     makers = {name for name, node in nodes(ast.Call) if called(node) == "Message"}
     assert {name for name in makers if not name.startswith(("structured/", "testing/"))} == {
-        "llm/assembling.py"  # what is structured goes on from the messages that it is given
+        "llm/assembling.py",  # what is structured goes on from the messages that it is given
+        "llm/noting.py",  # of a message that was answered: it is in no turn
     }
     told = {
         name
@@ -81,7 +82,7 @@ def test_the_session_asks_for_no_state() -> None:
 
 
 def test_everything_is_caught_at_the_edges_only() -> None:
-    """A connection, a turn, a voice, an action, a file that is read, an exchange that is kept: nothing else does."""
+    """A connection, a turn, a voice, an action, a file, an exchange that is kept or read: nothing else does."""
     broad = set()
     for name, node in nodes(ast.ExceptHandler):
         assert isinstance(node, ast.ExceptHandler)
@@ -93,6 +94,7 @@ def test_everything_is_caught_at_the_edges_only() -> None:
         broad
         <= {
             "memory/keeper.py",
+            "memory/noting.py",  # one message that a model reads
             "session/session.py",
             "session/turn.py",
             "session/asking.py",  # a turn without a session

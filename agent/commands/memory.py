@@ -304,6 +304,10 @@ async def check(*, data: Data = USER_DATA) -> int:
     write(f"items: {', '.join(counts) or 'none'}\n")
     write(f"messages and answers: {tally.turns}\n")
     write(f"exchanges that could not be kept: {tally.gaps}\n")
+    if tally.unread or tally.given_up:
+        write(
+            f"messages that the memory model is still to read: {tally.unread}; given up: {tally.given_up}\n"
+        )
     return OK
 
 

@@ -201,6 +201,8 @@ class Prompting:
 
     only_snippets: how to answer. ask_back, say_so: what to do when the snippets do not say, where it may ask and where
     not. claims: the JSON to answer with. again, unread: why there is a second draft. filling: how to fill in a payload.
+    noting: how to find what a user's message has to remember. known, before, message: lead into what is remembered
+    already, into what was said before that message, and into it, between fences.
     role, rules: lead into what a project says of its model, and into its rules, which both stand between fences.
     memory, situation, said: lead into what the user wants kept to, into what else is remembered, and into what the
     agent said before, between fences as well. disagree: of {older} and {newer}, which say different numbers.
@@ -213,6 +215,10 @@ class Prompting:
     again: str
     unread: str
     filling: str
+    noting: str
+    known: str
+    before: str
+    message: str
     role: str
     rules: str
     memory: str

@@ -16,6 +16,7 @@ from ..ports.decide import Briefing, Decider
 from ..ports.draft import Drafter, Form, Prompt, Section
 from ..ports.fill import Filler
 from ..ports.model import LanguageModel
+from ..ports.note import Noter
 from ..ports.search import Hit
 from ..ports.work import RunSync
 from .assembling import decision, draft
@@ -55,6 +56,17 @@ def model_filler(model: LanguageModel, run_sync: RunSync) -> Filler:
     from .payloads import PayloadFiller
 
     return PayloadFiller(model, run_sync)
+
+
+def model_noter(model: LanguageModel, run_sync: RunSync) -> Noter:
+    """Return what finds with a language model what is to be remembered. run_sync: mends what it wrote almost as JSON.
+
+    Raises `agent.errors.UsageError` when what reads its values is not installed.
+    """
+    _check_structured("memory-model")
+    from .noting import ModelNoter
+
+    return ModelNoter(model, run_sync)
 
 
 def shown_draft(prompt: Prompt, evidence: Sequence[Hit]) -> tuple[Section, ...]:

@@ -146,14 +146,15 @@ def agree(one: Sequence[Number], other: Sequence[Number]) -> bool:
     """
     left = [*other]
     for number in one:
-        found = next((each for each in left if _alike(number, each)), None)
+        found = next((each for each in left if alike(number, each)), None)
         if found is None:
             return False
         left.remove(found)
     return not left
 
 
-def _alike(one: Number, other: Number) -> bool:
+def alike(one: Number, other: Number) -> bool:
+    """Tell whether two numbers can be read as the same value of one kind and unit."""
     return one[0] == other[0] and not _readings(one).isdisjoint(_readings(other))
 
 

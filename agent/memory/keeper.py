@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Final, TypeAlias, TypeVar
 
 import structlog
 import trio
@@ -30,16 +30,19 @@ from ..config import (
     MEMORY_TRIES,
     MEMORY_WAITING,
     MEMORY_WRITE,
+    NOTE_TRIES,
 )
 from ..errors import Conflict, NotFound, StorageFailed
-from ..ports.brain import Proposal, Question
+from ..ports.brain import Question
 from ..ports.clock import Clock
 from ..ports.conversation import Scope
 from ..ports.memory import ItemType, Kept, MemoryStore, Proposed, Remark, StoredTurn
 from ..ports.observe import Observer
 from ..ports.remember import Answered, Offer, Transcript
+from .asking import suggested
 from .conflicts import finished
 from .hearing import Hear, Heard
+from .noting import Noting
 
 _log = structlog.get_logger("agent.memory")
 T = TypeVar("T")
@@ -54,19 +57,20 @@ class _Failed(Enum):
 
 FAILED: Final = _Failed.FAILED
 
-REMEMBER: Final = "remember"
-"""The action that makes a proposed item live; its payload names the item, its text and what it replaces."""
-
 
 @dataclass(eq=False, slots=True)
 class _Exchange:
-    """An exchange that waits. offer: None where nobody can be asked. proposed: what became of it, once `over`."""
+    """An exchange that waits. offer: None where nobody can be asked.
+
+    proposed: what became of it, once `over`. asked: items that its user was asked about.
+    """
 
     question: Question
     answered: Answered
     at: int
     offer: Offer | None
     proposed: tuple[Proposed, ...] = ()
+    asked: int = 0
     over: trio.Event = field(default_factory=trio.Event)
 
 
@@ -77,7 +81,7 @@ class Keeper:
     """Remembers what sessions hand over. Run it in a nursery that outlives them.
 
     hear: reads what a user's words have to remember. observer: counts what is kept, and what is lost. transcript: holds
-    what was said, too; None where nothing does.
+    what was said, too; None where nothing does. noting: has a model read these words besides; None where none does.
     """
 
     def __init__(
@@ -87,8 +91,10 @@ class Keeper:
         observer: Observer,
         hear: Hear,
         transcript: Transcript | None = None,
+        noting: Noting | None = None,
     ) -> None:
         self._transcript = transcript
+        self._noting = noting
         self._store = store
         self._clock = clock
         self._observer = observer
@@ -168,7 +174,8 @@ class Keeper:
             batch.append(following)
             self._waiting.popleft()
         heard = [self._read(each) for each in batch]
-        kept = [_kept(each, its) for each, its in zip(batch, heard, strict=True)]
+        tries = 0 if self._noting is None else NOTE_TRIES
+        kept = [_kept(each, its, tries) for each, its in zip(batch, heard, strict=True)]
         found = await self._write(kept)
         if found is FAILED:
             self._lose(batch)
@@ -180,6 +187,8 @@ class Keeper:
             await self._unsay(exchange)
             exchange.proposed = await self._settle(exchange, its, proposed)
             exchange.over.set()
+            if self._noting is not None:
+                self._noting.kept(exchange.question, exchange.offer, MEMORY_ASKED - exchange.asked)
 
     async def _unsay(self, exchange: _Exchange) -> None:
         """Take an answer out of the transcript that cites what was forgotten before it was kept."""
@@ -236,7 +245,6 @@ class Keeper:
         """Accept what was ordered, end what is done, and ask about the rest; return how all of it stands now."""
         scope = exchange.question.scope
         settled: list[Proposed] = []
-        asked = 0
         for proposed in found:
             item = proposed.item
             if item.status == "proposed" and heard.told(item) and not proposed.conflicts:
@@ -246,8 +254,8 @@ class Keeper:
             settled.append(replace(proposed, item=item))
             if item.status != "proposed":
                 self._observer.count("items", "accepted")
-            elif exchange.offer is not None and asked < MEMORY_ASKED:
-                asked += 1
+            elif exchange.offer is not None and exchange.asked < MEMORY_ASKED:
+                exchange.asked += 1
                 self._observer.count("items", "asked")
                 exchange.offer(exchange.question, suggested(proposed))
         if heard.done:
@@ -277,20 +285,14 @@ class Keeper:
         return FAILED
 
 
-def suggested(proposed: Proposed) -> Proposal:
-    """Return what a user is asked: the item's text, and what it would replace."""
-    item = proposed.item
-    payload: dict[str, Any] = {"item": item.id, "text": item.text}
-    if proposed.conflicts:
-        payload["replaces"] = [{"item": each.id, "text": each.text} for each in proposed.conflicts]
-    return Proposal(REMEMBER, payload, item=item.id)
+def _kept(exchange: _Exchange, heard: Heard, tries: int) -> Kept:
+    """Return an exchange as it is stored; of a turn that went on after a result its user said nothing anew.
 
-
-def _kept(exchange: _Exchange, heard: Heard) -> Kept:
-    """Return an exchange as it is stored; of a turn that went on after a result its user said nothing anew."""
+    tries: of a model to read the user's words.
+    """
     question, answered = exchange.question, exchange.answered
     id = question.known_as
     asked = () if question.results else (Remark(id, "user", question.text, exchange.at),)
     said = Remark(id, "assistant", answered.text, exchange.at, blocked=answered.blocked, cites=answered.cites)
     drafts = (*(each.draft for each in heard.noted), *answered.drafts)
-    return Kept(question.scope, (*asked, said), drafts)
+    return Kept(question.scope, (*asked, said), drafts, tries)

@@ -30,6 +30,7 @@ from ..ports.search import Hit, Passage, Snippet
 from ..text.fences import fenced
 from ..text.sentences import by_line
 from ..text.words import words
+from .found import BY_RULE
 from .hearing import only_told
 from .items import cleaned, corrected, draft
 from .picture import memory_section, picture, situation_section
@@ -42,9 +43,6 @@ PICTURED: Final[tuple[ItemType, ...]] = ("rule", "preference", "lesson", "open_l
 
 _AROUND: Final = 6
 """Words of an order around what is to be remembered: "please remember that ... , thank you"."""
-
-BY_RULE: Final = frozenset({"event", "metric"})
-"""The types that a rule accepts, which nothing but a user's words may propose."""
 
 
 class Recollection:

@@ -6,7 +6,7 @@ says nothing of the model's health, and neither does one that was cancelled: non
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import structlog
 import trio
@@ -17,6 +17,10 @@ from ..ports.model import Finished, LanguageModel, Piece, Request
 from ..ports.observe import Observer
 
 _log = structlog.get_logger(__name__)
+
+Level: TypeAlias = Literal["model_open", "model_fallback_open", "memory_model_open"]
+"""Of which model it is said whether it rests."""
+
 _FAILURES = frozenset({"connect", "timeout", "rate", "server", "protocol", "cut"})
 
 
@@ -33,7 +37,7 @@ class Breaker:
         self,
         model: LanguageModel,
         observer: Observer,
-        which: Literal["model_open", "model_fallback_open"] = "model_open",
+        which: Level = "model_open",
     ) -> None:
         self._model = model
         self._observer = observer

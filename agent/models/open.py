@@ -16,16 +16,16 @@ import shutil
 import tempfile
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Literal
 
 from ..errors import UsageError
 from ..ports.model import LanguageModel
 from ..ports.observe import Observer
 from ..ports.work import RunSync
 from . import anthropic, openai
-from .breaker import Breaker
+from .breaker import Breaker, Level
 from .cli import COMMAND, ClaudeCli
 from .fallback import Fallback
 from .patience import Patient
@@ -51,20 +51,55 @@ async def open_language_model(
     run_sync: for the files of recordings. environment: may hold the keys of services. Nothing is asked yet.
     Raises `agent.errors.UsageError`, one line, when something that it needs is missing.
     """
+    opened = partial(_opened, settings, observer, run_sync, environment)
     async with AsyncExitStack() as stack:
-
-        async def opened(
-            name: str, url: str | None, which: Literal["model_open", "model_fallback_open"]
-        ) -> LanguageModel:
-            model = await _adapter(parsed(name), url, run_sync, environment, stack)
-            patient = Patient(model, settings.first_token_timeout, settings.token_timeout)
-            return Retrying(Breaker(patient, observer, which), observer)
-
-        model = await opened(settings.model, settings.base_url, "model_open")
+        model = await opened(stack, settings.model, settings.base_url, "model_open")
         if settings.fallback_model is not None:
-            second = await opened(settings.fallback_model, settings.fallback_base_url, "model_fallback_open")
+            second = await opened(
+                stack, settings.fallback_model, settings.fallback_base_url, "model_fallback_open"
+            )
             model = Fallback(model, second, observer)
         yield model
+
+
+@asynccontextmanager
+async def open_memory_model(
+    settings: ModelSettings,
+    observer: Observer,
+    run_sync: RunSync,
+    environment: Mapping[str, str] = os.environ,
+) -> AsyncGenerator[LanguageModel | None, None]:
+    """Open the memory model that the settings name, if any, as `open_language_model` opens the other."""
+    if settings.memory_model is None:
+        yield None
+        return
+    async with AsyncExitStack() as stack:
+        yield await _opened(
+            settings,
+            observer,
+            run_sync,
+            environment,
+            stack,
+            settings.memory_model,
+            settings.memory_url,
+            "memory_model_open",
+        )
+
+
+async def _opened(
+    settings: ModelSettings,
+    observer: Observer,
+    run_sync: RunSync,
+    environment: Mapping[str, str],
+    stack: AsyncExitStack,
+    name: str,
+    url: str | None,
+    which: Level,
+) -> LanguageModel:
+    """Return a model with what each one gets around it; what it holds is let go of by `stack`."""
+    model = await _adapter(parsed(name), url, run_sync, environment, stack)
+    patient = Patient(model, settings.first_token_timeout, settings.token_timeout)
+    return Retrying(Breaker(patient, observer, which), observer)
 
 
 async def _adapter(

@@ -68,6 +68,9 @@ class ModelSettings:
         base_url: Where openai:NAME or anthropic:NAME is served, such as http://127.0.0.1:11434/v1.
         fallback_model: Model that answers when the first one fails before it has said anything.
         fallback_base_url: Where that is served.
+        memory_model: Model that reads what users say for what is to be remembered, besides the rules that do; what it
+            finds is proposed to the user. None leaves it to the rules.
+        memory_base_url: Where that is served; where base-url says, when both are of one kind and this says nothing.
         answer_tokens: Tokens of a model's draft, at most; one that is cut off there ends with its last whole sentence.
         first_token_timeout: Seconds until a model's answer begins.
         token_timeout: Seconds from one piece of it to the next.
@@ -77,6 +80,8 @@ class ModelSettings:
     base_url: str | None = None
     fallback_model: str | None = None
     fallback_base_url: str | None = None
+    memory_model: str | None = None
+    memory_base_url: str | None = None
     answer_tokens: int = ANSWER_TOKENS
     first_token_timeout: float = 10.0
     token_timeout: float = 10.0
@@ -97,6 +102,15 @@ class ModelSettings:
             _check_url(fallback, self.fallback_base_url, "fallback-base-url", "fallback-model")
         elif self.fallback_base_url is not None:
             raise UsageError("fallback-base-url is for a fallback-model")
+        if self.memory_model is not None:
+            _check_url(
+                parsed(self.memory_model, "memory-model"),
+                self.memory_base_url,
+                "memory-base-url",
+                "memory-model",
+            )
+        elif self.memory_base_url is not None:
+            raise UsageError("memory-base-url is for a memory-model")
         check(
             finite(self.first_token_timeout, self.token_timeout),
             (self.answer_tokens < 1, "answer-tokens must be at least 1"),
@@ -108,6 +122,13 @@ class ModelSettings:
     def drafts_alone(self) -> bool:
         """Whether what drafts is no language model."""
         return self.model == "mock" or self.model.startswith("script:")
+
+    @property
+    def memory_url(self) -> str | None:
+        """Where the memory model is served; None is its service's own address."""
+        if self.memory_base_url is not None or self.memory_model is None or self.drafts_alone:
+            return self.memory_base_url
+        return self.base_url if parsed(self.memory_model).kind == parsed(self.model).kind else None
 
 
 def _check_url(model: ModelName, url: str | None, setting: str, of: str) -> None:

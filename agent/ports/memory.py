@@ -184,12 +184,13 @@ class StoredTurn:
 class Kept:
     """An exchange that is to be kept, whole or not at all.
 
-    drafts: what the user's words propose.
+    drafts: what the user's words propose. tries: how often a model may try to read what the user said; 0: it is not to.
     """
 
     scope: Scope
     remarks: tuple[Remark, ...]
     drafts: tuple[Draft, ...] = ()
+    tries: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,11 @@ COUNTERS: dict[str, tuple[str | None, str]] = {
         "Decisions of turns with tools: to act, suggest, propose to remember, ask or answer (noop), and those mended",
     ),
     "exchanges": ("outcome", "Exchanges to remember: kept, or lost because nothing could be kept"),
-    "items": ("what", "What users' words had to remember: accepted at once, asked about, or finished"),
+    "items": (
+        "what",
+        "What users' words had to remember: accepted at once, asked about, listed, or finished",
+    ),
+    "notes": ("outcome", "Messages that the memory model was to read: read, failed, or given up"),
     "consults": ("what", "Questions of clients to what is remembered, by their kind"),
     "model_attempts": ("outcome", "Requests sent to language models by how they ended; open were not sent"),
     "model_retries": (None, "Requests to language models that were sent again"),
@@ -70,6 +74,7 @@ GAUGES: dict[str, tuple[str, str]] = {
     "actions_unrecorded": ("actions_unrecorded", "Outcomes of actions that wait to be written to the ledger"),
     "model_open": ("model_open", "1 while the model rests after failures in a row, and is not asked"),
     "model_fallback_open": ("model_fallback_open", "The same of the fallback model"),
+    "memory_model_open": ("memory_model_open", "The same of the memory model"),
 }
 _LABEL = re.compile(r"[a-z0-9_]{0,40}")
 

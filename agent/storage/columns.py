@@ -6,7 +6,7 @@ from typing import Any, TypeAlias, get_args
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.sqlite import dialect
-from sqlalchemy.schema import CreateIndex, CreateTable, ExecutableDDLElement
+from sqlalchemy.schema import CreateColumn, CreateIndex, CreateTable, ExecutableDDLElement
 from sqlalchemy.types import TypeDecorator
 
 Moves: TypeAlias = Collection[tuple[str, str]]
@@ -40,9 +40,12 @@ def text(name: str, *more: Any, null: bool = False) -> sa.Column[str]:
     return sa.Column(name, sa.Text, *more, nullable=null)
 
 
-def whole(name: str, *more: Any, null: bool = False) -> sa.Column[int]:
-    """Return a column of whole numbers; Unix milliseconds, where it is a time."""
-    return sa.Column(name, sa.Integer, *more, nullable=null)
+def whole(name: str, *more: Any, null: bool = False, server_default: str | None = None) -> sa.Column[int]:
+    """Return a column of whole numbers; Unix milliseconds, where it is a time.
+
+    server_default: its value in rows that were there before the column, and in those that are made without it.
+    """
+    return sa.Column(name, sa.Integer, *more, nullable=null, server_default=server_default)
 
 
 def json_value(name: str, null: bool = False) -> sa.Column[Any]:
@@ -83,6 +86,16 @@ def statements(metadata: sa.MetaData, triggers: Mapping[str, str]) -> dict[str, 
     }
     written = {name: str(each.compile(dialect=dialect())) for name, each in (made | indexes).items()}
     return {**written, **triggers}
+
+
+def add(connection: sa.Connection, column: sa.Column[Any], known: Collection[str]) -> None:
+    """Add a column that came later to its table, where that is there without it. known: what `names` returned."""
+    table = column.table.name
+    if table in known:
+        columns = {name for _, name, *_ in connection.exec_driver_sql(f"PRAGMA table_info({table})")}
+        if column.name not in columns:
+            spec = CreateColumn(column).compile(dialect=dialect())
+            connection.exec_driver_sql(f"ALTER TABLE {table} ADD COLUMN {spec}")
 
 
 def names(connection: sa.Connection) -> set[str]:

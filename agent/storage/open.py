@@ -16,6 +16,7 @@ from ..ports.archive import MemoryArchive
 from ..ports.clock import Clock
 from ..ports.ledger import Ledger
 from ..ports.memory import MemoryStore
+from ..ports.note import ReadStore
 from ..ports.observe import Observer
 from ..ports.work import RunSync
 from .later import Kept, Later, stand_ins
@@ -64,7 +65,7 @@ async def opened_store(
 @asynccontextmanager
 async def opened_memory(
     settings: StorageSettings, run_sync: RunSync, clock: Clock, told: Callable[[str], None] = lambda _: None
-) -> AsyncGenerator[MemoryStore, None]:
+) -> AsyncGenerator[ReadStore, None]:
     """Open what is remembered in `settings.data` for the time of a block, and close it.
 
     In memory nothing is made before it is asked for. told: hears why nothing can be kept, and "" when it can again.
@@ -77,12 +78,12 @@ async def opened_memory(
             yield memory
         return
 
-    async def in_memory() -> AbstractAsyncContextManager[MemoryStore]:
+    async def in_memory() -> AbstractAsyncContextManager[ReadStore]:
         memory_in = await run_sync(_load_memory)
         return memory_in(None, run_sync, clock, told)
 
     async with _later(in_memory) as later:
-        yield cast("MemoryStore", later.stand_in())
+        yield cast("ReadStore", later.stand_in())
 
 
 @asynccontextmanager
@@ -147,7 +148,7 @@ def _load() -> "Callable[..., AbstractAsyncContextManager[Kept]]":
     return kept_in
 
 
-def _load_memory() -> "Callable[..., AbstractAsyncContextManager[MemoryStore]]":
+def _load_memory() -> "Callable[..., AbstractAsyncContextManager[ReadStore]]":
     from .memories.store import memory_in
 
     return memory_in

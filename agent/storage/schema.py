@@ -11,7 +11,6 @@ version does not open it any more; what of it is running meanwhile goes on, for 
 none of them has changed.
 """
 
-from collections.abc import Collection
 from functools import cache
 from typing import Any
 
@@ -23,7 +22,7 @@ from ..ports.calls import CallStatus
 from ..ports.projects import HOUSE, Category
 from ..ports.threads import MessageStatus, Role
 from ..ports.tools import Risk, RunsAt
-from .columns import fill, moves_of, names, numbered, one_of, statements, text, where, whole
+from .columns import add, fill, moves_of, names, numbered, one_of, statements, text, where, whole
 from .columns import json_value as json
 
 SCHEMA = 2  # PRAGMA user_version of a file that this code reads and writes
@@ -256,7 +255,7 @@ def prepare(connection: sa.Connection, now: int) -> None:
     """Make what is missing. Inside a write transaction. now: Unix milliseconds."""
     known = names(connection)
     for column in (actions.c.kb, actions.c.lease_until, idempotency.c.project_id):
-        _add(connection, column, known)
+        add(connection, column, known)
     for name, statement in _made_by().items():
         if name not in known:
             connection.exec_driver_sql(statement)
@@ -265,15 +264,6 @@ def prepare(connection: sa.Connection, now: int) -> None:
         connection.execute(
             sa.insert(projects).values(id=HOUSE, name=HOUSE, role="", created_at=now, revision=0)
         )
-
-
-def _add(connection: sa.Connection, column: sa.Column[Any], known: Collection[str]) -> None:
-    """Add a column that came later to its table, where that is there without it."""
-    table = column.table.name
-    if table in known:
-        columns = {name for _, name, *_ in connection.exec_driver_sql(f"PRAGMA table_info({table})")}
-        if column.name not in columns:
-            connection.exec_driver_sql(f"ALTER TABLE {table} ADD COLUMN {column.name} {column.type}")
 
 
 @cache

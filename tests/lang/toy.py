@@ -73,7 +73,8 @@ LANGUAGE = Language(
         "Vi diris:",
     ),
     prompting=Prompting(
-        "Respondu.", "ASK:", "Diru tion.", "JSON.", "Denove.", "Ne JSON.", "Plenigu.", "Rolo.",
+        "Respondu.", "ASK:", "Diru tion.", "JSON.", "Denove.", "Ne JSON.", "Plenigu.", "Serĉu.", "Konata:",
+        "Antaŭe:", "Mesaĝo:", "Rolo.",
         "Reguloj.", "Memoru.", "Jen.", "Vi diris:", "{older} kaj {newer}.",
     ),
     acting=Acting(

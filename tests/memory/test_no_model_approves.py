@@ -1,6 +1,7 @@
-"""Whatever a model proposes, only what its user ordered, in just these words, becomes true without being asked."""
+"""Whatever models propose, only what its user ordered, in just these words, becomes true without being asked."""
 
 import random
+from collections.abc import Sequence
 
 import trio
 import trio.testing
@@ -8,9 +9,11 @@ import trio.testing
 from agent.memory.hearing import hear
 from agent.memory.items import same_wording
 from agent.memory.keeper import Keeper
+from agent.memory.noting import Noting
 from agent.memory.recollection import Recollection
 from agent.ports.brain import Proposal, Question
-from agent.ports.memory import LIVE, Draft, ItemType, MemoryStore
+from agent.ports.memory import LIVE, Draft, Item, ItemType, MemoryStore
+from agent.ports.note import Found, Unread
 from agent.ports.pages import Window
 from agent.ports.remember import Answered
 from agent.storage.memories.store import memory_in
@@ -54,6 +57,25 @@ async def proposals(
     return tuple(made)
 
 
+class Reader:
+    """Finds anything at all in what was said, in the place of anything."""
+
+    def __init__(self, chance: random.Random) -> None:
+        self._chance = chance
+
+    async def find(self, unread: Unread, known: Sequence[Item]) -> tuple[Found, ...]:
+        chance, text = self._chance, unread.turn.remark.text
+        return tuple(
+            Found(
+                chance.choice((*TYPES, "event", "metric")),
+                *chance.choice(WORDS),
+                chance.choice((text, text[:10])),
+                chance.choice((None, None, *(each.id for each in known))),
+            )
+            for _ in range(chance.randrange(4))
+        )
+
+
 async def test_no_model_approves(autojump_clock: trio.testing.MockClock) -> None:
     """Over many conversations: what is live without its user's confirm says just what he told to remember."""
     assert len(ORDERED) == len(ORDERS)
@@ -61,13 +83,16 @@ async def test_no_model_approves(autojump_clock: trio.testing.MockClock) -> None
     for seed in range(8):
         chance = random.Random(seed)
         async with memory_in(None, inline, Noon()) as memory, trio.open_nursery() as nursery:
-            keeper = Keeper(memory, Noon(), Figures(), hear)
+            noting = Noting(Reader(chance), memory, memory, Noon(), Figures())
+            keeper = Keeper(memory, Noon(), Figures(), hear, noting=noting)
             recollection = Recollection(memory, Nothing(), Noon())  # type: ignore[arg-type]
             nursery.start_soon(keeper.run)
+            nursery.start_soon(noting.run)
             for turn in range(6):
                 question = Question(f"m{turn}", chance.choice(ORDERS + QUESTIONS), "en", 0.0, ANA)
                 drafts = await proposals(memory, recollection, question, chance)
                 await keeper.kept(question, Answered("So it is.", drafts=drafts))
+                await trio.testing.wait_all_tasks_blocked()
             items = (await memory.items(ANA, Window(99))).entries
             nursery.cancel_scope.cancel()
         for item in items:

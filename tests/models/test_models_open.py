@@ -10,7 +10,7 @@ import trio
 
 import agent.models.open
 from agent.errors import ModelFailed, UsageError
-from agent.models.open import KEY, open_language_model
+from agent.models.open import KEY, open_language_model, open_memory_model
 from agent.models.settings import KINDS, ModelName, ModelSettings, is_named, parsed
 from agent.ports.model import Finished, LanguageModel, TextDelta
 from agent.testing.fakes import Figures
@@ -71,6 +71,13 @@ def test_a_recording_needs_a_folder_and_a_model(name: str) -> None:
     [
         ({"model": "x"}, "model must be"),
         ({"fallback_model": "x"}, "fallback-model must be"),
+        ({"memory_model": "mock"}, "memory-model must be"),
+        ({"memory_base_url": "http://h"}, "memory-base-url is for a memory-model"),
+        (
+            {"memory_model": "claude-cli", "memory_base_url": "http://h"},
+            "memory-base-url is for memory-model",
+        ),
+        ({"memory_model": "openai:b", "memory_base_url": "SECRET"}, "memory-base-url must be a URL like"),
         ({"first_token_timeout": 0.0}, "first-token-timeout must be positive"),
         ({"token_timeout": float("nan")}, "a number of seconds, milliseconds or messages must be finite"),
         ({"token_timeout": float("inf")}, "a number of seconds, milliseconds or messages must be finite"),
@@ -203,3 +210,32 @@ async def test_the_command_is_found_and_its_folder_goes(tmp_path: Path) -> None:
         (used,) = (tmp_path / "pwd").read_text().split()
         assert exists(used)
     assert not exists(used)
+
+
+@pytest.mark.parametrize(
+    ("more", "url"),
+    [
+        ({"memory_model": "openai:b"}, "http://one/v1"),
+        ({"memory_model": "openai:b", "memory_base_url": "http://two/v1"}, "http://two/v1"),
+        ({"memory_model": "anthropic:b"}, None),
+        ({"memory_model": "claude-cli"}, None),
+        ({"memory_model": None}, None),
+    ],
+)
+def test_a_memory_model_of_the_same_kind_is_served_where_the_other_is(
+    more: dict[str, Any], url: str | None
+) -> None:
+    """Unless it says otherwise; one of another kind is asked at its own address."""
+    assert ModelSettings("openai:a", "http://one/v1", **more).memory_url == url
+
+
+async def test_the_memory_model_is_opened_beside_any_other() -> None:
+    """Also where what drafts is none; without one there is none."""
+    async with upstream(reply(SHAPES["openai"](SAID))) as service:
+        settings = ModelSettings(memory_model="openai:b", memory_base_url=service.url)
+        async with open_memory_model(settings, Figures(), inline, {}) as model:
+            assert model is not None
+            assert await text_of(model) == "½"
+        assert service.requests[0].body["model"] == "b"
+    async with open_memory_model(ModelSettings("openai:a"), Figures(), inline, {}) as model:
+        assert model is None

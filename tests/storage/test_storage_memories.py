@@ -340,6 +340,25 @@ async def test_a_write_that_nobody_waits_for_is_done_whole_or_not_at_all(tmp_pat
         assert held in ((0, 0), (2, 1))
 
 
+async def test_a_file_of_the_first_version_is_upgraded(tmp_path: Path) -> None:
+    """What is in it stays, and nothing that was said before is to be read by a model."""
+    async with memory(tmp_path) as opened:
+        await opened.keep([replace(an_exchange(), drafts=(budget(50),))], NOW)
+    with closing(sqlite3.connect(tmp_path / FILE)) as before:
+        before.execute("DROP INDEX turns_unread")
+        for column in ("unread", "taken"):
+            before.execute(f"ALTER TABLE turns DROP COLUMN {column}")
+        before.execute("PRAGMA user_version=1")
+        before.commit()
+    async with memory(tmp_path) as opened:
+        assert len(await opened.turns(0, 9)) == 2
+        assert await opened.take(9, NOW, NOW) == ()
+        await opened.keep([replace(an_exchange("m2"), tries=1)], NOW)
+        assert [each.turn.remark.message for each in await opened.take(9, NOW, NOW)] == ["m2"]
+    with closing(sqlite3.connect(tmp_path / FILE)) as after:
+        assert after.execute("PRAGMA user_version").fetchone() == (SCHEMA,)
+
+
 @pytest.mark.proof
 def test_sqlalchemy_is_imported_when_something_is_remembered() -> None:
     """A server that remembers nothing does not pay for it at its start."""

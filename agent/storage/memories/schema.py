@@ -17,11 +17,11 @@ import sqlalchemy as sa
 from ...config import ITEM_QUOTE, ITEM_TEXT
 from ...memory.states import TABLE
 from ...ports.memory import LIVE, Decider, ItemStatus, ItemType, Side, SourceKind
-from ..columns import fill, json_value, moves_of, names, numbered, one_of, statements, text, where, whole
+from ..columns import add, fill, json_value, moves_of, names, numbered, one_of, statements, text, where, whole
 from ..contents import Contents
 from . import FILE
 
-SCHEMA = 1  # PRAGMA user_version of a file that this code reads and writes
+SCHEMA = 2  # PRAGMA user_version of a file that this code reads and writes
 
 MOVES = frozenset(
     (row.source.value, row.target.value)
@@ -34,6 +34,8 @@ IS_LIVE = f"status IN ({', '.join(map(repr, LIVE))})"
 MAY_END = f"status IN ('proposed', {', '.join(map(repr, LIVE))})"
 IS_PROPOSED = "status = 'proposed'"
 """Conditions, word for word as the indexes over such items have them."""
+IS_UNREAD = "unread > 0"
+"""The same of turns."""
 
 metadata = sa.MetaData()
 
@@ -56,9 +58,14 @@ turns = numbered(
     whole("at"),
     whole("blocked"),
     whole("sitting"),
+    whole(
+        "unread", server_default="0"
+    ),  # how often a model may still try to read it; below 0 it was given up
+    whole("taken", server_default="0"),  # until when somebody reads it
     sa.UniqueConstraint("scope", "message", "role"),
     one_of("role", Side),
     sa.CheckConstraint("blocked IN (0, 1)"),
+    sa.Index("turns_unread", "scope", "number", "taken", **where(IS_UNREAD)),
 )
 
 turn_words = sa.Table(
@@ -231,6 +238,8 @@ _TRIGGERS = {
 def prepare(connection: sa.Connection, now: int) -> None:
     """Make what is missing. Inside a write transaction."""
     known = names(connection)
+    for column in (turns.c.unread, turns.c.taken):
+        add(connection, column, known)
     for name, statement in _made_by().items():
         if name not in known:
             connection.exec_driver_sql(statement)

@@ -19,16 +19,18 @@ from ...ports.memory import (
     Proposed,
     StoredTurn,
 )
+from ...ports.note import Unread
 from ...ports.pages import Page, Window
 from ...ports.work import RunSync
 from ..database import Database
-from . import deciding, forgetting, items, listing, standing, turns
+from . import deciding, forgetting, items, listing, standing, turns, unread
 from .schema import MEMORY
 
 
 class SqliteMemory:
-    """What is remembered, in a database that is open (implements `agent.ports.memory.MemoryStore`).
+    """What is remembered, in a database that is open.
 
+    Implements `agent.ports.memory.MemoryStore` and `agent.ports.note.UnreadStore`.
     reader: the same one over a connection of its own, so that no read waits for a write that is held up.
     """
 
@@ -129,6 +131,20 @@ class SqliteMemory:
     async def known(self, scope: Scope) -> bool:
         """Return whether anything was ever kept of a scope."""
         return await self._reader.read(partial(standing.has, scope))
+
+    async def take(self, most: int, at: int, until: int) -> tuple[Unread, ...]:
+        """Return the oldest unread turn of each of some threads. Where there is none, nothing is written."""
+        if not await self._reader.read(partial(unread.anything_free, at)):
+            return ()
+        return await self._database.write(partial(unread.take, most, at, until))
+
+    async def read(self, taken: Unread, drafts: Sequence[Draft], at: int) -> tuple[Proposed, ...] | None:
+        """Note that a turn was read and propose what came of it; None where it was forgotten meanwhile."""
+        return await self._database.write(partial(unread.read, taken, drafts, at))
+
+    async def missed(self, taken: Unread, counts: bool) -> bool:
+        """Note that reading failed; return whether any try is left."""
+        return await self._database.write(partial(unread.missed, taken, counts))
 
 
 @asynccontextmanager

@@ -75,12 +75,12 @@ def read(rows: Sequence[Any]) -> tuple[StoredTurn, ...]:
 def _keep(kept: Kept, at: int, transaction: Transaction) -> tuple[Proposed, ...]:
     connection = transaction.connection
     scope = scopes.made(connection, kept.scope)
-    new = [_say(connection, scope, remark) for remark in kept.remarks]
+    new = [_say(connection, scope, remark, kept.tries) for remark in kept.remarks]
     return propose(transaction, kept.scope, kept.drafts, at, anew=any(new) or not new)
 
 
-def _say(connection: sa.Connection, scope: int, remark: Remark) -> bool:
-    """Keep one side of an exchange; False where it was kept before."""
+def _say(connection: sa.Connection, scope: int, remark: Remark, tries: int) -> bool:
+    """Keep one side of an exchange; False where it was kept before. tries: of a model to read what a user said."""
     values = {
         "scope": scope,
         "message": remark.message,
@@ -89,6 +89,7 @@ def _say(connection: sa.Connection, scope: int, remark: Remark) -> bool:
         "at": remark.at,
         "blocked": int(remark.blocked),
         "sitting": remark.sitting,
+        "unread": tries if remark.role == "user" else 0,
     }
     number = connection.execute(_KEEP, values).scalar_one_or_none()
     if number is None:
