@@ -46,12 +46,11 @@ def _made(found: Found, turn: StoredTurn, known: Sequence[Item], at: int) -> Dra
     """Return the draft of what was found; None where it is not a model's to propose. Raises `BadItem`."""
     lang = language(turn.remark.text) or DEFAULT
     sources = (Source("message", turn.remark.message, quote=cleaned(found.quote)[:ITEM_QUOTE]),)
-    if found.replaces is None:
-        candidate = Candidate(found.type, found.subject, found.text, lang, sources)
-        return None if found.type in BY_RULE else draft(candidate, at)
     item = next((each for each in known if each.id == found.replaces and each.status in LIVE), None)
-    if item is None or item.type in BY_RULE:
+    if (found.type if item is None else item.type) in BY_RULE:
         return None
+    if item is None:  # also where it names what is not there: what it contradicts is found by its key
+        return draft(Candidate(found.type, found.subject, found.text, lang, sources), at)
     return replace(corrected(item, found.text, lang, at, sources), replaces=item.id)
 
 

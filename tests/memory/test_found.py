@@ -82,12 +82,13 @@ def test_what_cannot_be_kept_is_left_out(other: dict[str, str]) -> None:
 
 
 def test_what_it_corrects_must_be_live_and_shown() -> None:
-    """It then takes that one's place, key and type."""
+    """It then takes that one's place, key and type; what names anything else is something new."""
     live, gone = item(id="i4", key=("rent",), type="preference"), item(id="i5", status="superseded")
     [made] = sound([found(replaces="i4")], TURN, [live, gone], NOW)
     assert (made.replaces, made.key, made.type) == ("i4", ("rent",), "preference")
-    assert texts(found(replaces="i5"), known=[live, gone]) == []
-    assert texts(found(replaces="i9"), known=[live, gone]) == []
+    for id in ("i5", "i9", "none", ""):
+        [made] = sound([found(replaces=id)], TURN, [live, gone], NOW)
+        assert (made.replaces, made.key, made.type) == (None, ("home",), "fact")
 
 
 def test_as_many_as_a_message_may_propose_and_none_twice() -> None:
