@@ -170,6 +170,7 @@ class _Run:
                 plot.decisions,
                 plot.remembers,
                 plot.keeps,
+                plot.finds,
             )
             await lab.open()
             client = lab.connect(room=plot.room, reads=not plot.slow, answers=plot.answers)

@@ -1,8 +1,10 @@
 """What the lab's server remembers with: the product's own memory in RAM, watched, and read out at the very end."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import trio
 
 from ..errors import ActionFailed
 from ..lang import Lang
@@ -12,6 +14,7 @@ from ..ports.brain import Question
 from ..ports.clock import Clock
 from ..ports.conversation import Scope
 from ..ports.memory import LIVE, Change, Draft, Item, ItemType, Source, StoredTurn
+from ..ports.note import Found, Unread
 from ..ports.remember import NOTHING_REMEMBERED, Remembered
 from ..recall.recall import Recall
 from ..remembering import Remembering
@@ -21,6 +24,7 @@ from .fakes import Began, Failed, Finished
 from .network import inline
 
 _ALL = 9_999
+HEDGE = "hedge"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +42,29 @@ class Rows:
     turns: tuple[StoredTurn, ...]
     items: tuple[Item, ...]
     history: Mapping[str, tuple[Change, ...]]
+
+
+class WatchedNoter:
+    """Finds a hedge where one is spoken of (implements `agent.ports.note.Noter`).
+
+    wait: virtual seconds that it takes. seen: the ids of the messages that it read. reading: how many it reads now.
+    """
+
+    def __init__(self, wait: float) -> None:
+        self._wait = wait
+        self.seen: list[str] = []
+        self.reading = 0
+
+    async def find(self, unread: Unread, known: Sequence[Item]) -> tuple[Found, ...]:
+        """Return what a turn has to remember."""
+        said = unread.turn.remark
+        self.seen.append(said.message)
+        self.reading += 1
+        try:
+            await trio.sleep(self._wait)
+        finally:
+            self.reading -= 1
+        return (Found("fact", HEDGE, f"There is a {HEDGE}", HEDGE),) if HEDGE in said.text else ()
 
 
 class WatchedMemory:

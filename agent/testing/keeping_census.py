@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from ..protocol import inbound
 from .call_census import Broken
 from .fakes import Finished
-from .keeping import Forgot, Rows, live
+from .keeping import Forgot, Rows, WatchedNoter, live
 from .keeping_plots import ANOTHER, ORDER
 from .lab import Entry, Lab, is_frame, is_received
 
@@ -26,7 +26,19 @@ def remembered(lab: Lab) -> Broken:
         *_said(rows, transcript, lab.stopped),
         *_decided(rows, transcript),
         *_gone(rows, transcript),
+        *_noted(lab.noter, rows),
     ]
+
+
+def _noted(noter: WatchedNoter | None, rows: Rows) -> Broken:
+    """A memory model reads nothing but what is kept, and has ended with the server."""
+    if noter is None:
+        return []
+    kept = {turn.remark.message for turn in rows.turns}
+    found = [
+        ("M2", f"{each} was read by a model, and is not kept") for each in noter.seen if each not in kept
+    ]
+    return found + [("I6", "a memory model still reads")] * bool(noter.reading)
 
 
 def _whole(rows: Rows) -> Broken:

@@ -12,6 +12,7 @@ ORDER = "Remember that my wall is 20 metres long."
 ANOTHER = "Remember that my wall is 30 metres long."
 STATED = "My fence is 40 metres."
 ASKED = "How long is my wall?"
+FOUND = "We clip the hedge every spring, it belongs to us."
 CITING = (Say("My wall is 20 metres long."),)
 MEMORIES = Book()
 plot = MEMORIES.plot
@@ -92,3 +93,24 @@ async def forgotten_while_it_is_cited(lab: Lab, client: RawClient) -> None:
     await heard(client, "response", 2)
     client.send("message", id="c", text=ASKED)
     await heard(client, "response", 3)
+
+
+@plot(keeps=True, finds=0.5)
+async def found_by_a_model(lab: Lab, client: RawClient) -> None:
+    """What a memory model finds in what was said is suggested, and confirmed while it reads the next message."""
+    sid = await proposed(client, FOUND)
+    client.send("message", id="b", text="price?")
+    client.send("confirm_action", suggestionId=sid)
+    await heard(client, "action_executed")
+    await heard(client, "response", 2)
+    await trio.sleep(1)
+
+
+@plot(keeps=True, finds=0.5)
+async def forgotten_while_it_is_read(lab: Lab, client: RawClient) -> None:
+    """An item is forgotten while a memory model reads the message that it comes from."""
+    client.send("message", id="a", text=f"{ORDER} It stands behind the hedge.")
+    await heard(client, "response")
+    await trio.sleep(0.25)
+    await lab.forget()
+    await trio.sleep(1)

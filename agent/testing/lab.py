@@ -35,7 +35,7 @@ from ..session.turn import Parts
 from ..settings import Settings
 from .fakes import BreakableExecutor, BreakableModel, Figures, Noon, OneFile, Say, SlowLedger
 from .faults import PipeEnd, pipe_to
-from .keeping import WatchedMemory
+from .keeping import WatchedMemory, WatchedNoter
 from .network import inline
 from .raw import RawClient, decode_frames, whole
 from .remembering import FakeMemory, remembered
@@ -167,7 +167,7 @@ class Lab:
 
     decisions: the model's, where there are tools. free: those that may run unconfirmed. remembers: seconds that it
     takes to answer what is asked of what is remembered, an item of anybody's; None remembers nothing. keeps: what is
-    said is remembered.
+    said is remembered. finds: seconds that a memory model takes to read a message; None: there is none.
     """
 
     nursery: trio.Nursery
@@ -179,12 +179,14 @@ class Lab:
     decisions: Sequence[Decision] = ()
     remembers: float | None = None
     keeps: bool = False
+    finds: float | None = None
     transcript: list[Entry] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         settings = Settings.of(pace_ms=20.0, rate_limit=0, memory="on" if self.keeps else "off")
         clock = Noon()
         self.kept = WatchedMemory(self.note, clock) if self.keeps else None
+        self.noter = None if self.finds is None else WatchedNoter(self.finds)
         self.model = BreakableModel(self.drafts)
         self.executor = BreakableExecutor(self.before, self.after, self.deaf, partial(self.note, "**"))
         self.ledger = SlowLedger(self.claim)
@@ -208,6 +210,7 @@ class Lab:
             clock=clock,
             run_sync=inline,
             new_id=lambda: f"id{next(ids)}",
+            noter=self.noter,
         )
         self.app = WatchedApp(settings, adapters, self.figures, self._make_session, self.kept)
 

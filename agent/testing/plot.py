@@ -26,6 +26,7 @@ class Plot:
     deaf: the executor hears of a cancel only at `begin()`. claim: seconds that the ledger takes for one. room: bytes
     that fit into the client's socket. answers: the client answers the server's close frame. remembers: seconds that it
     takes to answer what is asked of what is remembered; None remembers nothing. keeps: what is said is remembered.
+    finds: seconds that a memory model takes to read a message; None: there is none.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Plot:
     answers: bool = True
     remembers: float | None = None
     keeps: bool = False
+    finds: float | None = None
 
     @property
     def slow(self) -> bool:

@@ -13,13 +13,15 @@ import pytest
 
 from agent.memory import keeper
 from agent.memory.hearing import Heard
+from agent.ports.conversation import Scope
 from agent.ports.memory import Kept
 from agent.ports.remember import Answered
 from agent.session.actions import Actions
 from agent.session.effects import Keep
 from agent.session.events import Expired
 from agent.session.turns import Turns
-from agent.storage.memories import standing
+from agent.storage.memories import deciding, standing
+from agent.storage.transaction import Transaction
 from agent.testing.inject import Point, quiet, run_point, steps_of, strike_all
 from agent.testing.plots import memories
 from agent.testing.strikes import STRIKES
@@ -65,6 +67,19 @@ def accepted_unasked(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Heard, "told", lambda self, item: True)
 
 
+def accepted_by_a_model(patch: pytest.MonkeyPatch) -> None:
+    """What a memory model finds is true at once."""
+    real = deciding.propose
+
+    def propose(transaction: Transaction, scope: Scope, drafts: Any, at: int) -> Any:
+        return [
+            replace(each, item=deciding.accept(scope, each.item.id, at, None, None, transaction))
+            for each in real(transaction, scope, drafts, at)
+        ]
+
+    patch.setattr("agent.storage.memories.unread.propose", propose)
+
+
 def half_kept(patch: pytest.MonkeyPatch) -> None:
     """Of an exchange only the question is written."""
     real = keeper._kept
@@ -105,6 +120,7 @@ def answer_left(patch: pytest.MonkeyPatch) -> None:
     [
         (kept_when_cancelled, "proposal_confirmed", "cancel", 20, "M2: "),
         (accepted_unasked, "proposal_left", "cancel", 999, "accepted, and nobody was asked"),
+        (accepted_by_a_model, "found_by_a_model", "cancel", 999, "accepted, and nobody was asked"),
         (half_kept, "order_to_remember", "cancel", 999, "M1: "),
         (offered_after_a_cancel, "proposal_left", "cancel", 1, "after a cancel"),
         (declined_by_time, "proposal_left", "confirm", 999, "was rejected by nobody"),
