@@ -6,6 +6,8 @@ within a transaction, before and after its commit, and before and after the log 
 
 import os
 import signal
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -16,12 +18,14 @@ import trio
 from agent.errors import Conflict, NotFound
 from agent.host import Threads, WallClock
 from agent.ports.memory import MemoryStore
+from agent.ports.note import ReadStore
 from agent.storage.memories.store import memory_in
 from tests.remembered import ANA, NOW, a_draft, an_exchange, budget
 
 ROUNDS = 2
 SECRET = "quetzal"
 """What is said in a message, remembered, and forgotten again; in nothing else."""
+ANIMALS = ("horse", "goat")
 
 
 async def live_on(memory: MemoryStore, pipe: Connection) -> None:
@@ -44,8 +48,35 @@ async def live_on(memory: MemoryStore, pipe: Connection) -> None:
     pipe.send(("superseded", budgeted.item.id))
 
 
+async def note(memory: ReadStore, pipe: Connection) -> None:
+    """Keep messages that a model is to read, and propose what it found in each; tell what is done."""
+    for number in range(ROUNDS):
+        kept = replace(an_exchange(f"n{number}", f"I have {ANIMALS[number]}s"), tries=1)
+        await memory.keep([kept], NOW)
+        pipe.send(("kept", number))
+    for number in range(ROUNDS):
+        [taken] = await memory.take(9, NOW, NOW)
+        found = a_draft(f"There are {ANIMALS[number]}s", ANIMALS[number], message=f"n{number}")
+        await memory.read(taken, [found], NOW)
+        pipe.send(("read", number))
+
+
 def one_life(folder: Path, statements: int, pipe: Connection) -> None:
     """Live on from the beginning; killed before so many statements, and never for 0. Tells how many there were."""
+    _live(folder, statements, pipe, live_on)
+
+
+def one_reading(folder: Path, statements: int, pipe: Connection) -> None:
+    """Do the same with a life of messages that a model reads."""
+    _live(folder, statements, pipe, note)
+
+
+def _live(
+    folder: Path,
+    statements: int,
+    pipe: Connection,
+    live: Callable[[ReadStore, Connection], Awaitable[None]],
+) -> None:
     counted = 0
 
     def count(*_: Any) -> None:
@@ -59,7 +90,7 @@ def one_life(folder: Path, statements: int, pipe: Connection) -> None:
         async with memory_in(folder, Threads(), WallClock()) as memory:
             counted = 0
             sa.event.listen(sa.Engine, "before_cursor_execute", count)
-            await live_on(memory, pipe)
+            await live(memory, pipe)
 
     trio.run(life)
     pipe.send(("ended", counted))

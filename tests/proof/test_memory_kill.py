@@ -2,7 +2,7 @@
 
 import os
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -78,9 +78,9 @@ def what_was_answered_stands(said: Iterable[tuple[str, str | int]], items: dict[
             assert AFTER[items[str(id)].status] >= AFTER[status], (status, id)
 
 
-def points(folder: Path) -> list[int]:
+def points(folder: Path, life: Callable[[Path, int, Connection], None] = memory_kill.one_life) -> list[int]:
     """Before which statements the lives are ended, evenly over a life, its first and last among them."""
-    with process(memory_kill.one_life, folder / "whole", 0) as (_, pipe):
+    with process(life, folder / "whole", 0) as (_, pipe):
         statements = int(told_all(pipe)[-1][1])
     assert statements > KILLS
     return [1 + at * (statements - 1) // (KILLS - 1) for at in range(KILLS)]
@@ -111,6 +111,39 @@ def test_killed_before_any_statement(tmp_path: Path) -> None:
             assert held == [] or (held == [FILE] and not gone), (point, number)
         ends[len(said)] += 1
     assert len(ends) > min(KILLS, 5 * ROUNDS) // 2  # they were killed in different places
+
+
+async def unread(folder: Path) -> set[str]:
+    """The messages that are still to be read by a model, of what a server finds that is started again."""
+    found: set[str] = set()
+    async with memory_in(folder, Threads(), WallClock()) as memory:
+        while taken := await memory.take(9, NOW, NOW):
+            found |= {each.turn.remark.message for each in taken}
+            for each in taken:
+                await memory.read(each, (), NOW)
+    return found
+
+
+def test_killed_while_a_model_reads(tmp_path: Path) -> None:
+    """A message is still to be read, or what was found in it is proposed: never neither, and never both."""
+    ends: Counter[int] = Counter()
+    for point in points(tmp_path, memory_kill.one_reading):
+        folder = tmp_path / str(point)
+        with process(memory_kill.one_reading, folder, point) as (killed, pipe):
+            said = told_all(pipe)
+            killed.join(PATIENCE)
+            assert killed.exitcode == SIGKILL
+        items, happened, turns = trio.run(everything, folder)
+        check(items, happened)
+        read = Counter(item.sources[0].ref for item in items.values())
+        assert set(read.values()) <= {1}
+        left = trio.run(unread, folder)
+        assert left.isdisjoint(read)
+        assert left | {*read} == {turn.remark.message for turn in turns}
+        assert {f"n{number}" for what, number in said if what == "read"} <= {*read}
+        assert {f"n{number}" for what, number in said if what == "kept"} <= {*read} | left
+        ends[len(said)] += 1
+    assert len(ends) > 2
 
 
 def test_many_processes_accept_what_contradicts_each_other(tmp_path: Path) -> None:
