@@ -34,6 +34,12 @@ from .retry import Retrying
 from .settings import ModelName, ModelSettings, parsed
 
 KEY = "AGENT_MODEL_KEY"
+_SETTINGS: Mapping[Level, str] = {
+    "model_open": "model",
+    "model_fallback_open": "fallback-model",
+    "memory_model_open": "memory-model",
+}
+_URLS = {"model": "base-url", "fallback-model": "fallback-base-url", "memory-model": "memory-base-url"}
 _SHAPES = {"openai": (openai.OpenAI, openai.HOME, openai.KEY)} | {
     "anthropic": (anthropic.Anthropic, anthropic.HOME, anthropic.KEY)
 }
@@ -97,48 +103,54 @@ async def _opened(
     which: Level,
 ) -> LanguageModel:
     """Return a model with what each one gets around it; what it holds is let go of by `stack`."""
-    model = await _adapter(parsed(name), url, run_sync, environment, stack)
+    model = await _adapter(parsed(name), url, run_sync, environment, stack, _SETTINGS[which])
     patient = Patient(model, settings.first_token_timeout, settings.token_timeout)
     return Retrying(Breaker(patient, observer, which), observer)
 
 
 async def _adapter(
-    name: ModelName, url: str | None, run_sync: RunSync, environment: Mapping[str, str], stack: AsyncExitStack
+    name: ModelName,
+    url: str | None,
+    run_sync: RunSync,
+    environment: Mapping[str, str],
+    stack: AsyncExitStack,
+    setting: str,
 ) -> LanguageModel:
-    """Return the model itself, with its recording; what it holds is let go of by `stack`."""
+    """Return the model itself, with its recording; what it holds is let go of by `stack`. setting: that names it."""
     folder = _place(name.folder)
     if name.kind == "replay":
         if not await run_sync(lambda: any(folder.glob("*.jsonl"))):
             raise UsageError(
-                f"model replay: there are no recordings in {folder}: make some with record:DIR:MODEL"
+                f"{setting} replay: there are no recordings in {folder}: make some with record:DIR:MODEL"
             )
         return Replaying(folder, run_sync)
     if name.kind == "claude-cli":
         if not hasattr(os, "killpg"):
-            raise UsageError("model claude-cli needs a POSIX system")
+            raise UsageError(f"{setting} claude-cli needs a POSIX system")
         if shutil.which(COMMAND, path=environment.get("PATH")) is None:
-            raise UsageError(f"model claude-cli needs the {COMMAND} command in PATH")
+            raise UsageError(f"{setting} claude-cli needs the {COMMAND} command in PATH")
         empty = stack.enter_context(tempfile.TemporaryDirectory(prefix="agent-model-"))
         model: LanguageModel = ClaudeCli(name.name or None, empty, environment)
     else:
-        model = _served(name, url, environment)
+        model = _served(name, url, environment, setting)
     if not name.recorded:
         return model
     if wrong := await run_sync(lambda: _made(folder)):
-        raise UsageError(f"model record: {folder} cannot be written ({wrong})")
+        raise UsageError(f"{setting} record: {folder} cannot be written ({wrong})")
     return Recording(model, folder, run_sync)
 
 
-def _served(name: ModelName, url: str | None, environment: Mapping[str, str]) -> LanguageModel:
+def _served(name: ModelName, url: str | None, environment: Mapping[str, str], setting: str) -> LanguageModel:
     if find_spec("httpx") is None:
-        raise UsageError(f"model {name.kind} needs httpx: pip install 'agent-server[models]'")
+        raise UsageError(f"{setting} {name.kind} needs httpx: pip install 'agent-server[models]'")
     shape, home, own = _SHAPES[name.kind]
     at_home = url is None or url.rstrip("/").removesuffix("/v1") == home.removesuffix("/v1")
     variable = own if at_home else KEY
     key = environment.get(variable) or None
     if key is None and at_home:
         raise UsageError(
-            f"model {name.kind} needs {own} in the environment, or base-url where another server is to be asked"
+            f"{setting} {name.kind} needs {own} in the environment, or {_URLS[setting]} where another server is to be "
+            "asked"
         )
     if key is not None and not (key.isascii() and key.isprintable() and " " not in key):
         raise UsageError(f"{variable} must be printable ASCII without spaces")

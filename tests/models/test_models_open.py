@@ -239,3 +239,23 @@ async def test_the_memory_model_is_opened_beside_any_other() -> None:
         assert service.requests[0].body["model"] == "b"
     async with open_memory_model(ModelSettings("openai:a"), Figures(), inline, {}) as model:
         assert model is None
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (
+            {"memory_model": "openai:b"},
+            "memory-model openai needs OPENAI_API_KEY in the environment, or memory-base-url",
+        ),
+        ({"memory_model": "claude-cli"}, "memory-model claude-cli needs the claude command"),
+    ],
+)
+async def test_what_a_memory_model_lacks_is_told_by_its_own_setting(
+    more: dict[str, Any], message: str
+) -> None:
+    """So that nobody changes the other one."""
+    with pytest.raises(UsageError) as wrong:
+        async with open_memory_model(ModelSettings(**more), Figures(), inline, {"PATH": "/nowhere"}):
+            pass
+    assert str(wrong.value).startswith(message)
