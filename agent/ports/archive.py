@@ -37,11 +37,13 @@ class Entry:
 @dataclass(frozen=True, slots=True)
 class Tally:
     """How much is kept. items: by status, those that there are. turns: without the forgotten ones. gaps: exchanges that
-    could not be kept. unread: messages that a model is still to read. given_up: those that it could not."""
+    could not be kept. vectors: by the name of their embedder. unread: messages that a model is still to read. given_up:
+    those that it could not."""
 
     items: Mapping[ItemStatus, int]
     turns: int
     gaps: int
+    vectors: Mapping[str, int]
     unread: int = 0
     given_up: int = 0
 

@@ -16,6 +16,7 @@ from typing import Literal, Protocol, TypeAlias
 from ..lang import Lang
 from .conversation import Scope
 from .pages import Page, Window
+from .vectors import VectorStore
 
 ItemType: TypeAlias = Literal[
     "fact", "rule", "decision", "open_loop", "idea", "event", "metric", "preference", "lesson"
@@ -217,8 +218,8 @@ class Changes:
     upto: int
 
 
-class MemoryStore(Protocol):
-    """Keeps items and turns.
+class MemoryStore(VectorStore, Protocol):
+    """Keeps items and turns, and the vectors of both.
 
     Every method raises `agent.errors.NotFound` for what is not there, or is another scope's, which is the same, and
     `agent.errors.StorageFailed` when it cannot be used. Cancelled, a write is done whole or not at all.

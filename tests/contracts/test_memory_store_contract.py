@@ -11,6 +11,7 @@ from agent.memory.states import TABLE, Guard, Status
 from agent.ports.conversation import Scope
 from agent.ports.memory import Item, Kept, MemoryStore, Remark, Source, StoredTurn
 from agent.ports.pages import Window
+from agent.ports.vectors import PackedVector, VectorKind
 from agent.storage.memories import listing
 from tests.remembered import (
     ANA,
@@ -568,3 +569,70 @@ async def test_what_takes_the_place_of_nothing_live_stands_alone(memory: MemoryS
         assert found.conflicts == ()
         await memory.accept(scope, found.item.id, NOW, replaces=())
         assert (await memory.item(ANA, old.id)).status == ("forgotten" if gone else "accepted")
+
+
+MINI, OTHER = VectorKind("mini:1", 3), VectorKind("mini:2", 3)
+
+
+def packed(*ids: str, steps: bytes = b"\x7f\x00\x81") -> list[PackedVector]:
+    """A vector of each."""
+    return [PackedVector(id, steps, 0.5) for id in ids]
+
+
+async def vectors(memory: MemoryStore, *ids: str, kind: VectorKind = MINI) -> list[str]:
+    """The ids of those that are kept."""
+    return sorted([each.id for each in await memory.vectors(kind, ids)])
+
+
+async def test_vectors_are_kept_once_for_each_embedder(memory: MemoryStore) -> None:
+    """As they were given first; another name, or as many other numbers, is another kind."""
+    await memory.keep([an_exchange()], NOW)
+    await proposed(memory, budget(50))
+    await memory.keep_vectors(MINI, packed("t1", "i1"))
+    await memory.keep_vectors(MINI, packed("t1", "t2", steps=b"\x01\x02\x03"))
+    assert await memory.vectors(MINI, ["t1"]) == (PackedVector("t1", b"\x7f\x00\x81", 0.5),)
+    assert await vectors(memory, "t1", "t2", "i1", "t9", "x") == ["i1", "t1", "t2"]
+    assert await vectors(memory, "i1") == ["i1"]
+    for kind in (OTHER, replace(MINI, dimension=4)):
+        assert await vectors(memory, "t1", "t2", "i1", kind=kind) == []
+    await memory.keep_vectors(OTHER, packed("t1"))
+    assert await vectors(memory, "t1", "t2", kind=OTHER) == ["t1"]
+    await memory.keep_vectors(OTHER, [])
+
+
+async def test_a_vector_goes_with_the_words_that_it_is_of(memory: MemoryStore) -> None:
+    """Of every embedder, of items and of what was said; and none comes after them."""
+    await memory.keep([an_exchange("m1"), an_exchange("m2")], NOW)
+    item = await accepted(memory, budget(50))
+    other = await accepted(memory, a_draft("The door is blue", "door", message="m9"))
+    every = ("t1", "t2", "t3", "t4", item.id, other.id)
+    for kind in (MINI, OTHER):
+        await memory.keep_vectors(kind, packed(*every))
+    left = await memory.forget(ANA, item.id, NOW)
+    assert [turn.id for turn in left.turns] == ["t1", "t2"]
+    await memory.keep_vectors(MINI, packed(*every, "t99", "i99"))
+    for kind in (MINI, OTHER):
+        assert await vectors(memory, *every, kind=kind) == [other.id, "t3", "t4"]
+
+
+async def test_what_was_closed_keeps_its_vector(memory: MemoryStore) -> None:
+    """Its words are there still."""
+    old = await accepted(memory, budget(50))
+    await memory.keep_vectors(MINI, packed(old.id))
+    new = await memory.replace(ANA, old.id, budget(60), NOW)
+    await memory.keep_vectors(OTHER, packed(old.id, new.id))
+    assert await vectors(memory, old.id, new.id) == [old.id]
+    assert await vectors(memory, old.id, new.id, kind=OTHER) == [old.id, new.id]
+
+
+async def test_all_vectors_can_be_thrown_away(memory: MemoryStore) -> None:
+    """And made again; words stay."""
+    await memory.keep([an_exchange()], NOW)
+    assert await memory.drop_vectors() == 0
+    await memory.keep_vectors(MINI, packed("t1", "t2"))
+    await memory.keep_vectors(OTHER, packed("t1"))
+    assert await memory.drop_vectors() == 3
+    assert await vectors(memory, "t1", "t2") == []
+    await memory.keep_vectors(MINI, packed("t2"))
+    assert await vectors(memory, "t1", "t2") == ["t2"]
+    assert [turn.remark.text for turn in await memory.turns(0, 9)] == ["What is it?", "It is so."]

@@ -18,6 +18,7 @@ import trio
 
 from agent.errors import NotFound, StorageFailed, UsageError
 from agent.ports.pages import Window
+from agent.ports.vectors import PackedVector, VectorKind
 from agent.storage import file
 from agent.storage.memories import FILE
 from agent.storage.memories.schema import SCHEMA
@@ -163,6 +164,8 @@ async def test_nothing_that_is_asked_looks_through_all_that_is_kept() -> None:
         await opened.turns(0, 9)
         await opened.changed(0, 9)
         await opened.standing(["i1", "t1"], NOW)
+        await opened.keep_vectors(VectorKind("mini:1", 1), [PackedVector("t1", b"a", 1.0)])
+        await opened.vectors(VectorKind("mini:1", 1), ["i1", "t1"])
         await accepted(opened, a_draft("A", "alder", "idea"))
         assert await opened.expire(NOW + 40 * DAY) == 1
         await opened.forget(ANA, "i2", NOW)

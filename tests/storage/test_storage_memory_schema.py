@@ -11,6 +11,7 @@ import trio
 
 from agent.config import ITEM_QUOTE, ITEM_TEXT
 from agent.memory.states import TABLE
+from agent.ports.vectors import PackedVector, VectorKind
 from agent.storage.file import DatabaseFile
 from agent.storage.memories import FILE
 from agent.storage.memories.schema import MEMORY
@@ -38,6 +39,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
             await accepted(memory, budget(50))
             await proposed(memory, budget(60))
             await proposed(memory, a_draft("It is 5 %", "share", "metric", expires_at=Noon().now_ms() + 9))
+            await memory.keep_vectors(VectorKind("mini:1", 2), [PackedVector("t1", b"ab", 1.0)])
 
     trio.run(fill)
     return folder / FILE
@@ -86,6 +88,7 @@ def test_an_item_moves_only_as_its_table_says(sql: sqlite3.Connection) -> None:
 
 
 LONG = "å" * (ITEM_TEXT + 1)
+VECTOR = "INSERT INTO vectors (embedder, turn, item, scale, steps) VALUES"
 REFUSED = {
     "a second live one in its place": (
         "UPDATE items SET status = 'accepted', decided_at = 1, decided_by = 'user' WHERE number = 2",
@@ -129,6 +132,19 @@ REFUSED = {
     "another history": ("UPDATE item_log SET at = 0 WHERE item = 1", "does not change"),
     "history that is deleted": ("DELETE FROM item_log WHERE item = 1", "not deleted"),
     "a gap of nothing": ("INSERT INTO gaps (scope, at, count) VALUES (1, 1, 0)", "CHECK"),
+    "another vector": ("UPDATE vectors SET steps = x'00'", "does not change"),
+    "a vector of two": (
+        f"{VECTOR} (1, 2, 1, 1, x'00')",
+        "CHECK",
+    ),
+    "a vector of no embedder": (
+        f"{VECTOR} (9, 2, NULL, 1, x'00')",
+        "FOREIGN",
+    ),
+    "a second vector": (
+        f"{VECTOR} (1, 1, NULL, 1, x'00')",
+        "UNIQUE",
+    ),
     "a turn twice": (
         "INSERT INTO turns (scope, message, role, speaker, at, blocked, sitting)"
         " SELECT scope, message, role, 'x', 1, 0, 0 FROM turns WHERE number = 1",

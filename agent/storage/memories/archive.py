@@ -22,7 +22,7 @@ from ...ports.pages import Page, Window
 from ...ports.work import RunSync
 from ..database import Database
 from ..file import reason
-from . import FILE, unread
+from . import FILE, unread, vectors
 from . import items as kept
 from . import turns as said
 from .deciding import closed_by
@@ -140,8 +140,13 @@ def _turns(whose: Whose, window: Window, connection: sa.Connection) -> Page[Stor
 
 def _tally(connection: sa.Connection) -> Tally:
     counted = {row[0]: int(row[1]) for row in connection.execute(_BY_STATUS)}
-    gaps = said.counted_gaps(connection)
-    return Tally(counted, connection.execute(_SAID).scalar_one(), gaps, *unread.counted(connection))
+    return Tally(
+        counted,
+        connection.execute(_SAID).scalar_one(),
+        said.counted_gaps(connection),
+        vectors.counted(connection),
+        *unread.counted(connection),
+    )
 
 
 def _faults(connection: sa.Connection) -> tuple[str, ...]:

@@ -4,10 +4,11 @@ An item's status moves only as its own table says: the table `moves` is filled f
 begins as proposed, is never live without a decision, a source and its own place among the live ones of its scope, and
 what it says never changes: it can only be emptied, once it is forgotten. Its log is only added to.
 
-Words, keys and quotes stand in `item_words`, `item_sources` and `turn_words` and nowhere else. SQLite overwrites what
-is deleted (PRAGMA secure_delete), but leaves copies of rows behind in pages that it splits or merges. Rows of these
-three come at the end, are never deleted and only ever get shorter, so that their pages are neither split nor merged;
-items are looked up by digests.
+Words, keys and quotes stand in `item_words`, `item_sources` and `turn_words` and nowhere else; what they sound like
+stands in `vectors`, from which words can be guessed, so that it goes with them, by a trigger. SQLite overwrites what is
+deleted (PRAGMA secure_delete), but leaves copies of rows behind in pages that it splits or merges. Rows of these four
+come at the end, are never deleted one by one and only ever get shorter, so that their pages are neither split nor
+merged; items are looked up by digests.
 """
 
 from functools import cache
@@ -181,6 +182,23 @@ feed = numbered(  # what an index is to take in, in its order; filled by trigger
     whole("item", null=True),
 )
 
+embedders = numbered(
+    metadata, "embedders", text("name"), whole("dimension"), sa.UniqueConstraint("name", "dimension")
+)
+
+vectors = numbered(  # what can be made again of the words; all of it is deleted at once, or nothing
+    metadata,
+    "vectors",
+    whole("embedder", sa.ForeignKey("embedders.number")),
+    whole("turn", sa.ForeignKey("turns.number"), null=True),
+    whole("item", sa.ForeignKey("items.number"), null=True),
+    sa.Column("scale", sa.REAL, nullable=False),
+    sa.Column("steps", sa.LargeBinary, nullable=False),
+    sa.CheckConstraint("(turn IS NULL) <> (item IS NULL)"),
+    sa.UniqueConstraint("turn", "embedder"),
+    sa.UniqueConstraint("item", "embedder"),
+)
+
 moves = moves_of(metadata)
 
 
@@ -226,6 +244,16 @@ _TRIGGERS = {
     BEGIN INSERT INTO feed (turn) VALUES (NEW.turn); END""",
     "feed_changed": """CREATE TRIGGER feed_changed AFTER INSERT ON item_log
     BEGIN INSERT INTO feed (item) VALUES (NEW.item); END""",
+    "vectors_late": """CREATE TRIGGER vectors_late BEFORE INSERT ON vectors
+    WHEN NOT EXISTS (SELECT 1 FROM turn_words WHERE turn = NEW.turn AND text <> '')
+    AND NOT EXISTS (SELECT 1 FROM item_words WHERE item = NEW.item AND text <> '')
+    BEGIN SELECT RAISE(IGNORE); END""",
+    "vectors_frozen": """CREATE TRIGGER vectors_frozen BEFORE UPDATE ON vectors WHEN NEW.steps <> x''
+    BEGIN SELECT RAISE(ABORT, 'a vector does not change'); END""",
+    "vectors_unsaid": """CREATE TRIGGER vectors_unsaid AFTER UPDATE ON turn_words WHEN NEW.text = ''
+    BEGIN UPDATE vectors SET scale = 0, steps = x'' WHERE turn = NEW.turn; END""",
+    "vectors_forgotten": """CREATE TRIGGER vectors_forgotten AFTER UPDATE ON item_words WHEN NEW.text = ''
+    BEGIN UPDATE vectors SET scale = 0, steps = x'' WHERE item = NEW.item; END""",
     **_kept("items"),
     **_kept("item_log"),
     **_kept("turns"),

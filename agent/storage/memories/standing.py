@@ -37,7 +37,7 @@ _TURNS = (
 
 def standing(ids: Collection[str], at: int, connection: sa.Connection) -> frozenset[str]:
     """Return which of these may be cited at a time: live items, and what users said and have not taken back."""
-    numbers = _numbers(ids)
+    numbers = numbers_of(ids)
     live = connection.execute(_ITEMS, {"among": numbers["i"], "at": at}).scalars()
     said = connection.execute(_TURNS, {"among": numbers["t"]}).scalars()
     return frozenset([*(f"i{number}" for number in live), *(f"t{number}" for number in said)])
@@ -45,7 +45,7 @@ def standing(ids: Collection[str], at: int, connection: sa.Connection) -> frozen
 
 def forgotten(ids: Collection[str], connection: sa.Connection) -> frozenset[str]:
     """Return which of these were forgotten."""
-    numbers = _numbers(ids)
+    numbers = numbers_of(ids)
     gone = connection.execute(_GONE_ITEMS, {"among": numbers["i"]}).scalars()
     unsaid = connection.execute(_GONE_TURNS, {"among": numbers["t"]}).scalars()
     return frozenset([*(f"i{number}" for number in gone), *(f"t{number}" for number in unsaid)])
@@ -56,7 +56,8 @@ def has(scope: Scope, connection: sa.Connection) -> bool:
     return bool(known(connection, scope))
 
 
-def _numbers(ids: Collection[str]) -> dict[str, list[int]]:
+def numbers_of(ids: Collection[str]) -> dict[str, list[int]]:
+    """Return the numbers of what these name: of items by "i", of turns by "t"; of what is no id, none."""
     numbers: dict[str, list[int]] = {"i": [], "t": []}
     for id in ids:
         match = _ID.fullmatch(id)

@@ -21,9 +21,10 @@ from ...ports.memory import (
 )
 from ...ports.note import Unread
 from ...ports.pages import Page, Window
+from ...ports.vectors import PackedVector, VectorKind
 from ...ports.work import RunSync
 from ..database import Database
-from . import deciding, forgetting, items, listing, standing, turns, unread
+from . import deciding, forgetting, items, listing, standing, turns, unread, vectors
 from .schema import MEMORY
 
 
@@ -145,6 +146,18 @@ class SqliteMemory:
     async def missed(self, taken: Unread, counts: bool) -> bool:
         """Note that reading failed; return whether any try is left."""
         return await self._database.write(partial(unread.missed, taken, counts))
+
+    async def vectors(self, kind: VectorKind, ids: Collection[str]) -> tuple[PackedVector, ...]:
+        """Return the vectors of one kind that are kept of these items and turns, of any scope."""
+        return await self._reader.read(partial(vectors.read, kind, ids))
+
+    async def keep_vectors(self, kind: VectorKind, packed: Sequence[PackedVector]) -> None:
+        """Keep vectors in one transaction; one that is there stays as it is."""
+        await self._database.write(partial(vectors.keep, kind, packed))
+
+    async def drop_vectors(self) -> int:
+        """Throw the vectors of all kinds away; return how many there were."""
+        return await self._database.write(vectors.drop)
 
 
 @asynccontextmanager

@@ -1,0 +1,79 @@
+"""The vectors of what is remembered, as rows: kept once an embedder, and gone with the words that they are of.
+
+That a vector is written only where there are words, and emptied with them, the database itself sees to (schema.py).
+"""
+
+from collections.abc import Collection, Sequence
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.sqlite import insert
+
+from ...ports.vectors import PackedVector, VectorKind
+from ..transaction import Transaction
+from .schema import embedders, vectors
+from .scopes import id_of
+from .standing import numbers_of
+
+_KIND = sa.select(embedders.c.number).where(
+    embedders.c.name == sa.bindparam("name"), embedders.c.dimension == sa.bindparam("dimension")
+)
+_MAKE = sa.insert(embedders).returning(embedders.c.number)
+_KEEP = insert(vectors).on_conflict_do_nothing()
+_AMONG: sa.BindParameter[list[int]] = sa.bindparam("among", expanding=True)
+_BY: sa.BindParameter[int] = sa.bindparam("by")
+_SELECT = sa.select(vectors).where(vectors.c.embedder == _BY, vectors.c.steps != b"")
+_OF_TURNS = _SELECT.where(vectors.c.turn.in_(_AMONG))
+_OF_ITEMS = _SELECT.where(vectors.c.item.in_(_AMONG))
+_DROP = sa.delete(vectors)
+_COUNT = (
+    sa.select(embedders.c.name, sa.func.count())
+    .join(vectors, vectors.c.embedder == embedders.c.number)
+    .where(vectors.c.steps != b"")
+    .group_by(embedders.c.name)
+)
+
+
+def keep(kind: VectorKind, packed: Sequence[PackedVector], transaction: Transaction) -> None:
+    """Keep vectors of one kind; what the port says of `keep_vectors`."""
+    connection = transaction.connection
+    by = _number(connection, kind) or int(connection.execute(_MAKE, _names(kind)).scalar_one())
+    rows = []
+    for each in packed:
+        numbers = numbers_of([each.id])
+        turn, item = (next(iter(numbers[letter]), None) for letter in "ti")
+        rows.append({"embedder": by, "turn": turn, "item": item, "scale": each.scale, "steps": each.steps})
+    if rows:
+        connection.execute(_KEEP, rows)
+
+
+def read(kind: VectorKind, ids: Collection[str], connection: sa.Connection) -> tuple[PackedVector, ...]:
+    """Return the vectors of one kind that are kept of these; what the port says of `vectors`."""
+    by = _number(connection, kind)
+    if not by:
+        return ()
+    numbers = numbers_of(ids)
+    turns = connection.execute(_OF_TURNS, {"by": by, "among": numbers["t"]})
+    items = connection.execute(_OF_ITEMS, {"by": by, "among": numbers["i"]})
+    return (
+        *(PackedVector(f"t{row.turn}", row.steps, row.scale) for row in turns),
+        *(PackedVector(id_of(row.item), row.steps, row.scale) for row in items),
+    )
+
+
+def drop(transaction: Transaction) -> int:
+    """Take all vectors out; what the port says of `drop_vectors`."""
+    return transaction.connection.execute(_DROP).rowcount
+
+
+def counted(connection: sa.Connection) -> dict[str, int]:
+    """Return how many vectors are kept, by the name of their embedder."""
+    return {name: int(count) for name, count in connection.execute(_COUNT)}
+
+
+def _number(connection: sa.Connection, kind: VectorKind) -> int:
+    """Return the number of a kind of which vectors are kept, 0 where there are none."""
+    return connection.execute(_KIND, _names(kind)).scalar_one_or_none() or 0
+
+
+def _names(kind: VectorKind) -> dict[str, str | int]:
+    return {"name": kind.name, "dimension": kind.dimension}
