@@ -200,7 +200,7 @@ async def composed(
                 opened_remembering(
                     settings.storage,
                     settings.vectors,
-                    Workers(chosen.run_sync or Threads(2), chosen.run_sync or Threads(1)),
+                    Workers(chosen.run_sync or Threads(2), chosen.run_sync or Threads(3)),
                     clock,
                     observer,
                     memory_told,

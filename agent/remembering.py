@@ -8,6 +8,7 @@ from functools import partial
 import structlog
 import trio
 
+from .config import MEMORY
 from .embedding.open import open_near
 from .embedding.settings import VectorSettings
 from .errors import UsageError
@@ -73,7 +74,11 @@ class Remembering:
 
 @dataclass(frozen=True, slots=True)
 class Workers:
-    """Who does blocking work. storing: the database's, a read beside a write. indexing: writes the search's index."""
+    """Who does blocking work.
+
+    storing: the database's, a read beside a write. indexing: writes the search's index, embeds what was said, and what
+    is asked, each at its own time.
+    """
 
     storing: RunSync
     indexing: RunSync
@@ -108,16 +113,18 @@ async def opened_remembering(
             noting,
             Recollection(store, recall, clock),
             {REMEMBER: RememberExecutor(store, clock)},
-            partial(_vectors, vectors, workers.indexing),
+            partial(_vectors, vectors, workers.indexing, store if settings.data != MEMORY else None),
             clock,
         )
 
 
-async def _vectors(settings: VectorSettings, run_sync: RunSync) -> Callable[[Index], Near] | None:
+async def _vectors(
+    settings: VectorSettings, run_sync: RunSync, kept: MemoryStore | None
+) -> Callable[[Index], Near] | None:
     if settings.vectors == "auto":
         return None
     try:
-        return await open_near(settings.vectors, settings.vectors_url, run_sync)
+        return await open_near(settings.vectors, settings.vectors_url, run_sync, kept)
     except UsageError as error:  # which is told where documents are opened
         _log.warning("no vectors to recall with, words alone recall", why=str(error))
         return None

@@ -14,6 +14,7 @@ from ..embedding.open import open_near
 from ..errors import UsageError
 from ..host import Threads, WallClock
 from ..lang import DEFAULT, Lang
+from ..log import silent
 from ..ports.conversation import Scope
 from ..ports.recall import Excerpt, Search
 from ..recall.recall import Recall
@@ -23,7 +24,7 @@ from ..storage.settings import StorageSettings
 from ..text.language import language
 from ..text.terminal import printable, printable_line
 from .lines import read_lines
-from .output import OK, write, write_line
+from .output import OK, complain, write, write_line
 from .search import SERVED
 
 _WANTED = 'write {"id": "...", "text": "..."} on one line'
@@ -143,19 +144,22 @@ async def recall(
     if data == MEMORY or not (ledger_folder(data) / FILE).is_file():
         raise UsageError("nothing is remembered there: name the folder that a server keeps, its --data DIR")
     clock, threads = WallClock(), Threads(1)
-    near = await open_near(vectors, None, threads)
-    async with opened_memory(StorageSettings(data), threads, clock) as memory:
-        recall = Recall(memory, threads, near)
-        await recall.catch_up()
-        await recall.embed()
-        for query in _asked(text, queries):
-            found = await recall.recall(whose.search(query.text, clock.now_ms(), k, floor))
-            hits = sorted(found.excerpts, key=lambda each: -each.score)
-            if json or queries is not None:
-                id = query.id if bytes(query.id) else msgspec.UNSET
-                write_line(msgspec.json.encode(_Answer(id=id, hits=[_found(each) for each in hits])))
-            else:
-                write("".join(map(_for_people, hits)) or "nothing found\n")
+    with silent():
+        async with opened_memory(StorageSettings(data), threads, clock) as memory:
+            recall = Recall(memory, threads, await open_near(vectors, None, threads, memory))
+            await recall.catch_up()
+            await recall.embed()
+            unkept = await recall.keep_vectors()
+            if unkept:
+                complain(f"{unkept} vectors could not be kept, and will be made again")
+            for query in _asked(text, queries):
+                found = await recall.recall(whose.search(query.text, clock.now_ms(), k, floor))
+                hits = sorted(found.excerpts, key=lambda each: -each.score)
+                if json or queries is not None:
+                    id = query.id if bytes(query.id) else msgspec.UNSET
+                    write_line(msgspec.json.encode(_Answer(id=id, hits=[_found(each) for each in hits])))
+                else:
+                    write("".join(map(_for_people, hits)) or "nothing found\n")
     return OK
 
 

@@ -20,6 +20,7 @@ import trio
 from ..errors import UsageError
 from ..numeric import one_thread
 from ..ports.embed import Embedder, Encoder, Role, Vectors, WordVectors
+from ..ports.vectors import VectorStore
 from ..ports.work import RunSync
 from ..recall.index import Index
 from ..recall.recall import Near
@@ -124,24 +125,28 @@ async def open_meaning(vectors: str, url: str | None, run_sync: RunSync) -> Mean
     return await run_sync(lambda: _meaning(choice, embedder, words))
 
 
-async def open_near(vectors: str, url: str | None, run_sync: RunSync) -> Callable[[Index], Near] | None:
+async def open_near(
+    vectors: str, url: str | None, run_sync: RunSync, kept: VectorStore | None = None
+) -> Callable[[Index], Near] | None:
     """Return what makes the vectors of what was said, for an index of it; None where there are none.
 
-    As `open_meaning` otherwise.
+    kept: where they are kept, None is nowhere. As `open_meaning` otherwise.
     """
     choice = choose(vectors, url)
     if choice is None:
         return None
     embedder = await open_embedder(choice, run_sync)
-    return await run_sync(lambda: _near(choice, embedder, run_sync))
+    return await run_sync(lambda: _near(choice, embedder, run_sync, kept))
 
 
-def _near(choice: Choice, embedder: Embedder, run_sync: RunSync) -> Callable[[Index], Near]:
+def _near(
+    choice: Choice, embedder: Embedder, run_sync: RunSync, kept: VectorStore | None
+) -> Callable[[Index], Near]:
     with one_thread():
         from ..recall.dense import Dense
 
     at_once = embedder.encoder if isinstance(embedder, Threaded) and choice.kind == "static" else None
-    return lambda index: Dense(index.rows, embedder, run_sync, at_once)
+    return lambda index: Dense(index.rows, embedder, run_sync, at_once, kept)
 
 
 def _meaning(choice: Choice, embedder: Embedder, words: WordVectors | None) -> Meaning:

@@ -11,7 +11,7 @@ Whose a row is filters before anything is ranked, in the index and in the tail.
 
 import json
 from array import array
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -141,11 +141,12 @@ class Index:
         self._items = True
         self._wait(self.rows.add_item(item))
 
-    def drop(self, id: str) -> None:
-        """Take an item out; it is found no more from now on."""
+    def drop(self, id: str) -> int:
+        """Take an item out, which is found no more from now on; return the row that it had, or NONE."""
         row = self.rows.drop_item(id)
         if row != NONE:
             self._take_out(row)
+        return row
 
     def _take_out(self, row: int) -> None:
         self._waiting.pop(row, None)
@@ -216,6 +217,12 @@ class Index:
             self._is_part.append(part > 0)
             self._documents.append(row)
             writer.add_document(document)
+
+    def held(self) -> Iterator[str]:
+        """Yield the id of each turn and item that is there and that the index itself finds. Blocks: some 20 µs each."""
+        for row in range(len(self.rows)):
+            if self.rows.live(row) and self._searcher.count([named(_SCHEMA, _ROW, str(row))]):
+                yield self.rows.id(row)
 
     # --- searching
 

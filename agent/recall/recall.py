@@ -31,7 +31,7 @@ from .rank import ASKING, WEIGHTS, Arm, Weights, summed, taken_off
 QUIET: Final = 1.0
 """Seconds in which nothing came, after which what waits is put into the index."""
 AGAIN: Final = 60.0
-"""Seconds after which a served model is asked again that failed."""
+"""Seconds in which nothing came, after which a served model that failed is asked again, and what waits is kept."""
 LOOK: Final = 5.0
 """Seconds after which it is looked whether another process has changed something, where nobody asks before."""
 _PAGE: Final = 200
@@ -70,7 +70,11 @@ class Near(Protocol):
         ...
 
     async def catch_up(self) -> None:
-        """Embed what has no vector yet. Raises `agent.errors.EmbeddingFailed`."""
+        """Give what has no vector yet its own, kept or made. Raises `agent.errors.EmbeddingFailed`."""
+        ...
+
+    async def keep(self) -> int:
+        """Keep the vectors that were made since, where they are kept; return how many could not be."""
         ...
 
     def forget(self, row: int) -> None:
@@ -157,10 +161,11 @@ class Recall:
             if self._near is not None and row >= 0:
                 self._near.forget(row)
         for item in items:
+            row = self.index.drop(item.id)
+            if self._near is not None and row >= 0:
+                self._near.forget(row)
             if item.status in LIVE:
                 self.index.put(item)
-            else:
-                self.index.drop(item.id)
 
     async def keep_up(self) -> None:
         """Follow the store, write what waits into the index, in batches, and embed it, until cancelled.
@@ -199,8 +204,10 @@ class Recall:
         while True:
             self._unembedded = trio.Event()
             await self.embed()
-            with trio.move_on_after(AGAIN):
+            with trio.move_on_after(AGAIN) as quiet:
                 await self._unembedded.wait()
+            if quiet.cancelled_caught:
+                await self.keep_vectors()
 
     async def _write(self) -> None:
         if self.index.waiting:
@@ -217,6 +224,10 @@ class Recall:
                 self._told = None
             except EmbeddingFailed as error:
                 self._say(error)
+
+    async def keep_vectors(self) -> int:
+        """Keep the vectors that `embed` has made and not kept by itself; return how many could not be."""
+        return 0 if self._near is None else await self._near.keep()
 
     def _say(self, error: EmbeddingFailed) -> None:
         """Log that there are no vectors, once for each reason until there are some."""

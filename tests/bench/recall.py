@@ -408,8 +408,11 @@ async def _with_vectors(
     before = _resident()
     width = len((await embedder.embed(["a"]))[0])
     while near.behind:
+        first = len(recall.index.rows) - near.behind
         rows = drawn.standard_normal((min(4096, near.behind), width)).astype(np.float32)
-        near._add(rows / np.linalg.norm(rows, axis=1, keepdims=True))
+        rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+        near._pack(width).put(range(first, first + len(rows)), rows)
+        near._reach(first + len(rows))
     recall._near = near
     say(f"  vectors {label}: {_resident() - before:.0f} MiB more")
     took = []

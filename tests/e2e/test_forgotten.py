@@ -3,7 +3,7 @@
 import io
 import json
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Collection
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -15,7 +15,11 @@ import trio
 import trio.testing
 
 from agent import log
-from agent.recall.recall import Recall
+from agent.ports.vectors import VectorKind, VectorStore
+from agent.ports.work import RunSync
+from agent.recall.dense import Dense
+from agent.recall.recall import AGAIN, Recall
+from agent.testing.vectors import WordsEmbedder
 from tests.hostile.process import server_process
 from tests.server.api import TOKEN, request
 from tests.server.api.whole import Whole, whole
@@ -120,6 +124,47 @@ async def test_what_was_told_over_a_socket_is_gone(
         assert len(server.model.asked) == prompts + 1
         assert "Zanzibarium" not in server.model.asked[-1]
     assert holding(data) == []
+
+
+async def test_the_vector_of_what_was_told_is_gone(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Words can be guessed from it: of the item, of its message, and of the answers that say it."""
+    embedder = WordsEmbedder()
+
+    async def open_near(vectors: str, url: str | None, run_sync: RunSync, store: VectorStore) -> Any:
+        return lambda index: Dense(index.rows, embedder, run_sync, None, store)
+
+    monkeypatch.setattr("agent.remembering.open_near", open_near)
+    data = tmp_path / "data"
+    async with whole(memory="on", data=str(data), vectors="off") as server:
+        server.model.says = f"Your locker code is {SENTINEL}."
+        _, store = server.memory
+        told = await server.chat(TELLS)
+        (item,) = told["response_json"]["memory_updates"]
+        await server.chat(ASKS)
+        server.model.says = "The house opens at 8."
+        await server.chat("When does the house open?")
+        await trio.sleep(2 * AGAIN)
+        kind = VectorKind(embedder.name, embedder.dimension)
+        ids = [item["id"], *(turn.id for turn in await store.turns(0, 99))]
+        kept = {each.id: each.steps for each in await store.vectors(kind, ids)}
+        assert kept.keys() == {*ids}
+        assert found_in(data, kept.values()) == {*kept.values()}
+        gone = {"user_id": "anna", "decision": "forget"}
+        await server.good("POST", f"/memory/{item['id']}", gone)
+        await trio.sleep(2 * AGAIN)
+        left = [turn.id for turn in await store.turns(0, 99) if turn.remark.text]
+        assert 0 < len(left) < len(ids) - 2
+        assert found_in(data, kept.values()) == {kept[id] for id in left}
+        assert sorted([each.id for each in await store.vectors(kind, ids)]) == sorted(left)
+    assert found_in(data, kept.values()) == {kept[id] for id in left}
+
+
+def found_in(folder: Path, contents: Collection[bytes]) -> set[bytes]:
+    """Those that some file below a folder holds."""
+    files = [each.read_bytes() for each in folder.rglob("*") if each.is_file()]
+    return {each for each in contents if any(each in file for file in files)}
 
 
 @pytest.mark.proof
