@@ -4,18 +4,18 @@ Each command opens what a server keeps, beside it if that runs, and ends with wh
 whose it is, is found with it. What cannot be done is said in one line, with what to do, and nothing is half done.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Annotated, TypeVar, get_args
+from typing import Annotated, get_args
 
 import msgspec
 from cyclopts import App, Parameter
 
-from ..config import ITEM_QUOTE, PAGE_MOST, USER_DATA
+from ..config import ITEM_QUOTE, USER_DATA
 from ..errors import BadItem, Conflict, NotFound, StorageFailed, UsageError
 from ..host import Threads, WallClock
 from ..lang import DEFAULT, Lang
@@ -25,7 +25,6 @@ from ..memory.items import draft
 from ..ports.archive import Entry, MemoryArchive, Whose
 from ..ports.conversation import Scope
 from ..ports.memory import LIVE, Candidate, Item, ItemStatus, ItemType, MemoryStore, Source
-from ..ports.pages import Page, Window
 from ..ports.projects import HOUSE
 from ..ports.remember import Transcript
 from ..storage.open import ledger_folder, opened_archive, opened_store
@@ -35,9 +34,9 @@ from ..text.language import language
 from ..text.terminal import printable_line
 from .items import entry_line, replacing, row, shown, turn_line
 from .output import OK, REFUSED, complain, write, write_line
+from .paging import paged
+from .rebuild import rebuild
 from .turns import import_turns
-
-T = TypeVar("T")
 
 command = App(
     name="memory",
@@ -45,6 +44,7 @@ command = App(
 )
 
 command.command(import_turns, name="import")
+command.command(rebuild)
 
 Data = Annotated[
     str, Parameter(env_var="AGENT_DATA", help="Folder that the server keeps, or user for your data folder.")
@@ -114,7 +114,7 @@ async def list_items(
     found = False
     async with _opened(data) as opened:
         for each in dict.fromkeys(wanted):
-            async for item in _paged(partial(opened.archive.items, whose, statuses=(each,))):
+            async for item in paged(partial(opened.archive.items, whose, statuses=(each,))):
                 found = True
                 if as_json:
                     write_line(msgspec.json.encode(item))
@@ -274,10 +274,10 @@ async def export(
     """
     whose = Whose(project, user, thread)
     async with _opened(data) as opened:
-        async for entry in _paged(partial(opened.archive.entries, whose)):
+        async for entry in paged(partial(opened.archive.entries, whose)):
             write_line(entry_line(entry))
         if turns:
-            async for turn in _paged(partial(opened.archive.turns, whose)):
+            async for turn in paged(partial(opened.archive.turns, whose)):
                 write_line(turn_line(turn))
     return OK
 
@@ -308,6 +308,8 @@ async def check(*, data: Data = USER_DATA) -> int:
         write(
             f"messages that the memory model is still to read: {tally.unread}; given up: {tally.given_up}\n"
         )
+    for name, count in sorted(tally.vectors.items()):
+        write(printable_line(f"kept vectors of {name}: {count}") + "\n")
     return OK
 
 
@@ -373,13 +375,3 @@ def _time(name: str, given: str | None) -> int | None:
         return round(datetime.fromisoformat(given).astimezone().timestamp() * 1000)
     except (ValueError, OverflowError, OSError):
         raise UsageError(f"{name} must be a date: write 2026-05-31, or 2026-05-31T14:00:00Z") from None
-
-
-async def _paged(read: Callable[[Window], Awaitable[Page[T]]]) -> AsyncIterator[T]:
-    """Yield the entries of all pages, one page in memory at a time."""
-    after: int | None = 0
-    while after is not None:
-        page = await read(Window(PAGE_MOST, after))
-        for entry in page.entries:
-            yield entry
-        after = page.after

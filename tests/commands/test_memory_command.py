@@ -13,7 +13,7 @@ import pytest
 import trio
 
 from agent import cli
-from agent.commands import memory as commands
+from agent.commands import paging
 from agent.memory.desk import OwnMemory
 from agent.ports.conversation import Scope
 from agent.ports.memory import Source
@@ -241,7 +241,7 @@ def test_everything_is_exported_page_by_page(run: Run, monkeypatch: pytest.Monke
         a_draft("It is 9 m long", "hall"), sources=(Source("document", "kb/a.md", 3, 4, "9 m"),)
     )
     keep(run._folder, lambda memory: accepted(memory, document))
-    monkeypatch.setattr(commands, "PAGE_MOST", 1)
+    monkeypatch.setattr(paging, "PAGE_MOST", 1)
     lines = [json.loads(line) for line in run("export", "--turns")]
     assert [line["kind"] for line in lines] == ["item"] * 4 + ["turn"] * 2
     assert [line["id"] for line in lines] == ["i1", "i2", "i3", "i4", "t1", "t2"]

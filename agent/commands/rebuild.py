@@ -1,0 +1,112 @@
+"""`agent memory rebuild`: what is made of what is remembered, thrown away and made anew, and looked over."""
+
+from typing import Annotated
+
+import trio
+from cyclopts import Parameter
+
+from ..config import USER_DATA
+from ..embedding.open import open_near
+from ..errors import StorageFailed, UsageError
+from ..host import Threads, WallClock
+from ..log import silent
+from ..ports.archive import EVERYBODY, MemoryArchive
+from ..ports.memory import LIVE
+from ..recall.recall import Recall
+from ..storage.open import opened_archive
+from ..storage.settings import StorageSettings
+from .output import OK, REFUSED, complain, write
+from .paging import paged
+from .search import SERVED
+
+_NAMED = 20  # ids that are told
+
+
+async def rebuild(
+    *,
+    data: Annotated[
+        str,
+        Parameter(env_var="AGENT_DATA", help="Folder that the server keeps, or user for your data folder."),
+    ] = USER_DATA,
+    vectors: Annotated[str, Parameter(env_var="AGENT_VECTORS")] = "auto",
+) -> int:
+    """Throw away all that was made of what is remembered, make it anew, and look
+    whether nothing is missing in it. What was said and approved stays as it is.
+
+    That is the index, which a server makes at each start, and the kept vectors.
+    Safe to use while servers run; stopped halfway, the next one that needs vectors
+    makes the rest.
+
+    Exit status: 0 all is there, 3 the index lacks something, 2 it cannot be done.
+
+    Example: agent memory rebuild --vectors minilm
+
+    Parameters
+    ----------
+    vectors
+        Whose are made and kept: minilm or bert:FOLDER. Static ones are made
+        faster than they are read, and never kept; off makes none.
+    """
+    if vectors.startswith(SERVED):
+        raise UsageError(
+            "agent memory rebuild asks no model server: take --vectors auto, off, static, minilm or bert:FOLDER"
+        )
+    threads = Threads(2)
+    try:
+        with silent():
+            async with opened_archive(StorageSettings(data), Threads(1), WallClock()) as (store, archive):
+                recall = Recall(store, threads, await open_near(vectors, None, threads, store))
+                write(f"thrown away: {await store.drop_vectors()} vectors\n")
+                missing = await _index(recall, archive)
+                unkept = await _vectors(recall, archive)
+    except StorageFailed as error:
+        raise UsageError(
+            f"{error}; what was said and approved is as it was: put that right and try again"
+        ) from None
+    if unkept:
+        raise UsageError(f"{unkept} vectors could not be kept: put the disk right and try again")
+    if missing:
+        some = ", ".join(sorted(missing)[:_NAMED])
+        complain(f"the index lacks {len(missing)} of them ({some}): nothing is lost, but report that, please")
+        return REFUSED
+    return OK
+
+
+async def _index(recall: Recall, archive: MemoryArchive) -> set[str]:
+    """Make the index and print what it holds; return the ids of what it lacks."""
+    began = trio.current_time()
+    wanted = await _kept(archive)
+    await recall.catch_up()
+    seconds = trio.current_time() - began
+    held = set(recall.index.held())
+    missing = wanted - held
+    if missing:  # or it was forgotten meanwhile
+        missing &= await _kept(archive)
+    counts = [
+        f"{sum(id[0] == letter for id in held)} of {sum(id[0] == letter for id in wanted)} {what}"
+        for letter, what in (("t", "messages and answers"), ("i", "live items"))
+    ]
+    write(f"index: {', '.join(counts)}, in {seconds:.1f} s\n")
+    return missing
+
+
+async def _vectors(recall: Recall, archive: MemoryArchive) -> int:
+    """Make and keep vectors, and print how many there are; return how many could not be kept."""
+    began = trio.current_time()
+    await recall.embed()
+    unkept = await recall.keep_vectors()
+    seconds = trio.current_time() - began
+    tally = await archive.tally()
+    counts = [f"{count} of {name.partition(':')[0]}" for name, count in sorted(tally.vectors.items())]
+    write(f"vectors: {', '.join(counts) or 'none'} kept, in {seconds:.1f} s\n")
+    return unkept
+
+
+async def _kept(archive: MemoryArchive) -> set[str]:
+    """Return the ids of what a search has to find: what was said and not refused, and live items."""
+    said = {
+        turn.id
+        async for turn in paged(lambda window: archive.turns(EVERYBODY, window))
+        if turn.remark.text and not turn.remark.blocked
+    }
+    return said | {item.id async for item in paged(lambda window: archive.items(EVERYBODY, window, LIVE))}
