@@ -98,6 +98,15 @@ def add(connection: sa.Connection, column: sa.Column[Any], known: Collection[str
             connection.exec_driver_sql(f"ALTER TABLE {table} ADD COLUMN {spec}")
 
 
+def drop_changed(connection: sa.Connection, triggers: Mapping[str, str]) -> None:
+    """Drop the triggers that are there and read otherwise, as a file of an earlier version has them."""
+    for name, made_by in connection.exec_driver_sql(
+        "SELECT name, sql FROM sqlite_master WHERE type = 'trigger'"
+    ).all():
+        if name in triggers and triggers[name] != made_by:
+            connection.exec_driver_sql(f"DROP TRIGGER {name}")
+
+
 def names(connection: sa.Connection) -> set[str]:
     """Return the names of the tables, indexes and triggers that are there."""
     return {name for (name,) in connection.exec_driver_sql("SELECT name FROM sqlite_master")}

@@ -119,6 +119,11 @@ REFUSED = {
     "other numbers": ("UPDATE item_words SET numbers = '[]' WHERE item = 1", "does not change"),
     "no text before it is forgotten": ("UPDATE item_words SET text = '' WHERE item = 1", "does not change"),
     "another quote": ("UPDATE item_sources SET quote = 'x' WHERE item = 1", "does not change"),
+    "another source": ("UPDATE item_sources SET ref = 'x', quote = '' WHERE item = 1", "does not change"),
+    "another kind of source": (
+        "UPDATE item_sources SET kind = 'tool', quote = '' WHERE item = 1",
+        "does not change",
+    ),
     "no source before it is forgotten": (
         "UPDATE item_sources SET ref = '' WHERE item = 1",
         "does not change",
@@ -222,6 +227,14 @@ def test_an_item_has_a_source_and_words_of_some_length(sql: sqlite3.Connection) 
     sql.execute(log, [number])
 
 
+def test_a_quote_can_be_emptied_alone(sql: sqlite3.Connection) -> None:
+    """Where its words are forgotten with another item; where it is from stays."""
+    assert sql.execute("UPDATE item_sources SET quote = '' WHERE item = 1").rowcount == 1
+    assert sql.execute("SELECT kind, ref != '', quote FROM item_sources WHERE item = 1").fetchall() == [
+        ("message", 1, "")
+    ]
+
+
 def test_what_changes_is_told_to_an_index(sql: sqlite3.Connection) -> None:
     """By the database, so that no code can forget it."""
     before = sql.execute("SELECT max(number) FROM feed").fetchone()[0]
@@ -238,6 +251,9 @@ def test_a_file_is_made_again_where_something_is_missing(made: Path, tmp_path: P
         before = {name for (name,) in opened.execute("SELECT name FROM sqlite_master")}
         for gone in ("TABLE gaps", "INDEX items_about", "TRIGGER items_moves"):
             opened.execute(f"DROP {gone}")
+        (frozen,) = opened.execute("SELECT sql FROM sqlite_master WHERE name = 'items_frozen'").fetchone()
+        opened.execute("DROP TRIGGER items_frozen")
+        opened.execute(frozen.replace("scope, type,", "scope,"))
         opened.execute("INSERT INTO moves VALUES ('forgotten', 'accepted')")
     opened.close()
     file = DatabaseFile(tmp_path, Noon(), MEMORY)
@@ -245,5 +261,8 @@ def test_a_file_is_made_again_where_something_is_missing(made: Path, tmp_path: P
     file.close()
     with sqlite3.connect(tmp_path / FILE) as opened:
         assert {name for (name,) in opened.execute("SELECT name FROM sqlite_master")} == before
+        assert opened.execute("SELECT sql FROM sqlite_master WHERE name = 'items_frozen'").fetchone() == (
+            frozen,
+        )
         assert set(opened.execute("SELECT a, b FROM moves").fetchall()) == MOVES
     opened.close()

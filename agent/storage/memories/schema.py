@@ -2,7 +2,8 @@
 
 An item's status moves only as its own table says: the table `moves` is filled from it, and a trigger asks there. It
 begins as proposed, is never live without a decision, a source and its own place among the live ones of its scope, and
-what it says never changes: it can only be emptied, once it is forgotten. Its log is only added to.
+what it says never changes: it can only be emptied, once it is forgotten, and its quotes before. Its log is only added
+to.
 
 Words, keys and quotes stand in `item_words`, `item_sources` and `turn_words` and nowhere else; what they sound like
 stands in `vectors`, from which words can be guessed, so that it goes with them, by a trigger. SQLite overwrites what is
@@ -18,7 +19,20 @@ import sqlalchemy as sa
 from ...config import ITEM_QUOTE, ITEM_TEXT
 from ...memory.states import TABLE
 from ...ports.memory import LIVE, Decider, ItemStatus, ItemType, Side, SourceKind
-from ..columns import add, fill, json_value, moves_of, names, numbered, one_of, statements, text, where, whole
+from ..columns import (
+    add,
+    drop_changed,
+    fill,
+    json_value,
+    moves_of,
+    names,
+    numbered,
+    one_of,
+    statements,
+    text,
+    where,
+    whole,
+)
 from ..contents import Contents
 from . import FILE
 
@@ -210,11 +224,15 @@ def _kept(table: str) -> dict[str, str]:
     }
 
 
-def _emptied_only(table: str, column: str, said: str) -> dict[str, str]:
-    """Return what lets a column of words be emptied only, when its item is forgotten. said: the other columns."""
+def _emptied_only(table: str, column: str, said: str, unless: str = "0") -> dict[str, str]:
+    """Return what lets a column of words be emptied only, when its item is forgotten.
+
+    said: the other columns. unless: what else may become of a row.
+    """
     return _kept(table) | {
         f"{table}_frozen": f"""CREATE TRIGGER {table}_frozen BEFORE UPDATE OF {column}, {said} ON {table}
-        WHEN NEW.{column} <> '' OR (SELECT status FROM items WHERE number = OLD.item) <> 'forgotten'
+        WHEN NOT ({unless})
+        AND (NEW.{column} <> '' OR (SELECT status FROM items WHERE number = OLD.item) <> 'forgotten')
         BEGIN SELECT RAISE(ABORT, 'what is remembered does not change'); END"""
     }
 
@@ -259,12 +277,15 @@ _TRIGGERS = {
     **_kept("turns"),
     **_kept("turn_words"),
     **_emptied_only("item_words", "text", "key, slot, numbers"),
-    **_emptied_only("item_sources", "ref", "kind, quote"),
+    **_emptied_only(
+        "item_sources", "ref", "kind, quote", "NEW.quote = '' AND NEW.ref = OLD.ref AND NEW.kind = OLD.kind"
+    ),
 }
 
 
 def prepare(connection: sa.Connection, now: int) -> None:
     """Make what is missing. Inside a write transaction."""
+    drop_changed(connection, _TRIGGERS)
     known = names(connection)
     for column in (turns.c.unread, turns.c.taken):
         add(connection, column, known)
