@@ -15,6 +15,7 @@ from ..ports.memory import Change, Forgotten, Item, ItemStatus, MemoryStore
 from ..ports.pages import Page, Window
 from ..ports.remember import Decision, Transcript
 from .items import edited
+from .repeats import Repeats, wordings
 
 _TRIGGERS: Final[Mapping[str, str]] = {"done": "finish"}
 
@@ -76,8 +77,12 @@ class OwnMemory:
     async def forget(self, scope: Scope, id: str) -> Forgotten:
         """Take an item, and what was said in its words, out of all that is kept.
 
-        Cancelled or failed on its way, it is forgotten wholly when it is forgotten again.
+        Its words go last: what else says them is looked for by them. So, cancelled or failed on its way, it is
+        forgotten wholly when it is forgotten again.
         """
+        texts = wordings(await self._store.item(scope, id))
+        for transcript in self._transcripts if texts else ():
+            await transcript.unsay(scope, Repeats(texts))
         forgotten = await self._store.forget(scope, id, self._clock.now_ms())
         for transcript in self._transcripts:
             await transcript.forget(forgotten.turns, id)

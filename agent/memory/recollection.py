@@ -34,6 +34,7 @@ from .found import BY_RULE
 from .hearing import only_told
 from .items import cleaned, corrected, draft
 from .picture import memory_section, picture, situation_section
+from .repeats import within
 
 _log = structlog.get_logger("agent.memory")
 
@@ -143,11 +144,7 @@ def _remembered(
 def _repeats(text: str, items: Iterable[Sequence[str]]) -> bool:
     """Return whether what was said is what an item says, with no more around it than the order to remember it."""
     said = words(text)
-    return any(
-        len(said) - len(item) <= _AROUND
-        and any(said[at : at + len(item)] == item for at in range(len(said) - len(item) + 1))
-        for item in items
-    )
+    return any(len(said) - len(item) <= _AROUND and within(item, said) for item in items)
 
 
 def stated_in(text: str) -> str:

@@ -18,6 +18,11 @@ class Scope:
         """Return the same user's scope in another thread."""
         return Scope(self.project, thread, self.user)
 
+    def includes(self, other: "Scope") -> bool:
+        """Return whether what is said in another scope is the same user's; of nobody's it has to be one thread."""
+        same = (self.project, self.user) == (other.project, other.user)
+        return same and (self.user != "" or self.thread == other.thread)
+
 
 NO_SCOPE = Scope()
 

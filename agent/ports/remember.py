@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, Protocol, TypeAlias
+from typing import Any, Final, Literal, Protocol, TypeAlias
 
 from .brain import Proposal, Question
 from .conversation import Scope
@@ -125,6 +125,26 @@ class Memory(Protocol):
         ...
 
 
+class Again(Protocol):
+    """Tells what says again what is to be forgotten."""
+
+    def said(self, text: str) -> bool:
+        """Return whether a user's text does."""
+        ...
+
+    def told(self, text: str) -> bool:
+        """Return whether a text of the agent's does, or one that was made of what was said."""
+        ...
+
+    def without(self, value: Any) -> Any:
+        """Return a JSON value with each text in it emptied that does, as `told` finds it."""
+        ...
+
+    def within(self, value: Any) -> bool:
+        """Return whether any text in a JSON value does."""
+        ...
+
+
 class Transcript(Protocol):
     """Holds what was said, beside what is remembered of it: a thread's messages, a conversation in progress."""
 
@@ -132,6 +152,13 @@ class Transcript(Protocol):
         """Take what was said in these turns out of it, also out of its files; idempotent.
 
         item: that is forgotten with them, "" for none. Raises `agent.errors.StorageFailed` where it may still hold it.
+        """
+        ...
+
+    async def unsay(self, scope: Scope, again: Again) -> None:
+        """Take what says it again out of what a scope's user has said and was told; idempotent.
+
+        Raises `agent.errors.StorageFailed` where it may still hold it.
         """
         ...
 

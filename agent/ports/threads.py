@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias
 
 from .calls import Move, StoredCall
-from .conversation import Exchange
+from .conversation import Exchange, Scope
 from .memory import StoredTurn
 from .pages import Page, Window
+from .remember import Again
 
 Role: TypeAlias = Literal["user", "assistant", "tool"]
 MessageStatus: TypeAlias = Literal["pending", "done", "cancelled", "refused", "failed"]
@@ -163,6 +164,14 @@ class ThreadStore(Protocol):
         """Empty what was said in these turns, and the answers of requests that tell of them; out of the file too.
 
         What is not there is nobody's to forget. item: that is forgotten with them. Idempotent.
+        """
+        ...
+
+    async def unsay(self, scope: Scope, again: Again) -> None:
+        """Empty what says it again in the threads of a scope's user, or in its one thread.
+
+        A message of the user's goes with its turn, an answer and a result by themselves. Of a call the texts go that
+        say it, and one that nobody has approved is cancelled; one that is approved and not begun stays. Idempotent.
         """
         ...
 

@@ -310,7 +310,7 @@ class Core:
         Expired: lambda core, event: core.actions.expired(event),
         Offered: _offered,
         Replied: _replied,
-        Erased: lambda core, event: core.turns.erase(event),
+        Erased: lambda core, event: core.turns.erase(event, core.consults.scope),
         Woken: _woken,
         Posed: lambda core, event: core.react(Trigger.MESSAGE, event.question),
         Slept: lambda core, _: core.react(Trigger.SLEEP),

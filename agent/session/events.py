@@ -9,7 +9,8 @@ import msgspec
 
 from ..ports.action import Outcome
 from ..ports.brain import Proposal, Question, TurnEvent, VerifiedText
-from ..ports.conversation import Exchange, Scope
+from ..ports.conversation import NO_SCOPE, Exchange, Scope
+from ..ports.remember import Again
 from ..ports.tools import ToolDefinition
 from ..protocol.inbound import Inbound
 from ..protocol.outbound import Outbound
@@ -113,12 +114,15 @@ class Replied(msgspec.Struct, frozen=True):
 class Erased(msgspec.Struct, frozen=True):
     """Something was forgotten. messages: what was said in them is not told any more. refs: what cites it was cited by.
 
+    scope, again: nor is what says it again to this scope's user, in any thread, or to nobody in its thread.
     It is the only event that comes from outside a session's own conversation, and says nothing in it.
     """
 
     messages: frozenset[str]
     refs: frozenset[str]
     at: float
+    scope: Scope = NO_SCOPE
+    again: Again | None = None
 
 
 class Woken(msgspec.Struct, frozen=True):

@@ -4,7 +4,9 @@ from collections.abc import Sequence
 
 import trio
 
+from ..ports.conversation import Scope
 from ..ports.memory import StoredTurn
+from ..ports.remember import Again
 from .events import Erased
 from .registry import Registry
 
@@ -21,3 +23,9 @@ class Conversations:
         messages = frozenset(turn.remark.message for turn in turns)
         refs = frozenset([*(turn.id for turn in turns), *([item] if item else [])])
         self._registry.post_all(Erased(messages, refs, trio.current_time()))
+
+    async def unsay(self, scope: Scope, again: Again) -> None:
+        """Let no session of a scope's user, or of its thread, tell a model any more of what says it again."""
+        await trio.lowlevel.checkpoint()
+        none: frozenset[str] = frozenset()
+        self._registry.post_all(Erased(none, none, trio.current_time(), scope, again))

@@ -9,6 +9,7 @@ from collections.abc import Collection
 
 from ..config import CHARACTERS_PER_TOKEN, HISTORY_FREED, HISTORY_LEFT, PROMPT_THREAD_BATCH
 from ..ports.conversation import Exchange
+from ..ports.remember import Again
 
 
 class History:
@@ -48,9 +49,14 @@ class History:
         """Return one with the same budget, of which nothing is used."""
         return History(self._most)
 
-    def forget(self, messages: Collection[str]) -> bool:
-        """Let go of what was said in some messages; return whether anything was."""
-        left = tuple(each for each in self.kept if each.message not in messages or not each.message)
+    def forget(self, messages: Collection[str], again: Again | None = None) -> bool:
+        """Let go of what was said in some messages; return whether anything was. again: and of what says it again."""
+        left = tuple(
+            each
+            for each in self.kept
+            if (each.message not in messages or not each.message)
+            and not (again is not None and (again.said(each.question) or again.told(each.answer)))
+        )
         self._left += sum(map(_tokens, self.kept)) - sum(map(_tokens, left))
         gone = len(left) < len(self.kept)
         self.kept = left

@@ -20,7 +20,7 @@ from ..ports.brain import (
     VerifiedText,
     Wish,
 )
-from ..ports.conversation import Exchange
+from ..ports.conversation import Exchange, Scope
 from ..ports.memory import Draft
 from ..ports.remember import MEMORY_FILES, Answered
 from ..protocol.outbound import Blocked, Citation, Error, Response, StreamEnd
@@ -190,9 +190,10 @@ class Turns:
         self._history = self._history.empty()
         self._wishes = ()
 
-    def erase(self, event: Erased) -> None:
-        """Tell nothing any more of what was forgotten, nor of an answer in progress that cites it."""
-        if self._history.forget(event.messages):
+    def erase(self, event: Erased, scope: Scope) -> None:
+        """Tell nothing any more of what was forgotten, nor of an answer in progress that cites it. scope: of here."""
+        again = event.again if event.scope.includes(scope) else None
+        if self._history.forget(event.messages, again):
             self._wishes = ()  # which may hold the same words
         if self._turn is not None:
             self._turn.forgotten |= event.refs

@@ -1,14 +1,15 @@
 """The tables of the one file, and what the database itself refuses, whatever the code does.
 
 A call's status moves only as the suggestion's own table says: the table `moves` is filled from it, and a trigger asks
-there. What was approved is frozen, what is not approved gets no row in the ledger, and a call's row in the ledger
-lives as long as the call. Everything else hangs on its project: a row of one cannot name a thread of another.
+there. What was approved is frozen, and can only be emptied once it has begun or never will; what is not approved gets
+no row in the ledger, and a call's row in the ledger lives as long as the call. Everything else hangs on its project: a
+row of one cannot name a thread of another.
 
 `actions`, the ledger, is as its first version made it, with columns added; all other tables are STRICT and came with
 the second, one with a column added since. A file of an older version is upgraded in place when it is opened: tables,
-columns and indexes that are missing are made, whichever they are, so that it can be done twice. Code of an older
-version does not open it any more; what of it is running meanwhile goes on, for it names the columns that it writes, and
-none of them has changed.
+columns and indexes that are missing are made, and triggers that read otherwise are made anew, whichever they are, so
+that it can be done twice. Code of an older version does not open it any more; what of it is running meanwhile goes on,
+for it names the columns that it writes, and none of them has changed.
 """
 
 from functools import cache
@@ -22,7 +23,19 @@ from ..ports.calls import CallStatus
 from ..ports.projects import HOUSE, Category
 from ..ports.threads import MessageStatus, Role
 from ..ports.tools import Risk, RunsAt
-from .columns import add, fill, moves_of, names, numbered, one_of, statements, text, where, whole
+from .columns import (
+    add,
+    drop_changed,
+    fill,
+    moves_of,
+    names,
+    numbered,
+    one_of,
+    statements,
+    text,
+    where,
+    whole,
+)
 from .columns import json_value as json
 
 SCHEMA = 2  # PRAGMA user_version of a file that this code reads and writes
@@ -239,9 +252,13 @@ _TRIGGERS = {
     WHEN NEW.status NOT IN ('suggested', 'confirmed')
     BEGIN SELECT RAISE(ABORT, 'a call does not begin so'); END""",
     "calls_frozen": """CREATE TRIGGER calls_frozen BEFORE UPDATE OF
-    id, project_id, thread_id, tool, arguments, arguments_hash, runs_at, needs_approval ON calls
+    id, project_id, thread_id, tool, arguments_hash, runs_at, needs_approval ON calls
     WHEN OLD.status <> 'suggested'
     BEGIN SELECT RAISE(ABORT, 'what was approved does not change'); END""",
+    "calls_emptied": """CREATE TRIGGER calls_emptied BEFORE UPDATE OF arguments ON calls
+    WHEN OLD.status <> 'suggested' AND OLD.arguments <> NEW.arguments
+    AND (OLD.status = 'confirmed' OR length(OLD.arguments) <= length(NEW.arguments))
+    BEGIN SELECT RAISE(ABORT, 'what was approved does not change, and is emptied once it begins no more'); END""",
     "actions_call": """CREATE TRIGGER actions_call BEFORE INSERT ON actions
     WHEN EXISTS (SELECT 1 FROM calls WHERE id = NEW.suggestion_id AND status <> 'confirmed')
     BEGIN SELECT RAISE(ABORT, 'only a confirmed call is claimed'); END""",
@@ -253,6 +270,7 @@ _TRIGGERS = {
 
 def prepare(connection: sa.Connection, now: int) -> None:
     """Make what is missing. Inside a write transaction. now: Unix milliseconds."""
+    drop_changed(connection, _TRIGGERS)
     known = names(connection)
     for column in (actions.c.kb, actions.c.lease_until, idempotency.c.project_id):
         add(connection, column, known)

@@ -6,8 +6,10 @@ from functools import partial
 import sqlalchemy as sa
 
 from ..ports.clock import Clock
+from ..ports.conversation import Scope
 from ..ports.memory import StoredTurn
 from ..ports.pages import Page, Window
+from ..ports.remember import Again
 from ..ports.threads import Begun, Opening, Said, StoredMessage, Thread, Woken
 from . import moves, turns, unsaying
 from .database import Database
@@ -19,8 +21,8 @@ from .transaction import Transaction
 class SqliteThreads:
     """Threads in a database that is open (implements `agent.ports.threads.ThreadStore`).
 
-    clock: stamps what is ended because its thread is deleted. kb: the knowledge base of its server, noted in the ledger
-    with each call that is handed over.
+    clock: stamps what is ended because its thread is deleted, or its words are forgotten. kb: the knowledge base of its
+    server, noted in the ledger with each call that is handed over.
     """
 
     def __init__(self, database: Database, clock: Clock, kb: str | None = None) -> None:
@@ -82,6 +84,15 @@ class SqliteThreads:
     async def forget(self, turns: Sequence[StoredTurn], item: str = "") -> None:
         """Empty what was said in these turns, and the answers of requests that tell of them; out of the file too."""
         await self._database.write(partial(unsaying.forget, turns, item))
+
+    async def unsay(self, scope: Scope, again: Again) -> None:
+        """Empty what says it again in a user's threads; these are looked through some messages at a time."""
+        found, more = unsaying.Found(), True
+        while more:
+            found, more = await self._database.read(partial(unsaying.look, scope, again, found))
+        if found.upto:
+            now = self._clock.now_ms()
+            await self._database.write(partial(unsaying.unsay, scope, again, found, now))
 
     async def delete_thread(self, project: str, id: str) -> None:
         """Delete a thread with its messages and calls."""

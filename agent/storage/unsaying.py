@@ -2,35 +2,149 @@
 
 What is left are rows without words: ids, times, who said something, and how it ended. The request says that it erases,
 so that the log is cut off before it is answered; the database overwrites what it frees (PRAGMA secure_delete).
+
+Of a call the words go, too, where it holds what is forgotten: each text of its arguments and its result that says it.
+What it was, who approved it, when, how it ended, and the hash of what was approved stay, so that it is done once at
+most. What nobody has approved is cancelled with that, since it cannot be shown any more for what it is; what is
+approved and has not begun keeps its words, since it is to be done as it was approved. Of the other calls of a message
+that is forgotten those that never ran lose their arguments; those that ran keep them: they are the record of what was
+done.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from contextlib import suppress
+from dataclasses import dataclass
+from json import JSONDecodeError, loads
+from typing import Any, Final
 
 import sqlalchemy as sa
 
+from ..ports.conversation import Scope
 from ..ports.memory import StoredTurn
-from .schema import idempotency, messages
+from ..ports.remember import Again
+from . import moves
+from .schema import actions, calls, idempotency, messages, threads
 from .transaction import Transaction
 
+_LOOKED_AT: Final = 1_000  # messages, and calls, in one look
+_NEVER_RAN: Final = ("rejected", "expired", "cancelled", "answered")
+_PROJECT: sa.BindParameter[Any] = sa.bindparam("project")
+_OF: sa.BindParameter[Any] = sa.bindparam("of")
 _ASKED = messages.alias("asked")
 _TURN = (
     sa.select(_ASKED.c.turn)
-    .where(_ASKED.c.project_id == sa.bindparam("project"), _ASKED.c.id == sa.bindparam("message"))
+    .where(_ASKED.c.project_id == _PROJECT, _ASKED.c.id == sa.bindparam("message"))
     .scalar_subquery()
 )
 _EMPTY = sa.update(messages).where(
-    messages.c.project_id == sa.bindparam("project"),
+    messages.c.project_id == _PROJECT,
     messages.c.thread_id == sa.bindparam("thread"),
     messages.c.turn == _TURN,
     sa.or_(messages.c.role == "assistant", sa.bindparam("whole", type_=sa.Boolean)),
     messages.c.status != "pending",
 )
 _UNSAY = _EMPTY.values(content="", citations=[])
+_UNSAY_ONE = (
+    sa.update(messages)
+    .where(messages.c.number == _OF, messages.c.status != "pending")
+    .values(content="", citations=[])
+)
+_UNCITE = sa.update(messages).where(messages.c.number == _OF).values(citations=sa.bindparam("cited"))
+_UNSUGGEST = (
+    sa.update(calls)
+    .where(
+        calls.c.project_id == _PROJECT,
+        calls.c.thread_id == sa.bindparam("thread"),
+        calls.c.message_id == sa.bindparam("message"),
+        calls.c.status.in_(_NEVER_RAN),
+    )
+    .values(arguments={})
+)
 _TELLS: sa.ColumnElement[Any] = sa.func.instr(
     idempotency.c.answer, sa.cast(sa.bindparam("id"), sa.LargeBinary)
 )
 _UNTELL = sa.update(idempotency).where(idempotency.c.owner.is_(None), _TELLS > 0).values(answer=b"")
+_THEIRS = (  # of a user all threads, of nobody the one
+    threads.c.project_id == _PROJECT,
+    threads.c.user_id == sa.bindparam("user"),
+    sa.or_(threads.c.user_id != "", threads.c.id == sa.bindparam("thread")),
+)
+
+
+def _said(table: sa.Table, *wanted: sa.ColumnElement[bool]) -> sa.Select[Any]:
+    """Return the query for some rows of a table that hang on the threads of a user."""
+    of_thread = sa.and_(threads.c.project_id == table.c.project_id, threads.c.id == table.c.thread_id)
+    after, upto = table.c.number > sa.bindparam("after"), table.c.number <= sa.bindparam("upto")
+    return sa.select(table).join(threads, of_thread).where(*_THEIRS, after, upto, *wanted)
+
+
+_MESSAGES = _said(messages, messages.c.content != "", messages.c.status != "pending")
+_CALLS = _said(calls, calls.c.status != "confirmed")
+_LAST = sa.select(
+    sa.func.max(
+        *(
+            sa.func.coalesce(sa.select(sa.func.max(each.c.number)).scalar_subquery(), 0)
+            for each in (messages, calls)
+        )
+    )
+)
+_SAME_TURN = sa.select(messages.c.id).where(
+    messages.c.project_id == _PROJECT,
+    messages.c.thread_id == sa.bindparam("thread"),
+    messages.c.turn == sa.bindparam("turn"),
+)
+_EMPTY_CALL = (
+    sa.update(calls)
+    .where(calls.c.id == _OF)
+    .values(arguments=sa.bindparam("said"), result=sa.bindparam("came"))
+)
+_OUTCOME = sa.select(actions.c.result).where(actions.c.suggestion_id == _OF, actions.c.result.is_not(None))
+_EMPTY_OUTCOME = sa.update(actions).where(actions.c.suggestion_id == _OF).values(result=sa.bindparam("came"))
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What was found to say some words again. messages, calls: their numbers. upto: of the last one looked at."""
+
+    messages: frozenset[int] = frozenset()
+    calls: frozenset[int] = frozenset()
+    upto: int = 0
+
+
+def look(scope: Scope, again: Again, before: Found, connection: sa.Connection) -> tuple[Found, bool]:
+    """Look through more of a user's threads; return what was found so far, and whether there is more."""
+    last = int(connection.execute(_LAST).scalar_one())
+    upto = min(last, before.upto + _LOOKED_AT)
+    if upto <= before.upto:
+        return before, False
+    whose = {"project": scope.project, "user": scope.user, "thread": scope.thread}
+    of = {**whose, "after": before.upto, "upto": upto}
+    said = [
+        row.number
+        for row in connection.execute(_MESSAGES, of).all()
+        if _says(row, again) or again.within(row.citations)
+    ]
+    made = [
+        row.number
+        for row in connection.execute(_CALLS, of).all()
+        if again.within([row.arguments, row.result])
+    ]
+    return Found(before.messages.union(said), before.calls.union(made), upto), upto < last
+
+
+def unsay(scope: Scope, again: Again, found: Found, at: int, transaction: Transaction) -> None:
+    """Empty what says some words again; what the port says of `unsay`. found: what does, as far as it was looked at."""
+    connection = transaction.connection
+    more = True
+    while more:
+        found, more = look(scope, again, found, connection)
+    told: list[str] = []
+    for number in sorted(found.messages):
+        told += _unsay_message(connection, number, again)
+    for number in sorted(found.calls):
+        told.append(_unsay_call(transaction, number, again, at))
+    _untell(connection, told)
+    transaction.erases = bool(told)
 
 
 def forget(turns: Sequence[StoredTurn], item: str, transaction: Transaction) -> None:
@@ -38,19 +152,59 @@ def forget(turns: Sequence[StoredTurn], item: str, transaction: Transaction) -> 
     transaction.erases = True
     connection = transaction.connection
     for turn in turns:
-        connection.execute(
-            _UNSAY,
-            {
-                "project": turn.scope.project,
-                "thread": turn.scope.thread,
-                "message": turn.remark.message,
-                "whole": turn.remark.role == "user",
-            },
+        _empty(
+            connection, turn.scope.project, turn.scope.thread, turn.remark.message, turn.remark.role == "user"
         )
-    for id in _named(turns, item):
+    _untell(connection, [*(turn.remark.message for turn in turns), *([item] if item else [])])
+
+
+def _empty(connection: sa.Connection, project: str, thread: str, message: str, whole: bool) -> None:
+    """Empty the answer to a message; whole: the message too, and all that was said and suggested in its turn."""
+    of = {"project": project, "thread": thread, "message": message}
+    connection.execute(_UNSAY, {**of, "whole": whole})
+    if whole:
+        connection.execute(_UNSUGGEST, of)
+
+
+def _untell(connection: sa.Connection, ids: Iterable[str]) -> None:
+    """Empty the answers to requests that name one of these."""
+    for id in dict.fromkeys(ids):
         connection.execute(_UNTELL, {"id": f'"{id}"'.encode()})
 
 
-def _named(turns: Iterable[StoredTurn], item: str) -> list[str]:
-    """Return the ids by which an answer names what is forgotten."""
-    return [*dict.fromkeys(turn.remark.message for turn in turns), *([item] if item else [])]
+def _unsay_message(connection: sa.Connection, number: int, again: Again) -> list[str]:
+    """Empty a message, and of a user's its whole turn; of one that only cites it, what it cites.
+
+    Return the ids by which that is told of.
+    """
+    said = connection.execute(sa.select(messages).where(messages.c.number == number)).one()
+    if not _says(said, again):
+        connection.execute(_UNCITE, {"of": number, "cited": again.without(said.citations)})
+    elif said.role == "user":
+        _empty(connection, said.project_id, said.thread_id, said.id, whole=True)
+    else:
+        connection.execute(_UNSAY_ONE, {"of": number})
+    of = {"project": said.project_id, "thread": said.thread_id, "turn": said.turn}
+    return [*connection.execute(_SAME_TURN, of).scalars()]
+
+
+def _unsay_call(transaction: Transaction, number: int, again: Again, at: int) -> str:
+    """Empty the texts of a call that hold what is forgotten; return its id."""
+    connection = transaction.connection
+    call = connection.execute(sa.select(calls).where(calls.c.number == number)).one()
+    if call.status == "suggested":
+        moves.close(transaction, call.project_id, call.id, "cancelled", at)
+    left = {"said": again.without(call.arguments), "came": again.without(call.result)}
+    connection.execute(_EMPTY_CALL, {"of": call.id, **left})
+    for outcome in connection.execute(_OUTCOME, {"of": call.id}).scalars().all():
+        connection.execute(_EMPTY_OUTCOME, {"of": call.id, "came": again.without(outcome)})
+    return str(call.id)
+
+
+def _says(message: Any, again: Again) -> bool:
+    if message.role == "user":
+        return again.said(message.content)
+    if message.role == "tool":
+        with suppress(JSONDecodeError):
+            return again.within(loads(message.content))
+    return again.told(message.content)

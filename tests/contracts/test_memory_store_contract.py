@@ -12,7 +12,7 @@ from agent.ports.conversation import Scope
 from agent.ports.memory import Item, Kept, MemoryStore, Remark, Source, StoredTurn
 from agent.ports.pages import Window
 from agent.ports.vectors import PackedVector, VectorKind
-from agent.storage.memories import listing
+from agent.storage.memories import forgetting, listing
 from tests.remembered import (
     ANA,
     DAY,
@@ -300,6 +300,50 @@ async def test_what_is_forgotten_leaves_no_words(memory: MemoryStore) -> None:
     assert (await memory.history(ANA, "i1"))[-1].trigger == "forget"
     assert await memory.forget(ANA, "i1", NOW + 2 * DAY) == forgotten
     assert await memory.forgotten(["i1", "i2", "t1", "t3", "t99", "x"]) == {"i1", "t1"}
+
+
+async def test_what_says_again_what_is_forgotten_goes_with_it(
+    memory: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In every thread of its user's: messages with their answers, and what cites these; answers; others' quotes."""
+    monkeypatch.setattr(forgetting, "_LOOKED_AT", 3)
+    says = "The budget of Atlas is 50 SEK"
+    there = replace(ANA, thread="t2")
+    both = replace(
+        a_draft("The door is red", "door"), sources=(Source("message", "m1", quote=f"Red. {says}"),)
+    )
+    await memory.keep(
+        [
+            an_exchange("m1", "Red. It is 50.", "Noted", budget(50, message="m1"), both),
+            an_exchange("m2", f"As I said, {says.lower()}!", "I see", scope=there),
+            an_exchange("m3", "What is it?", "Well, that budget of atlas is 50 SEK.", scope=there),
+            an_exchange("m4", "And?", "See above", cites=("t3",)),
+            an_exchange("m5", "The budget of atlas", "It is 50 SEK"),
+            *(an_exchange("m6", says, says, scope=scope) for scope in OTHERS),
+        ],
+        NOW,
+    )
+    forgotten = await memory.forget(ANA, "i1", NOW)
+    assert [turn.id for turn in forgotten.turns] == ["t1", "t2", "t3", "t4", "t6", "t8"]
+    left = [turn.remark.text for turn in await memory.turns(0, 50)]
+    assert left == ["", "", "", "", "What is it?", "", "And?", "", "The budget of atlas", "It is 50 SEK"] + [
+        says
+    ] * (2 * len(OTHERS))
+    other = await memory.item(ANA, "i2")
+    assert (other.text, other.status) == ("The door is red", "proposed")
+    assert other.sources == (Source("message", "m1"),)
+    assert await memory.forget(ANA, "i1", NOW) == forgotten
+
+
+async def test_of_nobody_one_thread_is_looked_through(memory: MemoryStore) -> None:
+    """No name says of another thread that it is his."""
+    here, there = Scope("p1", "t1", ""), Scope("p1", "t2", "")
+    says = "The budget of atlas is 50 SEK"
+    await memory.keep([an_exchange("m1", says, "Noted", budget(50), scope=here)], NOW)
+    await memory.keep(
+        [an_exchange(f"m{n}", says, "So?", scope=each) for n, each in ((2, here), (3, there))], NOW
+    )
+    assert [turn.id for turn in (await memory.forget(here, "i1", NOW)).turns] == ["t1", "t2", "t3", "t4"]
 
 
 async def test_an_answer_that_cites_what_was_forgotten_meanwhile_is_kept_without_words(

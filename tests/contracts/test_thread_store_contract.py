@@ -10,16 +10,17 @@ import trio
 
 from agent.config import PAGE_BYTES
 from agent.errors import Conflict, NotFound
-from agent.ports.calls import ApprovalGiven, Move
+from agent.memory.repeats import Repeats
+from agent.ports.calls import ApprovalGiven, CallReport, Move
 from agent.ports.conversation import Exchange, Scope
 from agent.ports.memory import Remark, Side, StoredTurn
 from agent.ports.pages import Window
 from agent.ports.projects import HOUSE
 from agent.ports.requests import Answered
 from agent.ports.threads import StoredMessage, Thread
-from agent.storage import turns
+from agent.storage import turns, unsaying
 from agent.storage.store import Store
-from tests.stored import NOW, a_call, an_answer, an_opening, said, with_calls
+from tests.stored import LATER, NOW, a_call, an_answer, an_opening, said, with_calls
 
 RUN: dict[str, Any] = {"needs_approval": False, "status": "confirmed"}
 ALL = Window(99)
@@ -404,6 +405,133 @@ async def test_an_answer_to_a_request_that_told_of_it_is_forgotten_too(store: St
     assert await store.requests.first("o1", "of m11", "d", NOW) == Answered(200, bodies["of m11"])
     with pytest.raises(Conflict, match="in_progress"):
         await store.requests.first("o1", "begun", "d", NOW)
+
+
+AGAIN = Repeats(["The code is Quetzal"])
+SAYS = "I wrote that the code is quetzal."
+U1 = Scope(HOUSE, "", "u1")
+
+
+async def unsaid(store: Store, scope: Scope = U1) -> dict[str, str]:
+    """What is left of each message of thread t1."""
+    await store.threads.unsay(scope, AGAIN)
+    return {each.id: each.content for each in (await store.threads.messages(HOUSE, "t1", ALL)).entries}
+
+
+async def test_what_says_again_what_is_forgotten_loses_its_words(store: Store) -> None:
+    """A user's message with its turn, also a cancelled one; an answer and a result by themselves; what is cited."""
+    await store.threads.begin_turn(an_opening(content=SAYS))
+    await store.threads.say(said(answer=an_answer()))
+    await store.threads.begin_turn(an_opening("m2", new=False, content=SAYS))
+    await store.threads.cancel_turn(HOUSE, "t1", NOW)
+    await store.threads.begin_turn(an_opening("m3", new=False))
+    result = '{"a":["the code is\\nQuetzal"]}'
+    tools = (replace(an_answer(), id="r3", role="tool", turn=3, call="c1", content=result),)
+    answer = an_answer("a3", turn=3, content="Your code is Quetzal? No: a code is Quetzal.")
+    await store.threads.say(said("m3", answer=answer, tools=tools))
+    await store.threads.begin_turn(an_opening("m4", new=False))
+    cited = ({"file": "tool/c1", "snippet": SAYS}, {"file": "a.md", "snippet": "Prices"})
+    await store.threads.say(said("m4", answer=an_answer("a4", turn=4, citations=cited)))
+    await store.threads.begin_turn(an_opening("m5", new=False, content=SAYS))
+    for _ in range(2):
+        left = await unsaid(store)
+        assert [id for id, content in left.items() if not content] == ["m1", "a1", "m2", "a3", "r3"]
+        citing = await store.threads.message(HOUSE, "a4")
+        assert [each["snippet"] for each in citing.citations] == ["", "Prices"]
+    assert left["m5"] == SAYS  # its turn goes on
+
+
+@pytest.mark.parametrize(
+    "scope",
+    [Scope(HOUSE, "t1", "u2"), Scope("p2", "t1", "u1"), Scope(HOUSE, "t1", ""), Scope(HOUSE, "t2", "")],
+)
+async def test_what_others_say_again_is_theirs(store: Store, scope: Scope) -> None:
+    """Another user's, another project's, or of a thread that is nobody's."""
+    await store.threads.begin_turn(an_opening(content=SAYS))
+    await store.threads.say(said(answer=an_answer()))
+    assert (await unsaid(store, scope))["m1"] == SAYS
+
+
+async def test_of_nobody_one_thread_is_looked_through(store: Store) -> None:
+    """His name says of no other that it is his."""
+    for thread in ("t1", "t2"):
+        opening = replace(an_opening(f"m{thread}", content=SAYS, user=""), thread=thread)
+        await store.threads.begin_turn(opening)
+        await store.threads.say(replace(said(f"m{thread}"), thread=thread))
+    await store.threads.unsay(Scope(HOUSE, "t2", ""), AGAIN)
+    assert (await store.threads.message(HOUSE, "mt1")).content == SAYS
+    assert (await store.threads.message(HOUSE, "mt2")).content == ""
+
+
+async def test_what_says_it_again_is_found_however_much_was_said(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some messages are looked through at a time; what comes between two looks and the word is found too."""
+    monkeypatch.setattr(unsaying, "_LOOKED_AT", 3)
+    for number in range(1, 8):
+        content = SAYS if number in (1, 4, 7) else "Prices?"
+        await store.threads.begin_turn(an_opening(f"m{number}", new=number == 1, content=content))
+        await store.threads.say(said(f"m{number}", answer=an_answer(f"a{number}", turn=number)))
+    assert [id for id, content in (await unsaid(store)).items() if not content] == [
+        *("m1", "a1", "m4", "a4", "m7", "a7")
+    ]
+
+
+TEXTS: dict[str, Any] = {"order": "A-1", "note": SAYS, "to": ["Ana", {"why": SAYS}]}
+EMPTIED: dict[str, Any] = {"order": "A-1", "note": "", "to": ["Ana", {"why": ""}]}
+
+
+async def test_a_call_loses_the_texts_that_say_it_and_nothing_else(store: Store) -> None:
+    """Who approved it, when, its hash and how it ended stay; one that waits is cancelled, an approved one waits on."""
+    names = ("c1", "c2", "c3", "c4", "c5")
+    await with_calls(store, *(a_call(id, arguments=TEXTS) for id in names), a_call("c6"))
+    await store.calls.close(HOUSE, "c2", "rejected", NOW)
+    for id in ("c3", "c4", "c5"):
+        await store.calls.approve(ApprovalGiven(HOUSE, id, "bo", NOW))
+    for id in ("c4", "c5"):
+        await store.calls.begin(HOUSE, id, NOW, LATER)
+    reported = CallReport(HOUSE, "c5", True, {"success": True, "data": {"said": [SAYS]}}, "d", NOW)
+    await store.calls.report(reported)
+    before = {id: await store.calls.call(HOUSE, id) for id in (*names, "c6")}
+    for _ in range(2):
+        await unsaid(store)
+        after = {id: await store.calls.call(HOUSE, id) for id in before}
+        assert after == before | {
+            "c1": replace(before["c1"], status="cancelled", ended_at=after["c1"].ended_at, arguments=EMPTIED),
+            "c2": replace(before["c2"], arguments=EMPTIED),
+            "c4": replace(before["c4"], arguments=EMPTIED),
+            "c5": replace(before["c5"], arguments=EMPTIED, result={"success": True, "data": {"said": [""]}}),
+        }
+    assert (await store.calls.report(reported))[1]
+    with pytest.raises(Conflict, match="closed"):
+        await store.calls.approve(ApprovalGiven(HOUSE, "c1", "bo", NOW))
+    assert (await store.calls.begin(HOUSE, "c3", NOW, LATER)).arguments == TEXTS
+
+
+async def test_an_answer_to_a_request_that_told_of_its_call_is_forgotten_too(store: Store) -> None:
+    """By the id of the call, as by those of its messages."""
+    await with_calls(store, a_call("c1", arguments=TEXTS), a_call("c2"))
+    for id in ("c1", "c2"):
+        await store.requests.first("o1", id, "d", NOW)
+        await store.requests.answered("o1", id, Answered(200, f'{{"id":"{id}"}}'.encode()))
+    await unsaid(store)
+    with pytest.raises(Conflict, match="key_reused"):
+        await store.requests.first("o1", "c1", "d", NOW)
+    assert await store.requests.first("o1", "c2", "d", NOW) == Answered(200, b'{"id":"c2"}')
+
+
+async def test_of_a_message_that_is_forgotten_what_never_ran_is_emptied(store: Store) -> None:
+    """Whatever its arguments say; what waits or ran keeps them."""
+    await with_calls(store, a_call("c1"), a_call("c2"), a_call("c3"))
+    await store.calls.close(HOUSE, "c1", "rejected", NOW)
+    await store.calls.approve(ApprovalGiven(HOUSE, "c2", "bo", NOW))
+    await store.calls.begin(HOUSE, "c2", NOW, LATER)
+    await store.threads.forget([a_turn("m1", "assistant")])
+    assert (await store.calls.call(HOUSE, "c1")).arguments
+    await store.threads.forget([a_turn("m1", "user")])
+    assert [bool((await store.calls.call(HOUSE, id)).arguments) for id in ("c1", "c2", "c3")] == [
+        *(False, True, True)
+    ]
 
 
 async def test_what_a_thread_wakes_with_begins_at_a_batch(store: Store) -> None:

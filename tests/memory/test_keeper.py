@@ -20,7 +20,7 @@ from agent.ports.brain import Proposal, Question
 from agent.ports.conversation import Scope
 from agent.ports.decide import Result
 from agent.ports.memory import Candidate, Draft, Item, Kept, MemoryStore, Proposed, Source, StoredTurn
-from agent.ports.remember import Answered
+from agent.ports.remember import Again, Answered
 from agent.testing.fakes import Figures, Noon
 
 SCOPE = Scope("shop", "t1", "anna")
@@ -140,6 +140,9 @@ class Unsaid:
 
     async def forget(self, turns: Sequence[StoredTurn], item: str = "") -> None:
         self.turns += turns
+
+    async def unsay(self, scope: Scope, again: Again) -> None:
+        raise AssertionError("not called")
 
 
 @asynccontextmanager

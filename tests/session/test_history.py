@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.config import CHARACTERS_PER_TOKEN, HISTORY_FREED, HISTORY_LEFT, PROMPT_THREAD_BATCH
+from agent.memory.repeats import Repeats
 from agent.ports.conversation import Exchange
 from agent.session.history import History
 from agent.session.settings import SessionSettings
@@ -76,6 +77,20 @@ def test_a_cancel_withdraws_what_was_asked_last() -> None:
     history.withdraw()
     history.add(Exchange("c", "?"))
     assert [each.withdrawn for each in history.kept] == [False, True, False]
+
+
+def test_what_is_said_again_of_it_is_let_go() -> None:
+    """Whether its user says it or the agent, in whatever message."""
+    history = History(1000)
+    for message, question, answer in (
+        ("a", "The code is Quetzal", "Noted"),
+        ("b", "Prices?", "That code is Quetzal."),
+        ("c", "That code is Quetzal?", "Yes"),
+        ("", "I said the code is quetzal", "So?"),
+    ):
+        history.add(Exchange(question, answer, message=message))
+    assert history.forget([], Repeats(["The code is Quetzal"]))
+    assert [each.message for each in history.kept] == ["c"]
 
 
 def test_what_is_forgotten_makes_room() -> None:

@@ -6,8 +6,9 @@ from dataclasses import replace
 import trio
 import trio.testing
 
+from agent.memory.repeats import Repeats
 from agent.ports.brain import Blocked, Proposal, Question, Verified, VerifiedText, Wish
-from agent.ports.conversation import Scope
+from agent.ports.conversation import NO_SCOPE, Scope
 from agent.ports.memory import Proposed
 from agent.ports.remember import Answered, Offer
 from agent.ports.search import Snippet
@@ -91,6 +92,24 @@ async def test_who_may_ask_later_keeps_no_session(autojump_clock: trio.testing.M
         assert [session() for session in w.gone] == [None]
         (offer, question) = notes.offers[0]
         offer(question, REMEMBER)
+
+
+def test_what_says_it_again_is_told_no_more() -> None:
+    """To whom it was forgotten, and to nobody else."""
+    d = Driver(kept=100.0)
+    d.message("a")
+    d.drafted()
+    d.told(Verified(text()))
+    d.spoken()
+    again, none = Repeats(["price?"]), frozenset[str]()
+    for number, scope in enumerate((Scope("p2"), Scope(user="ana"), Scope(thread="t2"), NO_SCOPE)):
+        d.post(Erased(none, none, d.now, scope, again))
+        d.message(f"m{number}")
+        (begun,) = [each.question for each in d.effects if isinstance(each, BeginTurn)]
+        assert ["a" in [each.message for each in begun.history]] == [scope != NO_SCOPE]
+        d.drafted()
+        d.told(Verified(text()))
+        d.spoken()
 
 
 def test_what_is_forgotten_is_told_no_more() -> None:

@@ -196,6 +196,41 @@ def test_what_was_approved_is_frozen(sql: Sql, column: str, value: str) -> None:
             sql.do(f"UPDATE calls SET {column} = {value} WHERE id = 'c2'")
 
 
+@pytest.mark.parametrize("status", sorted(set(PATHS) - {"suggested"}))
+def test_arguments_are_emptied_once_nobody_is_to_begin_the_call(sql: Sql, status: str) -> None:
+    """They only get shorter; what is approved and not begun keeps them, since it is to be done as it was approved."""
+    sql.insert("calls", CALL, id="c2", position=2, arguments='{"to": "Ana"}')
+    for step in PATHS[status]:
+        moved(sql, step, "c2")
+    for other in ('{"to": "Anna"}', '{"to": "Bob"}'):
+        with pytest.raises(sqlite3.IntegrityError, match="does not change"):
+            sql.do(f"UPDATE calls SET arguments = '{other}' WHERE id = 'c2'")
+    if status == "confirmed":
+        with pytest.raises(sqlite3.IntegrityError, match="does not change"):
+            sql.do("UPDATE calls SET arguments = '{\"to\": \"\"}' WHERE id = 'c2'")
+    else:
+        assert sql.do("UPDATE calls SET arguments = '{\"to\": \"\"}' WHERE id = 'c2'") == 1
+
+
+def test_a_trigger_that_reads_otherwise_is_made_anew(made: Path, tmp_path: Path) -> None:
+    """A file that an earlier version has made refuses what this one refuses, and nothing else."""
+    (tmp_path / FILE).write_bytes(made.read_bytes())
+    wanted = "SELECT name, sql FROM sqlite_master ORDER BY name"
+    with closing(sqlite3.connect(tmp_path / FILE, isolation_level=None)) as opened:
+        before = opened.execute(wanted).fetchall()
+        opened.execute("DROP TRIGGER calls_frozen")
+        opened.execute("DROP TRIGGER calls_emptied")
+        opened.execute(
+            "CREATE TRIGGER calls_frozen BEFORE UPDATE OF arguments, tool ON calls WHEN OLD.status <> 'suggested'"
+            " BEGIN SELECT RAISE(ABORT, 'what was approved does not change'); END"
+        )
+    file = DatabaseFile(tmp_path, Noon())
+    file.open()
+    file.close()
+    with closing(sqlite3.connect(tmp_path / FILE)) as opened:
+        assert opened.execute(wanted).fetchall() == before
+
+
 @pytest.mark.parametrize("status", sorted(set(PATHS) - {"confirmed"}))
 def test_the_ledger_has_no_row_for_a_call_that_is_not_confirmed(sql: Sql, status: str) -> None:
     """A confirmed one is claimed, and so is an action of a socket, which is no call that is kept."""

@@ -71,7 +71,10 @@ class SqliteMemory:
 
     async def forget(self, scope: Scope, id: str, at: int) -> Forgotten:
         """Take all that an item says out of what is kept, also out of the files; return what is left."""
-        return await self._database.write(partial(forgetting.forget, scope, id, at))
+        repeated, more = await self._reader.read(partial(forgetting.look, scope, id, None))
+        while more:
+            repeated, more = await self._reader.read(partial(forgetting.look, scope, id, repeated))
+        return await self._database.write(partial(forgetting.forget, scope, id, at, repeated))
 
     async def item(self, scope: Scope, id: str) -> Item:
         """Return an item."""

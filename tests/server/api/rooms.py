@@ -10,12 +10,13 @@ import trio
 from agent.errors import Conflict, ModelFailed, NotFound, StorageFailed
 from agent.ports.action import Payload
 from agent.ports.calls import CallReport, CallStatus, StoredCall
-from agent.ports.conversation import Exchange
+from agent.ports.conversation import Exchange, Scope
 from agent.ports.desk import Asked, Listener, Reply
 from agent.ports.draft import Section
 from agent.ports.memory import StoredTurn
 from agent.ports.pages import Page, Window
 from agent.ports.projects import HOUSE, Document, Project, ProjectKey
+from agent.ports.remember import Again
 from agent.ports.requests import Answered
 from agent.ports.threads import StoredMessage, Thread, Woken
 from agent.server.api.reading import Reading
@@ -240,6 +241,10 @@ class Threads:
         self._house = house
 
     async def forget(self, turns: Sequence[StoredTurn], item: str = "") -> None:
+        """Not called."""
+        raise AssertionError
+
+    async def unsay(self, scope: Scope, again: Again) -> None:
         """Not called."""
         raise AssertionError
 

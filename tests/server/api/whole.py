@@ -38,12 +38,13 @@ class NotingModel:
         self.asked: list[str] = []
         self.sent: list[Request] = []
         self.says = "As said."
+        self.wait = 0.0  # seconds before each answer
 
     async def stream(self, request: Request) -> AsyncGenerator[Piece, None]:
         """Answer."""
         self.asked.append(sent(request))
         self.sent.append(request)
-        await trio.lowlevel.checkpoint()
+        await trio.sleep(self.wait)
         ordered = _ORDER.findall(next((m.text for m in request.messages[::-1] if m.role == "user"), ""))
         came = sum(message.role == "tool" for message in request.messages) > 1
         if any(tool.name == "decide" for tool in request.tools):
