@@ -24,8 +24,9 @@ Type a question. While it is answered: /cancel or Ctrl-C stops it, another
 question interrupts it. /source N opens a source of the last answer,
 /confirm [N] runs a suggested action, /reject [N] declines it. What an action
 lacks is typed with it: /confirm 1 phone=070-123 45 67
-/memory lists what is remembered and proposed, /accept ID, /decline ID and
-/forget ID decide about it.
+/memory lists what is remembered and proposed, and how to decide about each:
+/accept ID, /decline ID, /start ID, /done ID, /block ID, /unblock ID and
+/reopen ID. /edit ID TEXT corrects one, /forget ID forgets it.
 /quit or Ctrl-C twice leaves."""
 TWICE = 2.0  # seconds within which a second Ctrl-C leaves
 LULL = 0.5  # seconds without a frame after which no suggestion follows an answer: a server sends them right behind it

@@ -5,18 +5,21 @@ and the server says so where there is something.
 """
 
 from collections.abc import Sequence
+from typing import Final, get_args
 
+from ..ports.memory import Decision
 from ..ports.remember import MEMORY_FILES
 from ..text.terminal import printable_line
 from .client import Frame
 
-COMMANDS = ("/memory", "/accept", "/decline", "/forget")
+TYPED: Final[dict[Decision, str]] = {each: f"/{each}" for each in get_args(Decision)} | {"reject": "/decline"}
+"""How each decision is typed: `/reject` is of suggested actions."""
+_DECIDED = {command: decision for decision, command in TYPED.items()}
+COMMANDS = ("/memory", *_DECIDED, "/edit", "/forget")
 REMEMBER = "remember"
 _USAGE = {
     "/memory": "type /memory, or /memory N to go on",
-    "/accept": "type /accept and the id of an item, which /memory lists",
-    "/decline": "type /decline and the id of an item, which /memory lists",
-    "/forget": "type /forget and the id of an item, which /memory lists",
+    "/edit": "type /edit, the id of an item, which /memory lists, and what it should say",
 }
 _DIGITS = 15  # of where a list goes on
 
@@ -35,11 +38,14 @@ class Memory:
             made = {"type": "memory_list", "after": int(typed or "0")}
         elif command == "/forget" and typed:
             made = {"type": "memory_forget", "item": typed}
-        elif command == "/decline" and typed:
-            made = {"type": "memory_decide", "item": typed, "decision": "reject"}
-        elif command == "/accept" and typed:
-            replaces = self._replaces.get(typed, [])
-            made = {"type": "memory_decide", "item": typed, "decision": "accept", "replaces": replaces}
+        elif command == "/edit":
+            id, _, text = typed.partition(" ")
+            if text.strip():
+                made = {"type": "memory_edit", "item": id, "text": text.strip()}
+        elif command in _DECIDED and typed:
+            made = {"type": "memory_decide", "item": typed, "decision": _DECIDED[command]}
+            if command == TYPED["accept"]:
+                made["replaces"] = self._replaces.get(typed, [])
         if made is None:
             return None
         self._asked += 1
@@ -56,6 +62,7 @@ class Memory:
             shown.append(_stands(item))
             self._replaces[item["id"]] = [each["item"] for each in item.get("replaces", ())]
             shown += _instead_of(item.get("replaces", ()))
+            shown += _takes(item)
         if "after" in frame:
             shown.append(f"(/memory {frame['after']} lists what follows)")
         return shown or ["(nothing is remembered)"]
@@ -63,7 +70,7 @@ class Memory:
 
 def usage(command: str) -> str:
     """Return how a command is typed."""
-    return _USAGE[command]
+    return _USAGE.get(command, f"type {command} and the id of an item, which /memory lists")
 
 
 def is_remembered(citation: Frame) -> bool:
@@ -78,6 +85,12 @@ def to_remember(payload: Frame) -> list[str]:
 
 def _instead_of(replaces: Sequence[Frame]) -> list[str]:
     return [f"  in place of: {printable_line(str(each['text']))}" for each in replaces]
+
+
+def _takes(item: Frame) -> list[str]:
+    """Return what may be decided about an item as it stands, as it is typed."""
+    offered = [TYPED[each] for each in item.get("decisions", ()) if each in TYPED]
+    return [f"  {' or '.join(offered)}"] if offered else []
 
 
 def _stands(item: Frame) -> str:

@@ -4,38 +4,31 @@ Each command opens what a server keeps, beside it if that runs, and ends with wh
 whose it is, is found with it. What cannot be done is said in one line, with what to do, and nothing is half done.
 """
 
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from pathlib import Path
 from typing import Annotated, get_args
 
 import msgspec
 from cyclopts import App, Parameter
 
 from ..config import ITEM_QUOTE, USER_DATA
-from ..errors import BadItem, Conflict, NotFound, StorageFailed, UsageError
-from ..host import Threads, WallClock
+from ..errors import UsageError
+from ..host import WallClock
 from ..lang import DEFAULT, Lang
-from ..log import silent
-from ..memory.desk import OwnMemory
 from ..memory.items import draft
-from ..ports.archive import Entry, MemoryArchive, Whose
+from ..ports.archive import Whose
 from ..ports.conversation import Scope
-from ..ports.memory import LIVE, Candidate, Item, ItemStatus, ItemType, MemoryStore, Source
+from ..ports.memory import Candidate, ItemStatus, ItemType, Source
 from ..ports.projects import HOUSE
-from ..ports.remember import Transcript
-from ..storage.open import ledger_folder, opened_archive, opened_store
-from ..storage.settings import StorageSettings
-from ..storage.trust import FILE as LEDGER_FILE
 from ..text.language import language
 from ..text.terminal import printable_line
+from .deciding import accept, block, done, edit, forget, reject, reopen, start, unblock
 from .items import entry_line, replacing, row, shown, turn_line
 from .output import OK, REFUSED, complain, write, write_line
 from .paging import paged
 from .rebuild import rebuild
+from .remembered import Data, opened_memory
 from .turns import import_turns
 
 command = App(
@@ -45,10 +38,9 @@ command = App(
 
 command.command(import_turns, name="import")
 command.command(rebuild)
+for _decide in (accept, reject, start, done, block, unblock, reopen, edit, forget):
+    command.command(_decide)
 
-Data = Annotated[
-    str, Parameter(env_var="AGENT_DATA", help="Folder that the server keeps, or user for your data folder.")
-]
 Project = Annotated[
     str | None,
     Parameter(help="Only of this project: over a socket the knowledge base's folder, over HTTP its id."),
@@ -81,15 +73,6 @@ class _Times:
 NOBODYS, ANY_TIME = _Owner(), _Times()
 
 
-@dataclass(frozen=True, slots=True)
-class _Opened:
-    """A memory that is open. desk: takes decisions."""
-
-    store: MemoryStore
-    archive: MemoryArchive
-    desk: OwnMemory
-
-
 @command.command(name="list")
 async def list_items(
     *,
@@ -112,7 +95,7 @@ async def list_items(
     wanted = status or tuple(each for each in get_args(ItemStatus) if each != "forgotten")
     whose = Whose(project, user, thread)
     found = False
-    async with _opened(data) as opened:
+    async with opened_memory(data) as opened:
         for each in dict.fromkeys(wanted):
             async for item in paged(partial(opened.archive.items, whose, statuses=(each,))):
                 found = True
@@ -132,7 +115,7 @@ async def show(id: str, /, *, data: Data = USER_DATA, as_json: Json = False) -> 
 
     Example: agent memory show i12
     """
-    async with _opened(data, id) as opened:
+    async with opened_memory(data, id) as opened:
         entry = await opened.archive.entry(id)
     if as_json:
         write_line(entry_line(entry))
@@ -187,71 +170,11 @@ async def propose(
     )
     scope = Scope(owner.project, owner.thread, owner.user)
     now = WallClock().now_ms()
-    async with _opened(data) as opened:
+    async with opened_memory(data) as opened:
         (made,) = await opened.store.propose(scope, [draft(candidate, now)], now)
     write(row(made.item))
     for each in made.conflicts:
         write(replacing(made.item, each))
-    return OK
-
-
-@command.command
-async def accept(
-    id: str,
-    /,
-    *,
-    data: Data = USER_DATA,
-    replaces: Annotated[
-        tuple[str, ...], Parameter(help="Id of an item that it may replace; may be given again.")
-    ] = (),
-) -> int:
-    """Accept a proposed item: it is remembered from now on.
-
-    Where it contradicts what is remembered, that is told first, and nothing is
-    done unless --replaces names each such item, which then gives way to it.
-
-    Example: agent memory accept i12 --replaces i3
-    """
-    async with _opened(data, id) as opened:
-        entry = await opened.archive.entry(id)
-        item = entry.item
-        if item.status not in LIVE:
-            if {each.id for each in entry.replaces} != set(replaces):
-                for each in entry.replaces:
-                    write(replacing(item, each))
-                raise UsageError(_not_what_it_replaces(entry))
-            with _table(item, "accepted", "propose it again with agent memory propose"):
-                item = await opened.desk.decide(item.scope, id, "accept", item.revision, replaces)
-    write(row(item))
-    return OK
-
-
-@command.command
-async def reject(id: str, /, *, data: Data = USER_DATA) -> int:
-    """Reject a proposed item: it is not remembered.
-
-    Example: agent memory reject i12
-    """
-    async with _opened(data, id) as opened:
-        item = (await opened.archive.entry(id)).item
-        with _table(item, "rejected", f"agent memory forget {id} takes it out of what is kept"):
-            item = await opened.desk.decide(item.scope, id, "reject", item.revision)
-    write(row(item))
-    return OK
-
-
-@command.command
-async def forget(id: str, /, *, data: Data = USER_DATA) -> int:
-    """Forget an item, whatever its status: its words, what was said in the messages
-    that it comes from, and the answers that cite it leave every file. That cannot
-    be undone.
-
-    Example: agent memory forget i12
-    """
-    async with _opened(data, id) as opened, _threads(data) as threads:
-        desk = OwnMemory(opened.store, WallClock(), threads)
-        left = await desk.forget(await opened.archive.scope(id), id)
-    write(f"{left.item.id} is forgotten, and {len(left.turns)} messages and answers with it\n")
     return OK
 
 
@@ -273,7 +196,7 @@ async def export(
     Example: agent memory export --user ana --turns > ana.jsonl
     """
     whose = Whose(project, user, thread)
-    async with _opened(data) as opened:
+    async with opened_memory(data) as opened:
         async for entry in paged(partial(opened.archive.entries, whose)):
             write_line(entry_line(entry))
         if turns:
@@ -291,7 +214,7 @@ async def check(*, data: Data = USER_DATA) -> int:
 
     Example: agent memory check
     """
-    async with _opened(data) as opened:
+    async with opened_memory(data) as opened:
         faults = await opened.archive.faults()
         for fault in faults:
             write(printable_line(f"damaged: {fault}") + "\n")
@@ -311,60 +234,6 @@ async def check(*, data: Data = USER_DATA) -> int:
     for name, count in sorted(tally.vectors.items()):
         write(printable_line(f"kept vectors of {name}: {count}") + "\n")
     return OK
-
-
-# --- opening, and what is said when something cannot be done
-
-
-@asynccontextmanager
-async def _opened(data: str, id: str = "") -> AsyncIterator[_Opened]:
-    """Open a memory for the time of a block. Raises UsageError for what the block cannot do. id: the item it is of."""
-    clock = WallClock()
-    try:
-        with silent():
-            async with opened_archive(StorageSettings(data), Threads(1), clock) as (store, archive):
-                yield _Opened(store, archive, OwnMemory(store, clock))
-    except NotFound:
-        raise UsageError(f"there is no item {id}: agent memory list shows those that there are") from None
-    except BadItem as error:
-        raise UsageError(f"nothing was proposed: {error.message}") from None
-    except StorageFailed as error:
-        raise UsageError(
-            f"{error}; nothing is half done: put that right and try again"
-            + (f", agent memory show {id} says how it stands" if id else "")
-        ) from None
-
-
-@asynccontextmanager
-async def _threads(data: str) -> AsyncIterator[tuple[Transcript, ...]]:
-    """Open the threads that a server keeps beside its memory, for the time of a block; none where it keeps none."""
-    if not (ledger_folder(data) / LEDGER_FILE).is_file():
-        yield ()
-        return
-    with silent():
-        async with opened_store(StorageSettings(data), Path(), Threads(1), WallClock()) as store:
-            yield (store.threads,)
-
-
-@contextmanager
-def _table(item: Item, done: str, instead: str) -> Iterator[None]:
-    """Say what an item's table refuses. done: what it was to become. instead: what can be done."""
-    try:
-        yield
-    except Conflict as error:
-        if error.code == "refused":
-            raise UsageError(f"{item.id} is {item.status} and cannot be {done} any more; {instead}") from None
-        raise UsageError(
-            f"{item.id} changed meanwhile: look at it with agent memory show {item.id}, and decide again"
-        ) from None
-
-
-def _not_what_it_replaces(entry: Entry) -> str:
-    named = "".join(f" --replaces {each.id}" for each in entry.replaces)
-    what = "it replaces what is named above" if named else "it replaces nothing"
-    return (
-        f"{entry.item.id} was not accepted: {what}; to accept it, agent memory accept {entry.item.id}{named}"
-    )
 
 
 def _time(name: str, given: str | None) -> int | None:

@@ -168,11 +168,24 @@ class Statuses:
 
 
 @dataclass(frozen=True, slots=True)
+class Decisions:
+    """What a user may decide about something remembered, by the wire's names, as a button says it."""
+
+    accept: str
+    reject: str
+    start: str
+    done: str
+    block: str
+    unblock: str
+    reopen: str
+
+
+@dataclass(frozen=True, slots=True)
 class Remembering:
     """What is said of what is remembered. since, until and cited have {day}, said {day} and {who}.
 
-    message, document, tool: what it comes from, as the page says it to its user. you, agent, rule: who. again: what
-    has ended is proposed once more. leave: nothing is done. sure: asked before something is forgotten.
+    message, document, tool: what it comes from, as the page says it to its user. you, agent, rule: who. leave: nothing
+    is done. sure: asked before something is forgotten.
     """
 
     open: str
@@ -183,12 +196,9 @@ class Remembering:
     nothing: str
     now: str
     instead: str
-    accept: str
     correct: str
     save: str
     leave: str
-    done: str
-    again: str
     forget: str
     sure: str
     history: str
@@ -204,6 +214,7 @@ class Remembering:
     rule: str
     type: Types
     status: Statuses
+    decide: Decisions
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,20 +4,18 @@ Nobody else decides: a scope is that of whoever asks, and another one's item is 
 changes: an edit puts another item in its place.
 """
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import Final
+from collections.abc import Collection, Sequence
 
 from ..errors import Conflict
 from ..lang import Lang
 from ..ports.clock import Clock
 from ..ports.conversation import Scope
-from ..ports.memory import Change, Forgotten, Item, ItemStatus, MemoryStore
+from ..ports.memory import Change, Decision, Forgotten, Item, ItemStatus, MemoryStore
 from ..ports.pages import Page, Window
-from ..ports.remember import Decision, Transcript
+from ..ports.remember import Transcript
 from .items import edited
 from .repeats import Repeats, wordings
-
-_TRIGGERS: Final[Mapping[str, str]] = {"done": "finish"}
+from .states import TRIGGERS, decisions
 
 
 class OwnMemory:
@@ -54,7 +52,11 @@ class OwnMemory:
         now = self._clock.now_ms()
         if decision == "accept":
             return await self._store.accept(scope, id, now, revision, replaces)
-        return await self._store.decide(scope, id, _TRIGGERS.get(decision, decision), now, revision)
+        return await self._store.decide(scope, id, TRIGGERS[decision], now, revision)
+
+    def may(self, item: Item) -> tuple[Decision, ...]:
+        """Return what its user may decide about an item as it stands now."""
+        return decisions(item, self._clock.now_ms())
 
     async def edit(self, scope: Scope, id: str, text: str, lang: Lang, revision: int | None = None) -> Item:
         """Put a corrected text in an item's place; return the item that has it.

@@ -6,13 +6,13 @@ active from its approval on; a decision may be started. Whatever it was, an item
 leads out of that. Whoever keeps items asks `change` what a trigger makes of one, and writes that down.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from ..config import PROPOSAL_LAPSES
 from ..fsm import Engine, Row, Table, Word, rows
-from ..ports.memory import Decider, Item, ItemStatus
+from ..ports.memory import Decider, Decision, Item, ItemStatus
 
 
 class Status(Word):
@@ -112,7 +112,18 @@ TABLE: ItemTable = Table(
     ),
 )
 
-DECIDES: Final = frozenset({"reject", "start", "block", "unblock", "finish", "reopen"})
+TRIGGERS: Final[Mapping[Decision, str]] = {
+    "accept": "approve",
+    "reject": "reject",
+    "start": "start",
+    "done": "finish",
+    "block": "block",
+    "unblock": "unblock",
+    "reopen": "reopen",
+}
+"""What a user's decision is to an item."""
+
+DECIDES: Final = frozenset(TRIGGERS.values()) - {"approve"}
 """The triggers that are its user's word and need nothing beside the item."""
 
 
@@ -228,3 +239,8 @@ def change(item: Item, trigger: str, at: int, since: int, contradicts: bool = Fa
         subject.erases,
         subject.conflict,
     )
+
+
+def decisions(item: Item, at: int) -> tuple[Decision, ...]:
+    """Return what its user may decide about an item; at: now."""
+    return tuple(each for each, trigger in TRIGGERS.items() if change(item, trigger, at, at) is not None)

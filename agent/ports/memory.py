@@ -29,6 +29,8 @@ LIVE: tuple[ItemStatus, ...] = ("accepted", "active", "blocked")
 
 SourceKind: TypeAlias = Literal["message", "document", "tool"]
 Decider: TypeAlias = Literal["user", "rule"]
+Decision: TypeAlias = Literal["accept", "reject", "start", "done", "block", "unblock", "reopen"]
+"""What its user may decide about an item, beside correcting and forgetting it."""
 Side: TypeAlias = Literal["user", "assistant"]
 Number: TypeAlias = tuple[str, str]
 """A number's kind with its unit, and its value: two that say the same are equal."""

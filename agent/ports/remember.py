@@ -2,12 +2,23 @@
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, Protocol, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 from .brain import Proposal, Question
 from .conversation import Scope
 from .draft import NO_REMINDER, Reminder
-from .memory import Change, Draft, Forgotten, Item, ItemStatus, ItemType, Proposed, Source, StoredTurn
+from .memory import (
+    Change,
+    Decision,
+    Draft,
+    Forgotten,
+    Item,
+    ItemStatus,
+    ItemType,
+    Proposed,
+    Source,
+    StoredTurn,
+)
 from .pages import Page, Window
 from .recall import Recaller
 from .search import Hit, Lang
@@ -163,9 +174,6 @@ class Transcript(Protocol):
         ...
 
 
-Decision: TypeAlias = Literal["accept", "reject", "start", "done", "block", "unblock", "reopen"]
-
-
 class MemoryDesk(Protocol):
     """What a user decides about his own memory. Every method raises as `agent.ports.memory.MemoryStore` does."""
 
@@ -190,6 +198,10 @@ class MemoryDesk(Protocol):
         revision: that the user saw; None is any. replaces: of an accept, the ids that the user was told it replaces;
         None is any.
         """
+        ...
+
+    def may(self, item: Item) -> tuple[Decision, ...]:
+        """Return what its user may decide about an item as it stands now."""
         ...
 
     async def edit(self, scope: Scope, id: str, text: str, lang: Lang, revision: int | None = None) -> Item:

@@ -28,8 +28,7 @@ from ..config import (
 )
 from ..errors import BadFrame
 from ..lang import LANGUAGES, either
-from ..ports.memory import ItemStatus
-from ..ports.remember import Decision
+from ..ports.memory import Decision, ItemStatus
 from .inbound import Inbound
 from .outbound import Outbound
 

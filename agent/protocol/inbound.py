@@ -15,8 +15,7 @@ from ..config import (
     TOOLS_REQUEST,
 )
 from ..lang import Lang
-from ..ports.memory import ItemStatus
-from ..ports.remember import Decision
+from ..ports.memory import Decision, ItemStatus
 
 _Label: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_ID)]
 _Revision: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=(1 << 53) - 1)]

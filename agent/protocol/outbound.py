@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from ..ports.memory import Decider, ItemStatus, ItemType, SourceKind
+from ..ports.memory import Decider, Decision, ItemStatus, ItemType, SourceKind
 from ..ports.recall import ExcerptKind
 
 
@@ -215,8 +215,9 @@ class Replaced(_Part, frozen=True):
 class Item(_Part, frozen=True):
     """Something that is, was or may be remembered. Of a forgotten one the text is empty.
 
-    replaces: of a proposed one, what it contradicts, and closes once it is accepted. revision: counts the changes of
-    its status.
+    decisions: what memory_decide may say of it as it stands; beside that it can be forgotten, and corrected while it is
+    proposed or remembered. replaces: of a proposed one, what it contradicts, and closes once it is accepted. revision:
+    counts the changes of its status.
     """
 
     id: str
@@ -235,6 +236,7 @@ class Item(_Part, frozen=True):
     confidence: float = 1.0
     decided_at: int | None = None
     decided_by: Decider | None = None
+    decisions: tuple[Decision, ...] = ()
 
 
 class Change(_Part, frozen=True):

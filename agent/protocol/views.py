@@ -10,7 +10,7 @@ import msgspec
 
 from ..ports.calls import CallStatus
 from ..ports.desk import Mode
-from ..ports.memory import Decider, ItemStatus, ItemType, SourceKind
+from ..ports.memory import Decider, Decision, ItemStatus, ItemType, SourceKind
 from ..ports.projects import Category
 from ..ports.threads import MessageStatus, Role
 from ..ports.tools import Risk, RunsAt
@@ -205,7 +205,10 @@ class SourceView(msgspec.Struct, frozen=True):
 
 
 class ItemView(msgspec.Struct, frozen=True):
-    """Something that is, was or may be remembered. Of a forgotten one the text and the sources are empty."""
+    """Something that is, was or may be remembered. Of a forgotten one the text and the sources are empty.
+
+    decisions: what may be decided about it as it stands, beside forget, and edit while it is proposed or remembered.
+    """
 
     id: str
     project_id: str
@@ -224,6 +227,7 @@ class ItemView(msgspec.Struct, frozen=True):
     decided_at: int | None
     decided_by: Decider | None
     revision: int
+    decisions: tuple[Decision, ...]
 
 
 class ItemPage(msgspec.Struct, frozen=True):

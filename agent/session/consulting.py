@@ -151,7 +151,7 @@ class Consulting:
         contradicted = (
             await self._memory.desk.contradicted(scope, item.id) if item.status == "proposed" else ()
         )
-        return _item(item, contradicted)
+        return _item(item, contradicted, self._memory.desk.may(item))
 
     def _told(self, lang: Lang | None, text: str) -> Lang:
         return lang or language(text) or self._lang
@@ -175,7 +175,7 @@ def _error(frame: Consult, code: Any, message: str) -> Error:
     return Error(code, message, frame.id)
 
 
-def _item(item: kept.Item, contradicted: Sequence[kept.Item]) -> Item:
+def _item(item: kept.Item, contradicted: Sequence[kept.Item], may: tuple[kept.Decision, ...]) -> Item:
     return Item(
         item.id,
         item.type,
@@ -193,6 +193,7 @@ def _item(item: kept.Item, contradicted: Sequence[kept.Item]) -> Item:
         item.confidence,
         item.decided_at,
         item.decided_by,
+        may,
     )
 
 

@@ -12,13 +12,12 @@ import trio
 from ..errors import Conflict, NotFound
 from ..lang import Lang
 from ..memory.items import edited
-from ..memory.states import change
+from ..memory.states import change, decisions
 from ..ports.clock import Clock
 from ..ports.conversation import Scope
-from ..ports.memory import Change, Forgotten, Item, ItemStatus, Source
+from ..ports.memory import Change, Decision, Forgotten, Item, ItemStatus, Source
 from ..ports.pages import Page, Window
 from ..ports.recall import Excerpt, Recalled, Search
-from ..ports.remember import Decision
 
 
 def remembered(scope: Scope, id: str = "i1", text: str = "The budget is 50 000 kr.", **other: object) -> Item:
@@ -143,6 +142,10 @@ class FakeMemory:
         for each in old:
             self._put(replace(self._moved(self._one(scope, each), "supersede"), superseded_by=id))
         return self._put(replace(made, supersedes=old[-1] if old else None))
+
+    def may(self, item: Item) -> tuple[Decision, ...]:
+        """Return what may be decided about an item."""
+        return decisions(item, self.clock.now_ms())
 
     async def edit(self, scope: Scope, id: str, text: str, lang: Lang, revision: int | None = None) -> Item:
         """Put another text in an item's place."""

@@ -539,6 +539,7 @@ ANOTHER = {
     "status": "proposed",
     "text": "The budget is 60 000 kr.",
     "replaces": [{"item": "i1", "text": BUDGET["text"]}],
+    "decisions": ["accept", "reject", "made up"],
 }
 
 
@@ -552,6 +553,7 @@ async def test_what_is_remembered_is_listed_and_decided(nursery: trio.Nursery) -
         "i1 (accepted) The budget is 50\ufffd[2J 000 kr.",
         "i2 (proposed) The budget is 60 000 kr.",
         "  in place of: The budget is 50\ufffd[2J 000 kr.",
+        "  /accept or /decline",
         "(/memory 20 lists what follows)",
     ]
     for line, asked in (
@@ -562,6 +564,11 @@ async def test_what_is_remembered_is_listed_and_decided(nursery: trio.Nursery) -
         ),
         ("/accept i7", {"type": "memory_decide", "item": "i7", "decision": "accept", "replaces": []}),
         ("/decline i2", {"type": "memory_decide", "item": "i2", "decision": "reject"}),
+        *(
+            (f"/{each} i3", {"type": "memory_decide", "item": "i3", "decision": each})
+            for each in ("start", "done", "block", "unblock", "reopen")
+        ),
+        ("/edit i1  The budget is 70.", {"type": "memory_edit", "item": "i1", "text": "The budget is 70."}),
         ("/forget i1", {"type": "memory_forget", "item": "i1"}),
     ):
         await terminal.types(line)
@@ -574,7 +581,7 @@ async def test_what_is_remembered_is_listed_and_decided(nursery: trio.Nursery) -
         "  in place of i1 (accepted) The budget is 50\ufffd[2J 000 kr.",
     ]
     assert await terminal.sees({"type": "memory", "items": []}) == "(nothing is remembered)\n"
-    for line in ("/memory x", "/accept", "/decline", "/forget"):
+    for line in ("/memory x", "/accept", "/decline", "/forget", "/done", "/edit", "/edit i1"):
         before = len(terminal.screen)
         await terminal.types(line)
         assert terminal.screen[before:].startswith(f"! type {line.partition(' ')[0]}")

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 import trio
@@ -16,7 +16,7 @@ from agent import cli
 from agent.commands import paging
 from agent.memory.desk import OwnMemory
 from agent.ports.conversation import Scope
-from agent.ports.memory import Source
+from agent.ports.memory import Decision, Source
 from agent.ports.threads import Opening, Said
 from agent.storage.memories import FILE, archive
 from agent.storage.memories.schema import SCHEMA
@@ -184,10 +184,50 @@ def test_nothing_is_named_that_is_not_replaced(run: Run) -> None:
 def test_what_was_rejected_stays_so(run: Run) -> None:
     """Its table refuses the rest, and says what can be done."""
     assert run("reject", "i2")[0].split()[:2] == ["i2", "rejected"]
-    assert "i2 is rejected and cannot be accepted any more; propose it again" in run.fails("accept", "i2")
-    assert "i1 is accepted and cannot be rejected any more; agent memory forget i1" in run.fails(
-        "reject", "i1"
+    assert "i2 is rejected, of type fact, and cannot be accepted now; " in run.fails("accept", "i2")
+    assert run.err.endswith("what can be done: agent memory reopen i2 or agent memory forget i2\n")
+    assert "i1 is accepted, of type fact, and cannot be rejected now; " in run.fails("reject", "i1")
+    assert run.err.endswith("what can be done: agent memory edit i1 or agent memory forget i1\n")
+    run("forget", "i1")
+    assert "and cannot be corrected now; what can be done: agent memory show i1\n" in run.fails(
+        "edit", "i1", "The budget is 70"
     )
+
+
+def test_what_is_to_be_done_goes_on_as_its_table_says(run: Run) -> None:
+    """Each decision has its word, and is refused where the item's state does not take it."""
+    run("propose", "open_loop", "call anna", "Call Anna", "--user", "ana")
+    run("accept", "i4")
+    for word, status in (
+        *(("block", "blocked"), ("unblock", "active"), ("done", "done"), ("reopen", "proposed")),
+        ("accept", "active"),
+    ):
+        assert run(word, "i4")[0].split()[:2] == ["i4", status]
+    assert "and cannot be started now; what can be done: agent memory done i4 or agent memory block i4" in (
+        run.fails("start", "i4")
+    )
+    run("propose", "decision", "the tool", "We take the blue one", "--user", "ana")
+    run("accept", "i5")
+    assert run("start", "i5")[0].split()[:2] == ["i5", "active"]
+
+
+def test_a_text_is_corrected_by_another_item(run: Run) -> None:
+    """Which is live in its place, and comes from that correction; a proposed one is rejected for it."""
+    assert run("edit", "i1", "My budget is 70 SEK")[0].split()[:2] == ["i4", "accepted"]
+    assert run.status("i1") == "superseded"
+    (line,) = run("show", "i4", "--json")
+    assert [source["ref"] for source in json.loads(line)["sources"]] == ["edit:i1"]
+    run("propose", "fact", "a door", "The door is blue", "--user", "ana")
+    assert run("edit", "i5", "The door is red", "--lang", "en")[0].split()[:2] == ["i6", "accepted"]
+    assert run.status("i5") == "rejected"
+    assert "nothing was done: the text must" in run.fails("edit", "i6", " ")
+
+
+def test_every_decision_has_its_command() -> None:
+    """And each says in one line what it does."""
+    for decision in get_args(Decision):
+        help = commands.command[decision].help
+        assert "\n" not in help.split("\n\n")[0].strip(), decision
 
 
 def test_what_changed_meanwhile_is_not_decided(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

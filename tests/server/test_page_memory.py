@@ -2,7 +2,8 @@
 
 import json
 import re
-from dataclasses import fields
+from dataclasses import fields, replace
+from itertools import product
 from typing import Any, get_args
 
 import pytest
@@ -10,10 +11,13 @@ import quickjs
 
 from agent.config import ITEM_TEXT
 from agent.lang import LANGUAGES
-from agent.lang.page import Remembering, Statuses, Types
-from agent.ports.memory import ItemStatus, ItemType
+from agent.lang.page import Decisions, Remembering, Statuses, Types
+from agent.memory.states import decisions
+from agent.ports.conversation import Scope
+from agent.ports.memory import Decision, ItemStatus, ItemType
 from agent.protocol.codec import decode
 from agent.protocol.inbound import MemoryDecide, MemoryEdit, MemoryForget, MemoryList, OpenThread
+from agent.testing.remembering import remembered
 
 from .test_page import MODULE, SOURCES, flat, js, page
 
@@ -28,12 +32,14 @@ ITEM = {
     "createdAt": 20_000 * DAY,
     "validFrom": 20_000 * DAY,
     "sources": [{"kind": "message", "ref": "m1", "quote": "my budget is 50 000 kr"}],
+    "decisions": [],
 }
 PROPOSED = ITEM | {
     "id": "i2",
     "status": "proposed",
     "text": "The budget is 60 000 kr.",
     "replaces": [{"item": "i1", "text": "The budget is 50 000 kr."}],
+    "decisions": ["accept", "reject"],
 }
 HARNESS = """
 function view(item) {
@@ -117,6 +123,7 @@ def test_everything_the_panel_says_has_its_words() -> None:
     assert names - used == by_kind
     assert {field.name for field in fields(Types)} == set(get_args(ItemType))
     assert {field.name for field in fields(Statuses)} == set(get_args(ItemStatus))
+    assert {field.name for field in fields(Decisions)} == set(get_args(Decision))
     assert len(LANGUAGES) >= 2
 
 
@@ -157,24 +164,40 @@ def test_what_contradicts_stands_beside_what_it_contradicts(panel: quickjs.Conte
 
 
 def test_what_can_be_done_is_what_its_status_takes(panel: quickjs.Context) -> None:
-    """A loop can be done, what has ended be proposed again, and everything be forgotten."""
-    words = ("Remember", "Decline", "Done", "Correct", "Propose again", "Forget")
+    """Each decision that the server says, whatever the type is; a text that counts can be corrected, all forgotten."""
     for changed, expected in (
         ({}, ["Correct", "Forget"]),
-        ({"type": "open_loop", "status": "active"}, ["Done", "Correct", "Forget"]),
-        ({"status": "proposed"}, ["Remember", "Decline", "Correct", "Forget"]),
-        ({"status": "rejected"}, ["Propose again", "Forget"]),
+        ({"status": "active", "decisions": ["done", "block"]}, ["Done", "Block", "Correct", "Forget"]),
+        (PROPOSED, ["Remember", "Decline", "Correct", "Forget"]),
+        ({"status": "rejected", "decisions": ["reopen"]}, ["Propose again", "Forget"]),
         ({"status": "superseded"}, ["Forget"]),
     ):
         js("view", ITEM | changed)
         buttons = said("every(shownItem).filter((each) => each.tagName === 'BUTTON').map((each) => each.own)")
-        assert buttons == [word for word in words if word in expected]
-    view(ITEM | {"type": "open_loop"})
-    page().eval("press(shownItem, 'Done')")
-    assert decode(json.dumps(said("sent[0]"))) == MemoryDecide("i1", "done", 3)
-    view(ITEM | {"status": "done"})
-    page().eval("press(shownItem, 'Propose again')")
-    assert decode(json.dumps(said("sent[0]"))) == MemoryDecide("i1", "reopen", 3)
+        assert buttons == expected
+    decide = LANGUAGES["en"].page.memory.decide
+    for decision in get_args(Decision):
+        view(ITEM | {"decisions": [decision]})
+        page().eval(f"press(shownItem, {json.dumps(getattr(decide, decision))})")
+        sent = decode(json.dumps(said("sent[0]")))
+        assert sent == MemoryDecide("i1", decision, 3, [] if decision == "accept" else None)
+
+
+def test_what_is_offered_is_what_the_items_table_takes(panel: quickjs.Context) -> None:
+    """Of an item of every type in every status: each button that there is leads somewhere."""
+    decide = LANGUAGES["en"].page.memory.decide
+    seen = set()
+    for type, status in product(get_args(ItemType), get_args(ItemStatus)):
+        item = replace(remembered(Scope()), type=type, status=status)
+        may = decisions(item, 0)
+        js("view", ITEM | {"type": type, "status": status, "decisions": may})
+        buttons = said("every(shownItem).filter((each) => each.tagName === 'BUTTON').map((each) => each.own)")
+        assert buttons[: len(may)] == [getattr(decide, each) for each in may]
+        seen.update(may)
+    assert seen == set(get_args(Decision))
+    assert decisions(replace(remembered(Scope()), type="open_loop", status="active"), 0) == ("done", "block")
+    assert decisions(replace(remembered(Scope()), type="decision"), 0) == ("start",)
+    assert decisions(replace(remembered(Scope()), status="forgotten"), 0) == ()
 
 
 def test_each_button_says_what_it_is_about(panel: quickjs.Context) -> None:
@@ -409,7 +432,7 @@ def test_what_was_decided_is_told_and_keeps_the_focus(panel: quickjs.Context) ->
     opened()
     page().eval("press(byIds['memory-proposed'], 'Remember')")
     (frame,) = sent()
-    accepted = PROPOSED | {"status": "accepted", "replaces": []}
+    accepted = PROPOSED | {"status": "accepted", "replaces": [], "decisions": []}
     told({"type": "memory_changed", "item": accepted, "id": frame["id"]})
     assert said("byIds['memory-told'].own") == "Remembered"
     first, second = sent()

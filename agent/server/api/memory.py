@@ -1,5 +1,7 @@
 """What is remembered, over HTTP: each user's own, looked at, decided, corrected and forgotten."""
 
+from functools import partial
+
 from ...errors import NotFound
 from ...lang import DEFAULT
 from ...ports.conversation import Scope
@@ -20,7 +22,7 @@ async def list_items(rooms: Rooms, request: Request) -> Answer:
     scope = Scope(request.project, "", query.user_id)
     statuses = () if query.status is None else (query.status,)
     page = await _memory(rooms).items(scope, window("memory", query), statuses)
-    return paged("memory", page, _item, ItemPage)
+    return paged("memory", page, partial(_item, _memory(rooms)), ItemPage)
 
 
 async def get_item(rooms: Rooms, request: Request) -> Answer:
@@ -57,10 +59,10 @@ def _memory(rooms: Rooms) -> MemoryDesk:
 
 async def _told(rooms: Rooms, scope: Scope, id: str) -> Answer:
     item, history = await _memory(rooms).item(scope, id)
-    return told(ItemAnswer(_item(item), tuple(map(_change, history))))
+    return told(ItemAnswer(_item(_memory(rooms), item), tuple(map(_change, history))))
 
 
-def _item(item: Item) -> ItemView:
+def _item(memory: MemoryDesk, item: Item) -> ItemView:
     return ItemView(
         item.id,
         item.scope.project,
@@ -79,6 +81,7 @@ def _item(item: Item) -> ItemView:
         item.decided_at,
         item.decided_by,
         item.revision,
+        memory.may(item),
     )
 
 

@@ -5,7 +5,6 @@ import { element } from "/static/answer.js";
 
 export const MOST_TEXT = 500; // characters of an item, as the server takes them
 const LIVE = ["accepted", "active", "blocked"];
-const REOPENED = ["done", "rejected", "expired"]; // which can be proposed again
 
 export const isLive = (item) => LIVE.includes(item.status);
 
@@ -117,7 +116,7 @@ function decided(item, decision) {
   return decision === "accept" ? { ...frame, replaces: (item.replaces || []).map((each) => each.item) } : frame;
 }
 
-// What can be done about an item, as buttons; a form or a question takes their place while it is open.
+// What can be done about an item, as buttons: what the server says may be decided as it stands. A form or a question takes their place while it is open.
 function choices(item, words, act) {
   const place = element("div");
   const buttons = element("div", "buttons");
@@ -133,13 +132,9 @@ function choices(item, words, act) {
     });
     return opener;
   };
-  if (item.status === "proposed") {
-    buttons.append(decide(words.memory.accept, "accept"), decide(words.decline, "reject"));
-    buttons.firstElementChild.classList.add("confirm");
-  }
-  if (isLive(item) && item.type === "open_loop") buttons.append(decide(words.memory.done, "done"));
+  for (const decision of item.decisions || []) buttons.append(decide(words.memory.decide[decision], decision));
+  if (item.status === "proposed") buttons.firstElementChild?.classList.add("confirm");
   if (isLive(item) || item.status === "proposed") buttons.append(opens(words.memory.correct, correcting));
-  if (REOPENED.includes(item.status)) buttons.append(decide(words.memory.again, "reopen"));
   buttons.append(opens(words.memory.forget, forgetting));
   place.append(buttons);
   return place;

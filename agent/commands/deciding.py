@@ -1,0 +1,195 @@
+"""`agent memory accept` and its like: what is decided about an item, whosoever it is.
+
+What an item takes is asked of its own table, and told where it refuses.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated, Final
+
+from cyclopts import Parameter
+
+from ..config import USER_DATA
+from ..errors import Conflict, UsageError
+from ..host import WallClock
+from ..lang import DEFAULT, Lang
+from ..memory.desk import OwnMemory
+from ..memory.states import decisions
+from ..ports.archive import Entry
+from ..ports.memory import LIVE, Decision, Item
+from ..text.language import language
+from .items import replacing, row
+from .output import OK, write
+from .remembered import Data, opened_memory, opened_threads
+
+_BECOMES: Final[dict[Decision, str]] = {
+    "accept": "accepted",
+    "reject": "rejected",
+    "start": "started",
+    "done": "done",
+    "block": "blocked",
+    "unblock": "unblocked",
+    "reopen": "proposed again",
+}
+
+
+async def accept(
+    id: str,
+    /,
+    *,
+    data: Data = USER_DATA,
+    replaces: Annotated[
+        tuple[str, ...], Parameter(help="Id of an item that it may replace; may be given again.")
+    ] = (),
+) -> int:
+    """Accept a proposed item: it is remembered from now on.
+
+    Where it contradicts what is remembered, that is told first, and nothing is
+    done unless --replaces names each such item, which then gives way to it.
+
+    Example: agent memory accept i12 --replaces i3
+    """
+    async with opened_memory(data, id) as opened:
+        entry = await opened.archive.entry(id)
+        item = entry.item
+        if item.status not in LIVE:
+            if {each.id for each in entry.replaces} != set(replaces):
+                for each in entry.replaces:
+                    write(replacing(item, each))
+                raise UsageError(_not_what_it_replaces(entry))
+            with _table(item, _BECOMES["accept"]):
+                item = await opened.desk.decide(item.scope, id, "accept", item.revision, replaces)
+    write(row(item))
+    return OK
+
+
+async def reject(id: str, /, *, data: Data = USER_DATA) -> int:
+    """Reject a proposed item: it is not remembered.
+
+    Example: agent memory reject i12
+    """
+    return await _decided(id, data, "reject")
+
+
+async def start(id: str, /, *, data: Data = USER_DATA) -> int:
+    """Start what was decided: a decision is under way from now on.
+
+    Example: agent memory start i12
+    """
+    return await _decided(id, data, "start")
+
+
+async def done(id: str, /, *, data: Data = USER_DATA) -> int:
+    """Say that something to do is done.
+
+    Example: agent memory done i12
+    """
+    return await _decided(id, data, "done")
+
+
+async def block(id: str, /, *, data: Data = USER_DATA) -> int:
+    """Say that what is under way cannot go on now.
+
+    Example: agent memory block i12
+    """
+    return await _decided(id, data, "block")
+
+
+async def unblock(id: str, /, *, data: Data = USER_DATA) -> int:
+    """Say that what was blocked goes on.
+
+    Example: agent memory unblock i12
+    """
+    return await _decided(id, data, "unblock")
+
+
+async def reopen(id: str, /, *, data: Data = USER_DATA) -> int:
+    """Propose again what is done, was rejected or has expired.
+
+    It is not remembered before it is accepted.
+
+    Example: agent memory reopen i12
+    """
+    return await _decided(id, data, "reopen")
+
+
+async def edit(id: str, text: str, /, *, data: Data = USER_DATA, lang: Lang | None = None) -> int:
+    """Correct an item: another with your text takes its place.
+
+    The item itself keeps what it said, as replaced or rejected.
+
+    Example: agent memory edit i12 "The budget is 70 000 kr"
+
+    Parameters
+    ----------
+    text
+        A sentence that can be understood alone, 500 characters at most.
+    lang
+        Its language; without it, its own words tell.
+    """
+    async with opened_memory(data, id) as opened:
+        item = (await opened.archive.entry(id)).item
+        with _table(item, "corrected"):
+            if "edit" not in _can(item):
+                raise Conflict("refused")
+            told = lang or language(text) or DEFAULT
+            item = await opened.desk.edit(item.scope, id, text, told, item.revision)
+    write(row(item))
+    return OK
+
+
+async def forget(id: str, /, *, data: Data = USER_DATA) -> int:
+    """Forget an item, whatever its status: its words, the messages that it comes
+    from or that say it again, and the answers that cite it or say it leave every
+    file. That cannot be undone.
+
+    What it has replaced is an item of its own, and is forgotten by its own id.
+    Calls of tools that ran keep their arguments, less the texts that say it.
+
+    Example: agent memory forget i12
+    """
+    async with opened_memory(data, id) as opened, opened_threads(data) as threads:
+        desk = OwnMemory(opened.store, WallClock(), threads)
+        left = await desk.forget(await opened.archive.scope(id), id)
+    write(f"{left.item.id} is forgotten, and {len(left.turns)} messages and answers with it\n")
+    return OK
+
+
+async def _decided(id: str, data: str, decision: Decision) -> int:
+    """Decide about an item, and print how it stands then."""
+    async with opened_memory(data, id) as opened:
+        item = (await opened.archive.entry(id)).item
+        with _table(item, _BECOMES[decision]):
+            item = await opened.desk.decide(item.scope, id, decision, item.revision)
+    write(row(item))
+    return OK
+
+
+@contextmanager
+def _table(item: Item, becomes: str) -> Iterator[None]:
+    """Say what an item's table refuses, and what it takes. becomes: what it was to become."""
+    try:
+        yield
+    except Conflict as error:
+        if error.code == "refused":
+            can = " or ".join(f"agent memory {each} {item.id}" for each in _can(item))
+            why = f"{item.id} is {item.status}, of type {item.type}, and cannot be {becomes} now"
+            raise UsageError(f"{why}; what can be done: {can}") from None
+        raise UsageError(
+            f"{item.id} changed meanwhile: look at it with agent memory show {item.id}, and decide again"
+        ) from None
+
+
+def _can(item: Item) -> tuple[str, ...]:
+    """Return the commands that an item takes as it stands."""
+    edits = ("edit",) if item.status in ("proposed", *LIVE) else ()
+    forgets = ("forget",) if item.status != "forgotten" else ("show",)
+    return (*decisions(item, WallClock().now_ms()), *edits, *forgets)
+
+
+def _not_what_it_replaces(entry: Entry) -> str:
+    named = "".join(f" --replaces {each.id}" for each in entry.replaces)
+    what = "it replaces what is named above" if named else "it replaces nothing"
+    return (
+        f"{entry.item.id} was not accepted: {what}; to accept it, agent memory accept {entry.item.id}{named}"
+    )
