@@ -20,6 +20,7 @@ from agent.host import Threads, WallClock
 from agent.ports.memory import MemoryStore
 from agent.ports.note import ReadStore
 from agent.storage.memories.store import memory_in
+from tests.forgetting import WHOSE, both_files, say_everywhere
 from tests.remembered import ANA, NOW, a_draft, an_exchange, budget
 
 ROUNDS = 2
@@ -112,3 +113,25 @@ def accepter(folder: Path, ids: list[str], pipe: Connection) -> None:
         return refused
 
     pipe.send(trio.run(life))
+
+
+def one_forgetting(folder: Path, statements: int, pipe: Connection) -> None:
+    """Say something in both files, then forget it; killed before so many statements of that, and never for 0."""
+    counted = 0
+
+    def count(*_: Any) -> None:
+        nonlocal counted
+        counted += 1
+        if counted == statements:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    async def life() -> None:
+        async with both_files(folder, Threads(), WallClock()) as (desk, memory, store):
+            id = await say_everywhere(memory, store)
+            pipe.send(("said", id))
+            sa.event.listen(sa.Engine, "before_cursor_execute", count)
+            await desk.forget(WHOSE, id)
+            sa.event.remove(sa.Engine, "before_cursor_execute", count)
+
+    trio.run(life)
+    pipe.send(("ended", counted))

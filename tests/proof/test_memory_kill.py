@@ -16,6 +16,7 @@ from agent.ports.memory import LIVE, Change, Item, StoredTurn
 from agent.ports.pages import Window
 from agent.storage.memories import FILE
 from agent.storage.memories.store import memory_in
+from tests.forgetting import WHOSE, WORD, both_files
 from tests.remembered import ANA, NOW, budget
 
 from . import memory_kill
@@ -144,6 +145,38 @@ def test_killed_while_a_model_reads(tmp_path: Path) -> None:
         assert {f"n{number}" for what, number in said if what == "kept"} <= {*read} | left
         ends[len(said)] += 1
     assert len(ends) > 2
+
+
+def test_killed_while_it_forgets(tmp_path: Path) -> None:
+    """Before any statement, in either file: forgotten again, it is in neither, and the item is in a status of its
+    table meanwhile."""
+    with process(memory_kill.one_forgetting, tmp_path / "whole", 0) as (_, pipe):
+        statements = int(told_all(pipe)[-1][1])
+
+    async def again(folder: Path, id: str) -> str:
+        async with both_files(folder, Threads(), WallClock()) as (desk, memory, _):
+            found = await memory.item(WHOSE, id)
+            assert (found.status, bool(found.text)) in (("accepted", True), ("forgotten", False))
+            await desk.forget(WHOSE, id)
+            assert holding(folder) == []
+            return found.status
+
+    def holding(folder: Path) -> list[str]:
+        return [
+            path.name for path in folder.iterdir() if path.is_file() and WORD.encode() in path.read_bytes()
+        ]
+
+    assert holding(tmp_path / "whole") == []
+    found: Counter[str] = Counter()
+    for at in range(min(KILLS, statements)):
+        point = 1 + at * (statements - 1) // (min(KILLS, statements) - 1)
+        folder = tmp_path / str(point)
+        with process(memory_kill.one_forgetting, folder, point) as (killed, pipe):
+            ((_, id),) = told_all(pipe)
+            killed.join(PATIENCE)
+            assert killed.exitcode == SIGKILL
+        found[trio.run(again, folder, str(id))] += 1
+    assert set(found) == {"accepted", "forgotten"}
 
 
 def test_many_processes_accept_what_contradicts_each_other(tmp_path: Path) -> None:

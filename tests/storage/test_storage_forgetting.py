@@ -1,0 +1,54 @@
+"""What is forgotten lies in two files: cut off on its way through them, it is forgotten wholly when tried again."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.errors import StorageFailed
+from agent.storage.memories.store import SqliteMemory
+from agent.storage.threads import SqliteThreads
+from agent.testing.fakes import Noon
+from agent.testing.network import inline
+from tests.forgetting import TEXT, WHOSE, WORD, both_files, say_everywhere
+from tests.storage.test_storage_memories import files_with
+
+
+async def test_what_was_said_everywhere_is_nowhere(tmp_path: Path) -> None:
+    """In no file while it is open, nor after it; what is left of a call says that it ran."""
+    async with both_files(tmp_path, inline, Noon()) as (desk, memory, store):
+        id = await say_everywhere(memory, store)
+        assert len(files_with(tmp_path, WORD)) >= 2
+        assert (await desk.forget(WHOSE, id)).item.status == "forgotten"
+        assert files_with(tmp_path, WORD) == []
+        call = await store.calls.call("default", "c1")
+        assert (call.status, call.approved_by, dict(call.arguments)) == ("done", "u1", {"text": ""})
+    assert files_with(tmp_path, WORD) == []
+
+
+@pytest.mark.parametrize(
+    ("where", "what"), [(SqliteThreads, "unsay"), (SqliteMemory, "forget"), (SqliteThreads, "forget")]
+)
+@pytest.mark.parametrize("done", [False, True])
+async def test_cut_off_on_its_way_it_is_forgotten_wholly_again(
+    where: type, what: str, done: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before each of its steps or after it; until then the item is there whole, or is forgotten."""
+    step = getattr(where, what)
+
+    async def fails(self: Any, *given: Any) -> Any:
+        if done:
+            await step(self, *given)
+        raise StorageFailed("the disk")
+
+    async with both_files(tmp_path, inline, Noon()) as (desk, memory, store):
+        id = await say_everywhere(memory, store)
+        with monkeypatch.context() as patched:
+            patched.setattr(where, what, fails)
+            with pytest.raises(StorageFailed):
+                await desk.forget(WHOSE, id)
+        left = await memory.item(WHOSE, id)
+        assert (left.status, left.text) in (("accepted", TEXT), ("forgotten", ""))
+        for _ in range(2):
+            await desk.forget(WHOSE, id)
+            assert files_with(tmp_path, WORD) == []
