@@ -3,9 +3,9 @@
 Strategy: two items are about one thing when they have one key: the stems of the content words of their subject, in any
 order. What of that thing an item says is its slot, of which one item at most is live: for numbers their kinds and
 units, and the numbers that the subject is named by ("room 12"), so that another value stands in the same place; for
-what has one value at a time (a preference, a decision) always the same; else the wording itself, so that several facts
-of one thing live beside each other. What happened is never the same thing twice: an event's slot is its wording, too.
-A bound ("at least 14 days") has a slot beside that of the other bound.
+what has one value at a time (a preference, a decision, a fact told as the only one) always the same; else the wording
+itself, so that several facts of one thing live beside each other. What happened is never the same thing twice: an
+event's slot is its wording, too. A bound ("at least 14 days") has a slot beside that of the other bound.
 """
 
 import re
@@ -70,7 +70,7 @@ def draft(candidate: Candidate, at: int) -> Draft:
         candidate.type,
         text,
         key,
-        _slot(candidate.type, text, numbers, _numbers(named), candidate.lang),
+        _slot(candidate.type, candidate.single, text, numbers, _numbers(named), candidate.lang),
         numbers,
         candidate.sources,
         float(candidate.confidence),
@@ -185,7 +185,12 @@ def _kind(token: Token) -> str:
 
 
 def _slot(
-    kind: ItemType, text: str, numbers: tuple[Number, ...], names: tuple[Number, ...], lang: Lang
+    kind: ItemType,
+    single: bool,
+    text: str,
+    numbers: tuple[Number, ...],
+    names: tuple[Number, ...],
+    lang: Lang,
 ) -> str:
     values = [*numbers]
     for name in names:
@@ -194,7 +199,7 @@ def _slot(
     if kind == "event" or not values:
         return (
             ONE_TEXT
-            if kind in SINGLE
+            if single or kind in SINGLE
             else blake2b(" ".join(words(text)).encode(), digest_size=_WORDING).hexdigest()
         )
     bounds = "".join(sign for sign, pattern in _BOUNDS[lang] if pattern.search(text))

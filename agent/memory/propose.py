@@ -2,10 +2,11 @@
 
 Strategy: a text is read sentence by sentence, and a sentence clause by clause. What opens a clause decides
 (`agent.memory.wording`): a word that asks to remember it, a rule from now on, an order with "always" or "never", a
-preference, a decision, something that is done or due by a day, a number of one's own, a number in place of another. In
-doubt nothing is proposed: of questions, denials, what is quoted, told of others, supposed or not sure, and of whatever
-follows a sentence that sets a scene or leads in something else to be worked on. "Remember that ..." is the user's
-approval itself; everything else is to be asked.
+preference, a decision, something that is done or due by a day, a number or a name of one's own, a number in place of
+another. In doubt nothing is proposed: of questions (but of what is stated before one: "I like tea, which is best?"),
+denials, what is quoted, told of others, supposed, not sure or in jest, and of whatever follows a sentence that sets a
+scene or leads in something else to be worked on. "Remember that ..." is the user's approval itself; everything else is
+to be asked.
 
 Bounded: a sentence of more than a hundred words says nothing that can be understood alone, and a message of many
 sentences is mostly somebody else's text; what stands behind the first ones is not read.
@@ -22,7 +23,8 @@ from ..lang import LANGUAGES, Lang
 from ..ports.memory import Candidate, Source
 from ..text.sentences import by_line
 from ..text.words import composed
-from .wording import Clause, Said, Wording, coming, wording
+from .clauses import Clause, Said, coming
+from .wording import Wording, wording
 
 _SENTENCE: Final = 800  # characters of a sentence that is read
 _SENTENCES: Final = 32  # of a message
@@ -69,8 +71,13 @@ def _read(rules: Wording, masked: str, written: str, today: date) -> list[tuple[
         sentence = Clause(masked[start:end], written[start:end], today)
         if rules.sets_a_scene(sentence.text):
             break
-        meant = not (rules.asks(sentence.text) or rules.reports(sentence.text))
-        if meant and end - start <= _SENTENCE and rules.worth_reading(sentence.text):
+        if rules.asks(sentence.text):
+            sentence = sentence.until(rules.stated(sentence.text))
+        if (
+            not rules.reports(sentence.text)
+            and end - start <= _SENTENCE
+            and rules.worth_reading(sentence.text)
+        ):
             fitting = (
                 each for each in _sentence(rules, sentence) if len(each.text) + len(_DATED) <= ITEM_TEXT
             )
@@ -85,6 +92,9 @@ def _sentence(rules: Wording, sentence: Clause) -> list[Said]:
     breaks = [(match.start(), match.end()) for match in rules.separator.finditer(sentence.text)][:_CLAUSES]
     theirs = rules.saying.search(sentence.text)
     starts = [(0, 0), *(each for each in breaks if theirs is None or each[1] <= theirs.start())]
+    kept = rules.kept(sentence)
+    if kept is not None:
+        return [kept]
     found: list[Said] = []
     for end, at in starts:
         if rules.tells(sentence.text[at:]):
@@ -107,4 +117,6 @@ def _candidate(said: Said, lang: Lang, quote: str, message: str, today: date) ->
     if day is not None and day.isoformat() not in text:
         text += f" ({day.isoformat()})"
     sources = (Source("message", message, quote=quote[:ITEM_QUOTE]),)
-    return Candidate(said.type, said.about.strip(), text, lang, sources, finishes=said.finishes)
+    return Candidate(
+        said.type, said.about.strip(), text, lang, sources, finishes=said.finishes, single=said.single
+    )

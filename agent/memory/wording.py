@@ -6,66 +6,22 @@ denies, supposes or has from others proposes nothing, except where the user asks
 """
 
 import re
-from dataclasses import dataclass, replace
-from datetime import date
+from dataclasses import replace
 from functools import cache
 from typing import Final
 
 from ..lang import LANGUAGES, Lang
-from ..numbers import days
-from ..numbers.read import Kind, tokens
 from ..ports.memory import ItemType
-from ..text.words import fold, words
+from ..text.words import FUNCTION_WORDS, words
+from .clauses import Clause, Said, any_of, openings, own, pattern, soonest
+from .facts import Facts
 from .items import key_of, unnumbered
 
-_SUBJECT: Final = 60  # characters before a verb in which is said what it is about
-_NAMED: Final = 6  # words of what has a number of its own
-_OPENERS: Final = 6  # words and phrases before a clause that say nothing
+_SUBJECT: Final = 60  # characters of a loop in which its verb stands
 _WHEN: Final = 60  # characters of an adverbial before a clause
 _EARLY: Final = 5  # words of an order, of which one is "always" or "never"
-_NEAR: Final = 40  # characters in which a number or a day is named
+_NEAR: Final = 40  # characters in which a day is named
 _LEAST: Final = 2  # words of what can be understood alone
-_NO_VALUES: Final = frozenset({Kind.ROMAN, Kind.SYMBOL, Kind.UNREAD})
-
-
-@dataclass(frozen=True, slots=True)
-class Said:
-    """What a clause proposes. about: its subject. due: a day that the text means and does not name.
-
-    finishes: what it is about is done. told: the user asks to remember it.
-    """
-
-    type: ItemType
-    about: str
-    text: str
-    due: date | None = None
-    finishes: bool = False
-    told: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Clause:
-    """A clause. text: without what it quotes, each character in its place. written: with it. today: when it is said."""
-
-    text: str
-    written: str
-    today: date
-
-    def after(self, at: int) -> "Clause":
-        """Return the clause from a place on."""
-        return Clause(self.text[at:], self.written[at:], self.today)
-
-    def until(self, at: int) -> "Clause":
-        """Return the clause up to a place."""
-        return Clause(self.text[:at], self.written[:at], self.today)
-
-
-def _pattern(text: str) -> re.Pattern[str]:
-    return re.compile(text, re.IGNORECASE | re.DOTALL)
-
-
-def _any(listed: frozenset[str]) -> str:
-    return "|".join(map(re.escape, sorted(listed, key=lambda word: (-len(word), word))))
 
 
 class Wording:
@@ -79,48 +35,60 @@ class Wording:
         self._function = language.writing.function_words
         self._articles = mood.articles
         self._questions = mood.asking | mood.inverting
-        opened = rf"(?P<before>(?:(?:{say.joining}|{say.openers})\b[\s,!.:–-]+){{0,{_OPENERS}}})"
-        timed = rf"{opened}(?P<when>(?:(?:{say.when})\b[^,;:?]{{1,{_WHEN}}}?,?\s+)??)"
-        stated = rf"{opened}(?P<said>(?P<subject>[^,;:]{{1,{_SUBJECT}}}?)\s+"
-        self._worth = _pattern(
-            rf"\b(?:{say.telling}|{say.henceforth}|{say.standing}|{say.preferring}|{say.deciding}|{say.intending}"
-            rf"|{say.done}|{say.done_with}|{say.no}|{_any(say.mine)})"
+        opened, timed, stated = openings(say)
+        self._facts = Facts(say)
+        told_by = (
+            say.telling,
+            say.kept,
+            say.henceforth,
+            say.whenever,
+            say.defining,
+            say.standing,
+            say.deadline,
         )
-        self.separator = _pattern(rf"(?:\s*[,;–-])?\s+(?:{say.joining})\s+(?=\w)|;\s+")
-        self.supposing = _pattern(rf"\b(?:{say.supposing})\b")
-        self.saying = _pattern(rf"\b(?:{say.saying})\b")
-        self._leading = _pattern(r":(?:\s|\Z)")
-        self._reporting = _pattern(rf"[,–-]\s*(?:\w+\s+){{0,2}}(?:{say.saying})\b[^,]{{0,{_NEAR}}}\Z")
-        self._imagining = _pattern(rf"{opened}(?:{say.imagining})\b")
-        self._opening = _pattern(opened)
-        self._joining = _pattern(rf"(?:{say.joining})\s+")
-        self._telling = _pattern(rf"{opened}(?:{say.telling})\W*")
-        self._recalling = _pattern(rf"(?:{say.recalling})\b")
-        self._henceforth = _pattern(rf"{opened}(?P<said>(?:{say.henceforth})\b[\s,:]*(?P<rest>.*))")
-        self._some_henceforth = _pattern(rf"\b(?:{say.henceforth})\b")
-        self._standing = _pattern(say.standing)
-        self._preferring = _pattern(rf"{opened}(?P<said>(?:{say.preferring})\b\s*(?P<rest>.*))")
-        self._rather = _pattern(rf"(?<=\w)\s+(?:{say.rather})\s")
-        self._deciding = _pattern(rf"{timed}(?P<said>(?:{say.deciding})\b\s*(?P<rest>.*))")
-        self._linking = _pattern(rf"(?:(?:{say.no})\s+)?(?:(?:{say.linking})\s+)+")
-        self._topic = _pattern(rf"\s(?:{say.topic})\s+(?P<topic>.+)")
-        self._intending = _pattern(rf"{timed}(?P<said>(?:{say.intending})\b\s*(?P<rest>.*))")
-        self._until = _pattern(rf"\s(?:{say.until})\s+")
-        self._done = _pattern(rf"{stated}(?:{say.done})\W*\Z)")
-        self._done_with = _pattern(rf"{opened}(?P<said>(?:{say.done_with})\s+(?P<rest>.*))")
-        self._stating = _pattern(rf"{stated}(?:{say.equals})\s+(?P<rest>.*))")
-        denied = _any(frozenset(say.denied))
-        self._not_but = _pattern(
-            rf"{stated}(?P<denied>{denied})\s+(?P<old>[^,;]{{1,{_NEAR}}}?),?\s+(?:{say.but})\s+(?P<new>.+))"
+        first_person = (say.preferring, say.liking, say.deciding, say.intending, say.obliging, say.done_with)
+        others = (say.living, say.being, say.measuring, say.favourite, say.obliged, say.done, say.no)
+        self._worth = pattern(rf"\b(?:{'|'.join((*told_by, *first_person, *others))}|{any_of(say.mine)})")
+        self.separator = pattern(rf"(?:\s*[,;–-])?\s+(?:{say.joining})\s+(?=\w)|;\s+")
+        self.supposing = pattern(rf"\b(?:{say.supposing})\b")
+        self.saying = pattern(rf"\b(?:{say.saying})\b")
+        self._asked = pattern(
+            rf"(?:\s*[,;–]|\s-)\s+(?:(?:{say.joining})\s+)?(?=(?:{any_of(self._questions | mood.modals)})\b)"
         )
-        self._equals = _pattern(rf"\s+(?:{say.equals})\s")
-        self._nearly = _pattern(rf"(?:(?:{say.nearly})\s+)*")
-        self._behind = _pattern(rf"\s*(?:[.,;:!)–-]|\Z|(?:{say.behind})\b)")
-        self._and_not = _pattern(
-            rf"{stated}(?P<verb>{say.equals}|{say.has})\s+"
-            rf"(?P<new>[^;]{{1,{_SUBJECT}}}?),?\s+(?:{say.no})\s+(?P<old>[^,;]{{1,{_NEAR}}})\Z)"
+        self._leading = pattern(r":(?:\s|\Z)")
+        self._reporting = pattern(rf"[,–-]\s*(?:\w+\s+){{0,2}}(?:{say.saying})\b[^,]{{0,{_NEAR}}}\Z")
+        self._imagining = pattern(rf"{opened}(?:(?:{say.requesting})\s+)?(?:{say.imagining})\b")
+        self._joking = pattern(rf"\b(?:{say.joking})\b")
+        self._deadline = pattern(
+            rf"{opened}(?P<said>(?:{say.deadline})\s+(?P<rest>[^,;:]+?)\s+(?:{say.equals})\s+(?P<day>.+))"
         )
-        self._no = _pattern(rf"\b(?:{say.no})\b")
+        self._opening = pattern(opened)
+        self._joining = pattern(rf"(?:{say.joining})\s+")
+        self._telling = pattern(rf"{opened}(?P<requested>(?:{say.requesting})\s+)?(?:{say.telling})\W*")
+        self._recalling = pattern(rf"(?:{say.recalling})\b")
+        self._henceforth = pattern(rf"{opened}(?P<said>(?:{say.henceforth})\b[\s,:]*(?P<rest>.*))")
+        self._some_henceforth = pattern(rf"\b(?:{say.henceforth})\b")
+        self._standing = pattern(say.standing)
+        self._wanting = pattern(rf"{opened}(?P<said>(?:{say.requesting})\s+(?P<rest>(?:{say.standing})\b.+))")
+        self._whenever = pattern(rf"{opened}(?P<said>(?:{say.whenever})[^,;:]{{1,{_WHEN}}},\s+(?P<rest>.+))")
+        self._defining = pattern(rf"{opened}(?P<said>(?P<rest>(?:{say.defining}).+))")
+        self._preferring = pattern(rf"{opened}(?P<said>(?:{say.preferring})\b\s*(?P<rest>.*))")
+        self._liking = pattern(rf"{opened}(?P<said>(?:{say.liking})\s+(?P<rest>.*))")
+        self._habits = pattern(rf"(?:{say.habits})\b")
+        self._kept = pattern(rf"(?:\s*[,;–-])\s*(?:(?:{say.joining})\s+)?(?:{say.kept})\W*\Z")
+        self._rather = pattern(rf"(?<=\w)\s+(?:{say.rather})\s")
+        self._deciding = pattern(rf"{timed}(?P<said>(?:{say.deciding})\b\s*(?P<rest>.*))")
+        self._linking = pattern(rf"(?:(?:{say.no})\s+)?(?:(?:{say.linking})\s+)+")
+        self._topic = pattern(rf"\s(?:{say.topic})\s+(?P<topic>.+)")
+        self._intending = pattern(rf"{timed}(?P<said>(?:{say.intending})\b\s*(?P<rest>.*))")
+        self._obliging = pattern(rf"{timed}(?P<said>(?:{say.obliging})\s+(?P<rest>.*))")
+        self._obliged = pattern(rf"{stated}(?:{say.obliged})\s*(?P<rest>.*))")
+        self._waits = pattern(rf"\b(?:{say.lasting})\b")
+        self._until = pattern(rf"\s(?:{say.until})\s+")
+        self._done = pattern(rf"{stated}(?:{say.done})\W*\Z)")
+        self._done_with = pattern(rf"{opened}(?P<said>(?:{say.done_with})\s+(?P<rest>.*))")
+        self._equals = pattern(rf"\s+(?:{say.equals})\s")
+        self._no = pattern(rf"\b(?:{say.no})\b")
 
     def worth_reading(self, sentence: str) -> bool:
         """Tell whether a sentence has a word at all without which nothing is proposed."""
@@ -132,17 +100,26 @@ class Wording:
 
     def asks(self, sentence: str) -> bool:
         """Tell whether a sentence is a question, with its mark or without."""
+        told = self._telling.match(sentence)
+        if told is not None and told["requested"]:
+            return False
         first = words(self._unopened(sentence)[:_WHEN])[:1]
-        begins = bool(first) and first[0] in self._questions and not self.tells(sentence)
-        return begins or "?" in sentence
+        begins = bool(first) and first[0] in self._questions and told is None
+        return (begins and self._defining.match(sentence) is None) or "?" in sentence
+
+    def stated(self, sentence: str) -> int:
+        """Return where what a sentence states ends and a question follows; 0 of one that is a question throughout."""
+        breaks = [*self._asked.finditer(sentence)]
+        end = breaks[-1].start() if breaks and sentence.endswith("?") else 0
+        return 0 if self.asks(sentence[:end]) else end
 
     def leads_in(self, sentence: str) -> bool:
         """Tell whether a sentence leads in something, of which the next sentences may be a part."""
         return self._leading.search(sentence) is not None and not self.tells(sentence)
 
     def reports(self, sentence: str) -> bool:
-        """Tell whether a sentence ends with whose words it was."""
-        return self._reporting.search(sentence) is not None
+        """Tell whether a sentence ends with whose words it was, or is not meant in earnest."""
+        return self._reporting.search(sentence) is not None or self._joking.search(sentence) is not None
 
     def told(self, clause: Clause) -> Said | None:
         """Return what a clause asks to remember: what it would propose by itself, else a fact.
@@ -156,7 +133,21 @@ class Wording:
         if self._recalling.match(rest.text) or len(words(rest.text)) < _LEAST:
             return None
         said = self.said(rest, sure=True) or Said("fact", self._subject(rest.text), rest.written)
-        return replace(said, told=not self._theirs(rest.text)) if self._names(said.about) else None
+        sure = not self._theirs(rest.text) and "?" not in clause.text
+        return replace(said, told=sure) if self._names(said.about) else None
+
+    def kept(self, sentence: Clause) -> Said | None:
+        """Return what a sentence says whose end asks to remember it ("..., remember that")."""
+        asked = self._kept.search(sentence.text)
+        if asked is None:
+            return None
+        of = sentence.until(asked.start())
+        opened = self._opening.match(of.text)
+        of = of.after(opened.end() if opened else 0)
+        said = self.said(of, sure=True) or Said("fact", self._subject(of.text), of.written)
+        if not self._names(said.about) or len(words(of.text)) < _LEAST:
+            return None
+        return replace(said, told=not self._theirs(of.text))
 
     def tells(self, clause: str) -> bool:
         """Tell whether a clause asks to remember something."""
@@ -179,8 +170,8 @@ class Wording:
                 self._decision,
                 self._finished,
                 self._loop,
-                self._replaced,
-                self._owned,
+                self._duty,
+                self._facts.said,
             )
             said = next((found for kind in kinds if (found := kind(clause)) is not None), None)
         return said if said is not None and self._names(said.about) else None
@@ -190,8 +181,17 @@ class Wording:
         begins = self._henceforth.match(clause.text)
         if begins is not None:
             return Said("rule", unnumbered(begins["rest"]), self._own(clause, begins))
+        for way in (self._wanting, self._whenever, self._defining):
+            match = way.match(clause.text)
+            if match is not None and (way is not self._whenever or self._orders(match["rest"])):
+                return Said("rule", unnumbered(match["said"]), self._own(clause, match))
         order = self._ordered(clause.text)
         return None if order is None else Said("rule", unnumbered(order), clause.written[-len(order) :])
+
+    def _orders(self, text: str) -> bool:
+        """Tell whether a text begins with an order."""
+        first = words(self._unopened(text)[:_WHEN])[:1]
+        return bool(first) and first[0] in self._say.ordering
 
     def _ordered(self, text: str) -> str | None:
         """Return an order for good, without what opens it; None where a text is none."""
@@ -205,10 +205,20 @@ class Wording:
         return order if lasting[:1] == [True] and orders[1:2] == [True] and len(first) > _LEAST else None
 
     def _preference(self, clause: Clause) -> Said | None:
+        match = self._liking.match(clause.text)
+        if match is not None:
+            liked = re.split(r"[,;.!:–]", match["rest"])[0]
+            first = words(liked)[:1]
+            if not first or not first[0][0].isalpha():
+                return None
+            if first[0] in FUNCTION_WORDS and not self._habits.match(liked):
+                return None
+            return self._lasting("preference", liked, unnumbered(liked), self._own(clause, match))
         match = self._preferring.match(clause.text)
         if match is None or (self._no.match(match["rest"]) and not self._linking.match(match["rest"])):
             return None
-        return Said("preference", self._preferred(match["rest"]), self._own(clause, match))
+        about = self._preferred(match["rest"])
+        return self._lasting("preference", match["rest"], about, self._own(clause, match))
 
     def _preferred(self, rest: str) -> str:
         """Return what a preference is about: the kind of thing, not which of it ("window seats" are seats).
@@ -238,12 +248,16 @@ class Wording:
         rest = rest[linked.end() :] if linked else rest
         topic = self._topic.search(rest)
         about = topic["topic"] if topic and self._names(topic["topic"]) else self._subject(rest)
-        return Said("decision", about, self._own(clause, match))
+        return self._lasting("decision", rest, about, self._own(clause, match))
+
+    def _lasting(self, type: ItemType, of: str, about: str, text: str) -> Said | None:
+        """Return a choice, unless it is one of what was said or made in the conversation ("the second version")."""
+        return Said(type, about, text) if self._say.choices.isdisjoint(words(of[:_NEAR])) else None
 
     def _finished(self, clause: Clause) -> Said | None:
         match = self._done_with.match(clause.text)
         if match is not None:
-            about = "" if self._linking.match(match["rest"]) else match["rest"]
+            about = "" if self._linking.match(match["rest"]) else re.split(r"[,;]", match["rest"])[0]
         else:
             match = self._done.match(clause.text)
             if match is None or self._theirs(match["subject"]):
@@ -262,48 +276,13 @@ class Wording:
         if not first or first[0] in self._say.seeking | self._articles:
             return None
         for until in self._until.finditer(rest):
-            due = _coming(re.split(r"[,;!]", rest[until.end() : until.end() + _NEAR])[0], clause.today)
+            due = soonest(re.split(r"[,;!]", rest[until.end() : until.end() + _NEAR])[0], clause.today)
             if due is not None and not self._no.search(rest, 0, until.start()):
                 return Said("open_loop", unnumbered(rest[: until.start()]), self._own(clause, match), due)
         return None
 
-    def _replaced(self, clause: Clause) -> Said | None:
-        """A number in place of another one: what is said is the right one only."""
-        match = self._not_but.match(clause.text) or self._and_not.match(clause.text)
-        if match is None or self._theirs(match["subject"]):
-            return None
-        if not _is_number(match["old"], self._nearly) or not _numbered(match["new"]):
-            return None
-        verb = self._say.denied[fold(match["denied"])] if "denied" in match.re.groupindex else match["verb"]
-        subject, new = (clause.written[slice(*match.span(name))] for name in ("subject", "new"))
-        is_it = self._equals.fullmatch(f" {verb} ") is not None
-        about = match["subject"] if is_it else unnumbered(f"{subject} {new}")
-        return Said("fact", about, f"{subject} {verb} {new}")
-
-    def _owned(self, clause: Clause) -> Said | None:
-        """A number of one's own, and nothing but the number."""
-        match = self._stating.match(clause.text)
-        if match is None:
-            return None
-        named = words(match["subject"])
-        if named[:1] == [] or named[0] not in self._say.mine or not self._say.talk.isdisjoint(named):
-            return None
-        rest = match["rest"]
-        nearly = self._nearly.match(rest)
-        first = next((each for each in tokens(rest[: 2 * _NEAR]) if each.kind not in _NO_VALUES), None)
-        if nearly is None or first is None or first.start > nearly.end() or len(named) > _NAMED:
-            return None
-        if not self._behind.match(rest, first.end):
-            return None
-        return Said("fact", " ".join(named[1:]), self._own(clause, match))
-
     def _own(self, clause: Clause, match: re.Match[str]) -> str:
-        """Return what a clause says, without what opens it where a mark parts the two."""
-        before = clause.text[: match.start("said")].rstrip()
-        if before and before[-1].isalnum():
-            joined = self._joining.match(clause.text)
-            return clause.written[joined.end() if joined else 0 :]
-        return clause.written[match.start("said") :]
+        return own(clause, match, self._joining)
 
     def _unopened(self, text: str) -> str:
         opened = self._opening.match(text)
@@ -317,6 +296,33 @@ class Wording:
         verb = self._equals.search(text)
         return text[: verb.start()] if verb and self._names(text[: verb.start()]) else unnumbered(text)
 
+    def _duty(self, clause: Clause) -> Said | None:
+        """What has to be done on a day to come: by the user, by nobody named, or the last day for a thing."""
+        if self._no.search(clause.text):
+            return None
+        duty, passive = self._obliging.match(clause.text), self._obliged.match(clause.text)
+        last = self._deadline.match(clause.text)
+        if duty is not None:
+            first = words(duty["rest"][:_SUBJECT])[:1]
+            if (
+                not first
+                or first[0] in self._say.seeking | self._articles
+                or self._waits.search(duty["rest"])
+            ):
+                return None
+            match, day, about = duty, duty["rest"], duty["rest"]
+        elif last is not None:
+            match, day, about = last, last["day"], last["rest"]
+        elif passive is not None and not self._theirs(passive["subject"]):
+            until = self._until.search(" " + passive["rest"])
+            if until is None:
+                return None
+            match, day, about = passive, passive["rest"][until.end() - 1 :], passive["subject"]
+        else:
+            return None
+        due = soonest(re.split(r"[,;!]", day)[0], clause.today)
+        return None if due is None else Said("open_loop", unnumbered(about), self._own(clause, match), due)
+
     def _theirs(self, subject: str) -> bool:
         return not self._say.yours.isdisjoint(words(subject)[:1])
 
@@ -325,37 +331,3 @@ class Wording:
 def wording(lang: Lang) -> Wording:
     """Return the rules of a language."""
     return Wording(lang)
-
-
-def coming(text: str, today: date) -> date | None:
-    """Return the one day to come that a text names or means; None where it is none, or it may be several."""
-    meant = _days(text, today)
-    return next(iter(meant)) if len(meant) == 1 else None
-
-
-def _coming(text: str, today: date) -> date | None:
-    """Return the first day after today that a text names or means, else today where it is that."""
-    return min(_days(text, today) or {today} & _all_days(text, today), default=None)
-
-
-def _days(text: str, today: date) -> frozenset[date]:
-    return frozenset(each for each in _all_days(text, today) if each > today)
-
-
-def _all_days(text: str, today: date) -> frozenset[date]:
-    found = tokens(text, source=True)
-    return days.whole(text, found) | days.all_days(days.meanings(fold(text), text, found), today)
-
-
-def _numbered(text: str) -> bool:
-    return any(each.kind not in _NO_VALUES for each in tokens(text, source=True))
-
-
-def _is_number(text: str, nearly: re.Pattern[str]) -> bool:
-    """Tell whether a text is a number, and nothing but what may stand before one."""
-    text = text.strip(" .!")
-    found = tokens(text, source=True)
-    before = nearly.match(text)
-    return (
-        bool(found) and before is not None and before.end() >= found[0].start and found[-1].end == len(text)
-    )

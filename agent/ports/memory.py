@@ -57,7 +57,8 @@ class Candidate:
 
     subject: what it is about, in words ("budget of project atlas"); its key is made of them. text: a sentence that can
     be understood alone. sources: at least one. valid_from: None is now. expires_at: None leaves it to its type.
-    finishes: the words say that what has this key is done; nothing new is to be remembered.
+    finishes: the words say that what has this key is done; nothing new is to be remembered. single: what is said has
+    one value at a time, as a preference has, though its type may have several.
     """
 
     type: ItemType
@@ -70,6 +71,7 @@ class Candidate:
     valid_to: int | None = None
     expires_at: int | None = None
     finishes: bool = False
+    single: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.config import ITEM_QUOTE, ITEM_TEXT, MAX_TEXT, PROPOSALS_PER_TURN
-from agent.lang import LANGUAGES
+from agent.lang import LANGUAGES, Lang
 from agent.memory.items import draft, key_of
 from agent.memory.propose import Proposal, propose
 from agent.ports.memory import Source
+from tests.bench import proposals
 
 from .made import NOW
 
@@ -295,3 +296,102 @@ def test_a_long_message_takes_no_long_time(text: str) -> None:
     begun = process_time()
     said((text * MAX_TEXT)[:MAX_TEXT])
     assert process_time() - begun < 0.2
+
+
+@pytest.mark.parametrize(
+    ("path", "lang", "precision", "recall"),
+    [
+        (proposals.WORK, "en", 0.97, 0.74),
+        (proposals.WORK, "sv", 0.94, 0.74),
+    ],
+)
+def test_what_people_write(path: Path, lang: Lang, precision: float, recall: float) -> None:
+    """Of messages as people write them, most of what is wanted, and little else; nothing is approved unasked."""
+    count = proposals.counted([each for each in proposals.messages(path) if each.lang == lang])
+    assert count.precision >= precision, count.wrong
+    assert count.recall >= recall, count.missed
+    assert count.approved == 0
+
+
+def test_what_is_stated_before_a_question_is_read() -> None:
+    """The question proposes nothing, nor does what it begins with."""
+    for text, alone in (
+        ("I prefer tea, which one is best?", ["I prefer tea"]),
+        ("My budget is 900 euros, so what can I get?", ["My budget is 900 euros"]),
+        ("Jag föredrar te, vilket är bäst?", ["Jag föredrar te"]),
+        ("Is it so that I prefer tea, or what is it?", []),
+        ("If my budget is 900 euros, what can I get?", []),
+        ("My budget is 900 euros, right?", []),
+    ):
+        assert said(text) == alone, text
+
+
+def test_who_asks_to_remember_may_ask_for_it() -> None:
+    """What ends with a question mark may be meant as one, and is to be asked."""
+    for text, told in (
+        ("Can you remember that my gate code is 4471", True),
+        ("I want you to remember that my gate code is 4471.", True),
+        ("My gate code is 4471, please remember that!", True),
+        ("Can you remember that my gate code is 4471?", False),
+        ("Your gate code is 4471, remember that.", False),
+        ("Kan du komma ihåg att min kod är 4471", True),
+        ("Min kod är 4471, kom ihåg det.", True),
+    ):
+        (proposal,) = propose(text, "en", "m1", TODAY)
+        assert (proposal.told, proposal.candidate.type) == (told, "fact"), text
+    assert said("Do you remember that my gate code is 4471?") == []
+    assert said("I was there and kommer ihåg att min kod är 4471.", "sv") == []
+
+
+def test_a_name_of_ones_own_is_the_only_one() -> None:
+    """Another name of one thing stands in its place; of several things, and of what is liked, there may be more."""
+
+    def slots(*texts: str, lang: Lang = "en") -> list[tuple[tuple[str, ...], str]]:
+        made = [draft(each.candidate, NOW) for text in texts for each in propose(text, lang, "m1", TODAY)]
+        assert len(made) == len(texts)
+        return [(each.key, each.slot) for each in made]
+
+    one, other = slots("My doctor is Ana.", "my doctor is Bo Ek, by the way")
+    assert one == other
+    one, other = slots("Min läkare heter Ana.", "Min läkare är Bo.", lang="sv")
+    assert one == other
+    one, other = slots("My neighbours are Ana and Bo.", "My neighbours are Eva and Per.")
+    assert (one[0], one[1] != other[1]) == (other[0], True)
+    assert said("My doctor is late.") == said("MY DOCTOR IS LATE.") == said("My doctor is The best.") == []
+
+
+def test_a_jest_and_a_choice_among_drafts_propose_nothing() -> None:
+    """What is chosen of what was just written is of this conversation."""
+    for text in (
+        "I prefer the second version.",
+        "We decided on option B.",
+        "I always cry and I love chocolate haha",
+        "I love it.",
+        "I like your answer.",
+        "I'm a bit tired.",
+    ):
+        assert said(text) == [], text
+    assert said("I love dark chocolate") == ["I love dark chocolate"]
+    assert said("We chose Postgres for the database") == ["We chose Postgres for the database"]
+
+
+def test_a_duty_has_a_day_to_come() -> None:
+    """Of the user, of nobody named, or the last one of a thing."""
+    for text in (
+        "I have to call Ana on Monday",
+        "The hall must be booked by Monday",
+        "Deadline for the poster is Monday",
+        "Jag måste ringa Ana på måndag",
+        "Hallen måste bokas senast på måndag",
+    ):
+        (proposal,) = propose(text, "en", "m1", TODAY)
+        assert proposal.candidate.type == "open_loop"
+        assert proposal.candidate.text == f"{text} (2026-05-11)"
+    for text in (
+        "I have to wait until Monday",
+        "I must admit that Monday was fun",
+        "Your hall must be booked by Monday",
+        "I don't have to call Ana on Monday",
+        "I have to call Ana",
+    ):
+        assert said(text) == [], text

@@ -11,41 +11,79 @@ REMEMBERING = Remembering(
     ),
     when=r"after|before|during|last|this|in|on|at|since",
     joining=r"and|but|so",
-    telling=(
-        r"(?:remember|don't forget|do not forget|never forget|keep in mind|bear in mind|make a note|take note)"
-        r"(?:,? that\b|:(?=\s)|(?=,?\s+(?:my|our|i|i'm|i've|we|we're|we've)\b))"
+    requesting=(
+        r"(?:can|could|will|would) you(?: please)?|i(?:'d like| would like| want| need) you to"
+        r"|i'd appreciate it if you(?: could| would)?"
     ),
+    telling=(
+        r"(?:remember|don't forget|do not forget|never forget|keep in mind|bear in mind|(?:make|take) (?:a )?note"
+        r"|note down|write down|memori[sz]e|(?:add|save)(?: this| it)? (?:to|in) (?:your )?(?:memory|notes))"
+        r"(?: (?:for|from|in|of) (?:\w+ ){0,3}\w+)??"
+        r"(?:,? that\b|:(?=\s)|(?=,?\s+(?:my|our|i|im|i'm|i've|we|we're|we've)\b))"
+    ),
+    kept=r"(?:please )?(?:(?:remember|note|save|don't forget) (?:that|this|it)|keep (?:that|this|it) in mind)",
     recalling=r"time|day|night|evening|morning|summer|one|movie|film|song|guy|place|trip|feeling|moment|when",
     henceforth=(
         r"from now on|from today on|from today onwards?|going forward|henceforth|in (?:the )?future"
-        r"|as of (?:now|today)"
+        r"|as of (?:now|today)|as a (?:general |strict )?rule(?=,? (?:i|we)\b)"
     ),
+    defining=r"when(?:ever)? (?:i|we) (?:say|write|mention|talk about) [^.;:]{1,60}?(?:i|we)(?: \w+)? mean\b",
+    whenever=r"(?:whenever|every time|each time)(?: that)? (?:i|we|you|someone|somebody)\b",
     standing=r"always|never",
     ordering=words(
-        "add address allow answer ask assume avoid begin book bring bill call cancel change charge check choose cite "
-        "close confirm consider contact convert copy count deliver describe do email end ensure exclude explain "
-        "express forget format forward get give greet group handle hold ignore include keep leave let list "
-        "look mail make mention message name "
-        "notify offer open order pack pay pick place prefer prepare print put quote read refer "
-        "remind remove repeat reply report respond return ring round save say schedule send separate set share ship "
-        "show sign sort speak spell start state stick store summarise summarize switch take talk tell text translate "
-        "treat try turn use verify wait warn work write"
+        "add address allow answer apologise apologize ask assume avoid begin bill book bring call cancel change "
+        "charge check choose cite close comment compare compute confirm consider contact convert copy count "
+        "create define delete deliver describe do draft email end ensure exclude explain express forget format "
+        "forward generate get give greet group guess handle highlight hold ignore include keep leave let list "
+        "look mail make mention message name notify offer open order pack pay pick place prefer prepare print "
+        "produce propose provide put quote read recommend refer remind remove repeat replace reply report respond "
+        "return ring round save say schedule send separate set share ship show sign sort speak spell start state "
+        "stick store suggest summarise summarize switch take talk tell text translate treat try turn update use "
+        "verify wait warn work write"
     ),
     preferring=r"(?:i|we)(?: (?:really|always|usually|generally|much|strongly|still|now|both|all))* prefer",
+    liking=(
+        r"(?:i|we)(?: (?:really|absolutely|just|also|still|both|all|truly|do))*"
+        r" (?:like|love|hate|dislike|enjoy|detest|loathe|adore|can't stand|cannot stand"
+        r"|(?:don't|do not)(?: really)? like)"
+    ),
+    habits=r"it when you|when you",
+    favourite=r"fav(?:ou?rite)?s?",
     rather=r"to|over|rather than|instead of|than",
     deciding=(
-        r"(?:i|we|we all|the (?:team|board|family) and i)(?:'ve| have)?"
-        r"(?: (?:just|now|finally|also|both|all|already|today))*(?: made the decision| decided| agreed)"
+        r"(?:i|we|we all|(?:the )?\w+ and i)(?:(?:'ve| have)?"
+        r"(?: (?:just|now|finally|also|both|all|already|today))*"
+        r" (?:made the decision|made up (?:my|our) minds?|decided|agreed|settled on|opted for|chose|chosen)"
+        r"(?: (?:yesterday|today|earlier|now|together|this \w+|last \w+))?"
+        r"|(?:'re| are|'m| am) going with)"
     ),
     linking=r"to|that|on|upon|in favour of|in favor of|for",
     topic=r"for|as",
     intending=(
-        r"(?:i|we)(?:'ll| will| need to| have to|'ve got to| have got to| must|'m going to|'re going to| am going to"
-        r"| are going to| want to| plan to| intend to| promised to)"
+        r"(?:i|we)(?: (?:still|also|really|just|now|definitely))*(?:'ll| will| need to| have to|'ve got to| have got to"
+        r"| must|'m going to|'re going to| am going to| are going to| want to| plan to| intend to"
+        r"| promised(?: \w+){0,2} to| gotta)"
     ),
+    obliging=(
+        r"(?:i|we)(?: (?:still|also|really|just|now|definitely))*(?: need to| have to|'ve got to| have got to| must"
+        r"| gotta| promised(?: \w+){0,2} to)"
+    ),
+    obliged=r"(?:still )?(?:must|has to|have to|needs to|need to|should) be",
+    living=(
+        r"(?:i|we)(?: (?:currently|now|still|also|both|mostly))* (?:live|work|study)"
+        r" (?:from|as|at|for|in|near)(?= \w)"
+    ),
+    being=(
+        r"(?:i'm|i am|im|we're|we are)(?: (?:also|both|severely|very|badly|slightly))*"
+        r" (?:allergic to|intolerant|vegans?|vegetarians?|diabetic"
+        r"|colou?r[- ]?blind|\w+[- ]intolerant|left-handed|dyslexic"
+        r"|(?=an? (?!(?:bit|little|lot|tad|huge|big|real|complete|total|fan)\b)\w{3,}))"
+    ),
+    measuring=r"i(?: (?:currently|now|only))* (?:weigh|earn|measure)",
     mine=words("my our"),
+    one=frozenset({"my", "our", "is", "is called", "is named"}),
     yours=words("you you're you've your their his her its"),
-    equals=r"is|are|=",
+    equals=r"is called|are called|is named|is|are|=",
     has=r"has|have|costs|takes",
     nearly=(
         r"about|around|roughly|approximately|approx\.?|exactly|only|just|now|currently|still|always|usually|normally|"
@@ -58,8 +96,11 @@ REMEMBERING = Remembering(
     talk=words(
         "question questions problem issue point guess answer request message concern understanding only"
     ),
+    choices=words("option options version versions alternative alternatives suggestion draft paragraph"),
+    deadline=r"(?:the )?(?:new )?deadline for",
     until=r"by|before|no later than|not later than|at the latest by",
-    seeking=words("know hear ask understand see find learn check be get"),
+    lasting=r"until|till|since|wait|for \d",
+    seeking=words("say admit agree go leave work wait know hear ask understand see find learn check be get"),
     done=(
         r"(?:is|are|'s|has been|have been|was|were)(?: (?:now|finally|all|already|also|completely))*"
         r" (?:done|finished|completed|complete|taken care of|sorted)"
@@ -68,10 +109,12 @@ REMEMBERING = Remembering(
         r"(?:i|we)(?:(?:'ve| have)(?: (?:now|finally|just|already|also))* (?:finished|completed|done|dealt with)"
         r"|(?: (?:finally|just))? (?:finished|completed)"
         r"|(?:'m| am|'re| are)(?: (?:now|finally|all))* (?:done|finished) with)"
+        r"|(?:you can(?: now)? )?(?:cross|tick|check) off"
     ),
     no=r"not|never|no|none|nothing|nobody|neither|nor|without|\w+n't|dont|doesnt|didnt|isnt|wont|cant|cannot",
     but=r"but|rather|it's",
     denied={"is not": "is", "isn't": "is", "are not": "are", "aren't": "are"},
+    joking=r"lol|lmao|rofl|(?:ha){2,}h?|(?:he){2,}|just kidding|only joking|jk",
     supposing=(
         r"if|unless|whether|suppose|supposing|assume|assuming|imagine|pretend|hypothetically|let's say|in case|maybe"
         r"|perhaps|possibly|probably|might|i may|we may|it may|could|would|should|i'd|we'd|wish|hope|not sure|almost"

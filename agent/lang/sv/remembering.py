@@ -7,14 +7,22 @@ REMEMBERING = Remembering(
     openers=(
         r"och|men|så|också|sen|sedan|jo|ja|jaha|jag menar|nej|nä|okej|ok|bra|fint|toppen|tack|tack så mycket|hej|hejsan"
         r"|snälla|vänligen|var snäll och|var vänlig och|faktiskt|egentligen|förresten|för övrigt|dessutom|oj|förlåt|obs"
-        r"|till din information|rättelse|tyvärr|äntligen|idag|i dag|igår|i går|då"
+        r"|till din information|rättelse|du(?=,)|tyvärr|äntligen|idag|i dag|igår|i går|då"
     ),
     when=r"efter|före|under|förra|denna|den här|i|på|vid|sedan",
     joining=r"och|men|så",
+    requesting=(
+        r"(?:kan|kunde|vill) (?:du|ni)(?: snälla)?|skulle (?:du|ni) (?:kunna|vilja)"
+        r"|jag (?:vill|skulle vilja) att (?:du|ni)"
+    ),
     telling=(
-        r"(?:kom ihåg|kom i håg|glöm inte|glöm ej|tänk på|minns|notera|lägg på minnet)"
+        r"(?:kom ihåg|kom i håg|komma ihåg|(?<=att du )kommer ihåg|glöm inte|glöm ej|tänka? på|minns|minnas|notera"
+        r"|anteckna|skriva? upp|lägga? på minnet|ha i åtanke"
+        r"|(?:lägga? till|spara)(?: (?:det|detta|det här))? i (?:minnet|ditt minne))"
+        r"(?: (?:framöver|framåt|hädanefter|för \w+|till \w+))?"
         r"(?:,? att\b|:(?=\s)|(?=,?\s+(?:min|mitt|mina|vår|vårt|våra|jag|vi)\b))"
     ),
+    kept=r"(?:snälla )?(?:kom ihåg|kom i håg|notera|spara|minns|glöm inte) (?:det|detta|det här|den)",
     recalling=(
         r"gången|dagen|kvällen|natten|sommaren|när|då"
         r"|(?:inte )?(?!(?:alla|dessa|denna|mina|våra|samma|båda|flera|mamma|pappa|svenska|deras|ena)\b)"
@@ -22,34 +30,62 @@ REMEMBERING = Remembering(
     ),
     henceforth=(
         r"från och med (?:nu|idag|i dag)|fr\.?o\.?m\.? (?:nu|idag)|hädanefter|i fortsättningen|framöver"
-        r"|från (?:nu|idag) och framåt"
+        r"|från (?:nu|idag) och framåt|som regel (?=\w+ (?:jag|vi)\b)"
     ),
+    defining=r"när (?:jag|vi) (?:säger|skriver|nämner|pratar om) [^.;:]{1,60}?(?:menar|avser) (?:jag|vi)\b",
+    whenever=r"(?:varje gång|så fort|närhelst)(?: som)? (?:jag|vi|du|någon)\b",
     standing=r"alltid|aldrig",
     ordering=words(
-        "ange använd anta anteckna avboka avrunda avsluta avstå be begär behandla behåll bekräfta beräkna beskriv "
-        "beställ betala bifoga boka bortse börja citera debitera dela dubbelkolla fakturera faktura formatera "
-        "fråga följ förklara förvara ge gå glöm gruppera gör hantera hoppa håll hälsa hänvisa ignorera inkludera "
-        "kalla kolla kom kontakta kontrollera konvertera kopiera leverera lista ljug lova lyssna lägg lämna läs lös "
-        "mejla maila messa meddela nämn omvandla ordna packa påminn påpeka pröva prata ring runda räkna rätta "
-        "sammanfatta skicka skriv sluta sms sortera spara stava stäng svara säg sätt ta tala tilltala titta tro tänk "
-        "undvik uppge utgå utelämna utgå vidarebefordra visa vänta välj översätt"
+        "ange anta anteckna använd avboka avrunda avsluta avstå be begär behandla behåll bekräfta beräkna beskriv "
+        "beställ betala bifoga boka bortse börja citera debitera dela dubbelkolla faktura fakturera formatera "
+        "fråga följ föreslå förklara förvara ge generera gissa glöm gruppera gå gör hantera hoppa hälsa hänvisa "
+        "håll ignorera inkludera jämför kalla kolla kom kontakta kontrollera konvertera kopiera leverera lista "
+        "ljug lova lyssna lägg lämna läs lös maila markera meddela mejla messa nämn omvandla ordna packa prata "
+        "pröva påminn påpeka radera rekommendera ring runda räkna rätta sammanfatta skapa skicka skriv sluta sms "
+        "sortera spara stava stäng svara säg sätt ta tala tilltala titta tro tänk undvik uppdatera uppge upprepa "
+        "utelämna utgå vidarebefordra visa välj vänta översätt"
     ),
     preferring=(
-        r"(?:(?:jag|vi)(?: (?:verkligen|alltid|oftast|helst|fortfarande|nu|båda|alla))* föredrar|föredrar (?:jag|vi))"
+        r"(?:(?:jag|vi)(?: (?:verkligen|alltid|oftast|helst|fortfarande|nu|båda|alla))* föredrar|föredrar (?:jag|vi)"
+        r"|(?:jag|vi) (?!vill)[a-zåäö]{2,}r (?:allra |mycket )?(?:helst|hellre))"
     ),
+    liking=(
+        r"(?:(?:jag|vi)(?: (?:verkligen|också|fortfarande|båda|alla))* )?"
+        r"(?:älskar|hatar|avskyr|ogillar|gillar|tycker(?: (?:verkligen|mycket|inte))* om|tål inte|står inte ut med)"
+        r"(?: (?:verkligen|inte))*(?: om)?"
+    ),
+    habits=r"när du|att du",
+    favourite=r"favorit\w*",
     rather=r"framför|i ?stället för|hellre än|än",
     deciding=(
         r"(?:(?:jag|vi)(?: (?:har|precis|just|nu|äntligen|också|båda|alla|redan|idag))*"
-        r" (?:bestämde|bestämt|beslutade|beslutat|beslöt|enades|enats|kom överens)"
-        r"|(?:bestämde|beslutade|beslöt|enades|kom) (?:jag|vi)(?: överens)?)(?: (?:mig|oss))?"
+        r" (?:bestämde|bestämt|beslutade|beslutat|beslöt|enades|enats|kom överens|valde|valt|kör på|satsar på)"
+        r"|(?:bestämde|beslutade|beslöt|enades|kom|valde) (?:\w+ och )?(?:jag|vi)(?: överens)?"
+        r"|(?:nu |då )?har (?:jag|vi)(?: (?:nu|äntligen|också))* (?:bestämt|beslutat|enats|valt))(?: (?:mig|oss))?"
+        r"(?: (?:igår|i går|idag|i dag|nu|tillsammans))?"
     ),
     linking=r"att|för|om|på",
     topic=r"för|som",
     intending=(
-        r"(?:(?:jag|vi) (?:ska|skall|måste|behöver|tänker|kommer att|har lovat att|lovade att)"
-        r"|(?:ska|skall|måste|behöver|tänker) (?:jag|vi))"
+        r"(?:(?:jag|vi)(?: (?:också|fortfarande|verkligen))* (?:ska|skall|måste|behöver|tänker|kommer att"
+        r"|har lovat(?: \w+){0,2} att|lovade(?: \w+){0,2} att)|(?:ska|skall|måste|behöver|tänker) (?:jag|vi))"
     ),
+    obliging=(
+        r"(?:(?:jag|vi)(?: (?:också|fortfarande|verkligen))* (?:måste|behöver|har lovat(?: \w+){0,2} att"
+        r"|lovade(?: \w+){0,2} att)|(?:måste|behöver) (?:jag|vi))"
+    ),
+    obliged=r"(?:måste|behöver|ska|skall|bör) (?=\w{3,}(?:as|es)\b)",
+    living=(
+        r"(?:jag|vi)(?: (?:numera|nu|fortfarande|också|båda))* (?:bor|jobbar|arbetar|studerar|pluggar)"
+        r" (?:i|på|som|hos|vid|åt|nära)(?= \w)"
+    ),
+    being=(
+        r"(?:jag|vi) är(?: (?:också|båda|svårt|mycket))* (?:allergiska? mot|allergiker|vegan(?:er)?"
+        r"|vegetarian(?:er)?|diabetiker|\w+intoleranta?|färgblinda?|vänsterhänta?|dyslektiker)"
+    ),
+    measuring=r"(?:jag|vi)(?: (?:nu|bara))* (?:väger|tjänar|mäter)",
     mine=words("min mitt mina vår vårt våra"),
+    one=frozenset({"min", "mitt", "vår", "vårt", "är", "heter"}),
     yours=words("du ni man din ditt dina er ert era deras hans hennes sin sitt sina"),
     equals=r"är|=|ligger på|heter",
     has=r"har|kostar|tar",
@@ -58,12 +94,20 @@ REMEMBERING = Remembering(
         r"över|under|nästan|den|det|en|ett|på|kl\.?|klockan|upp till|minst|högst|mer än|mindre än|mellan"
     ),
     behind=(
-        r"per|om|i|på|från|sedan|sen|till|och|eller|denna|nästa|av|med|utan|inklusive|exklusive|inkl|exkl|plus|före|"
-        r"efter|men|så|eftersom|som|innan|när|inte|nu|totalt|varje|var|igen|exakt|varav"
+        r"per|för (?:allt|alla|hela|en|ett|varje|min|mitt|mina|den|det)|om|i|på|från|sedan|sen|till|och|eller|"
+        r"denna|nästa|av|med|utan|inklusive|exklusive|inkl|exkl|plus|före|efter|men|så|eftersom|som|innan|när|inte|nu|totalt|varje|var|igen|exakt|varav"
     ),
     talk=words("fråga frågor problem poäng gissning svar önskan meddelande undran ärende"),
+    choices=words(
+        "alternativ alternativet alternativen version versionen versioner varianten förslag förslaget utkast utkastet "
+        "stycket"
+    ),
+    deadline=r"(?:sista dagen?|deadline) för",
     until=r"senast|före|innan|inte senare än|fram till",
-    seeking=words("veta höra fråga förstå se hitta få kolla vara"),
+    lasting=r"till|tills|sedan|vänta|i \d",
+    seeking=words(
+        "säga erkänna hålla gå åka jobba arbeta vänta veta höra fråga förstå se hitta få kolla vara"
+    ),
     done=(
         r"(?:är|blev|har blivit|var)(?: (?:nu|äntligen|helt|redan|också))*"
         r" (?:klar|klart|klara|färdig|färdigt|färdiga|avklarad|avklarat|avklarade|avslutad|avslutat"
@@ -72,20 +116,24 @@ REMEMBERING = Remembering(
     done_with=(
         r"(?:jag|vi)(?: är(?: (?:nu|äntligen|helt))* (?:klar|klara|färdig|färdiga) med"
         r"| har(?: (?:nu|äntligen|precis|just|redan))* (?:avslutat|slutfört|gjort klart|gjort färdigt))"
+        r"|(?:(?:du|ni) kan(?: nu)? (?:stryka|bocka av|pricka av)|stryk|bocka av|pricka av)"
     ),
     no=r"inte|ej|icke|aldrig|ingen|inget|inga|varken|utan",
     but=r"utan|men",
     denied={"är inte": "är", "är ej": "är"},
+    joking=r"lol|(?:ha){2,}h?|(?:he){2,}|skoja(?:r|de) bara|bara skojar?|skämt åsido|på skoj|på skämt",
     supposing=(
-        r"om(?! att\b)|ifall|såvida|huruvida|tänk om|anta|antag|föreställ|låtsas|säg att|kanske|möjligen|eventuellt"
-        r"|förmodligen|troligen|skulle|kunde|borde|bör|hoppas|önskar|som om|osäker|nästan"
+        r"(?<!tycker )(?<!tycker inte )(?<!tycker mycket )(?<!tycker verkligen )om(?! att\b)|ifall|såvida"
+        r"|huruvida|tänk om|anta|antag|föreställ|låtsas|säg att|kanske|möjligen|eventuellt|förmodligen|troligen"
+        r"|skulle|kunde|borde|bör|hoppas|önskar|som om|osäker|nästan"
     ),
     imagining=(
         r"tänk om|anta|antag|föreställ dig|låtsas|säg att|låt säga|till exempel|exempelvis|i (?:en|ett|min) "
-        r"(?:berättelse|roman|spel|saga)|skriv om|översätt|sammanfatta|formulera om"
+        r"(?:berättelse|roman|spel|saga)|skriva? om|översätta?|sammanfatta|formulera om"
     ),
     saying=(
         r"sa|sade|säger|sagt|berättade|berättar|skrev|skriver|skrivit|påstår|påstod|enligt|nämnde|nämner|frågade|frågar|"
-        r"tror|trodde|tycker|tyckte|hörde|läste|står|stod|heter det|citat|rapporterade|föreslog|menar"
+        r"tror|trodde|tycker(?! (?:\w+ ){0,2}om\b)|tyckte|hörde|läste|står(?! (?:\w+ )?ut\b)|stod|heter det|citat"
+        r"|rapporterade|föreslog|menar"
     ),
 )

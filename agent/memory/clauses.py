@@ -1,0 +1,94 @@
+"""A clause of a user's message, what it proposes, and the days that it names."""
+
+import re
+from dataclasses import dataclass
+from datetime import date
+from typing import Final
+
+from ..lang.remembering import Remembering
+from ..numbers import days
+from ..numbers.read import tokens
+from ..ports.memory import ItemType
+from ..text.words import fold
+
+_SUBJECT: Final = 60  # characters before a verb in which is said what it is about
+_OPENERS: Final = 6  # words and phrases before a clause that say nothing
+_WHEN: Final = 60  # characters of an adverbial before a clause
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a clause proposes. about: its subject. due: a day that the text means and does not name.
+
+    finishes: what it is about is done. told: the user asks to remember it. single: it is so of one thing at a time,
+    also where there is no number in it.
+    """
+
+    type: ItemType
+    about: str
+    text: str
+    due: date | None = None
+    finishes: bool = False
+    told: bool = False
+    single: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A clause. text: without what it quotes, each character in its place. written: with it. today: when it is said."""
+
+    text: str
+    written: str
+    today: date
+
+    def after(self, at: int) -> "Clause":
+        """Return the clause from a place on."""
+        return Clause(self.text[at:], self.written[at:], self.today)
+
+    def until(self, at: int) -> "Clause":
+        """Return the clause up to a place."""
+        return Clause(self.text[:at], self.written[:at], self.today)
+
+
+def pattern(text: str) -> re.Pattern[str]:
+    return re.compile(text, re.IGNORECASE | re.DOTALL)
+
+
+def any_of(listed: frozenset[str]) -> str:
+    return "|".join(map(re.escape, sorted(listed, key=lambda word: (-len(word), word))))
+
+
+def openings(say: Remembering) -> tuple[str, str, str]:
+    """Return the patterns of what may open a clause: words that say nothing, an adverbial too, a subject too."""
+    opened = rf"(?P<before>(?:(?:{say.joining}|{say.openers})\b[\s,!.:–-]+){{0,{_OPENERS}}})"
+    timed = rf"{opened}(?P<when>(?:(?:{say.when})\b[^,;:?]{{1,{_WHEN}}}?[,:]?\s+)??)"
+    return opened, timed, rf"{opened}(?P<said>(?P<subject>[^,;:]{{1,{_SUBJECT}}}?)\s+"
+
+
+def own(clause: Clause, match: re.Match[str], joining: re.Pattern[str]) -> str:
+    """Return what a clause says, without what opens it where a mark parts the two."""
+    before = clause.text[: match.start("said")].rstrip()
+    if before and before[-1].isalnum():
+        joined = joining.match(clause.text)
+        return clause.written[joined.end() if joined else 0 :]
+    return clause.written[match.start("said") :]
+
+
+def coming(text: str, today: date) -> date | None:
+    """Return the one day to come that a text names or means; None where it is none, or it may be several."""
+    meant = _days(text, today)
+    return next(iter(meant)) if len(meant) == 1 else None
+
+
+def soonest(text: str, today: date) -> date | None:
+    """Return the first day after today that a text names or means, else today where it is that."""
+    return min(_days(text, today) or {today} & _all_days(text, today), default=None)
+
+
+def _days(text: str, today: date) -> frozenset[date]:
+    return frozenset(each for each in _all_days(text, today) if each > today)
+
+
+def _all_days(text: str, today: date) -> frozenset[date]:
+    found = tokens(text, source=True)
+    return days.whole(text, found) | days.all_days(days.meanings(fold(text), text, found), today)
