@@ -1,8 +1,9 @@
 """Figures of recall: how much of what answers a question it finds, what it leaves out, how long it takes.
 
 `python -m tests.bench.recall DIR`, where DIR holds dialogues as JSON lines (`{"dialogue", "speakers", "turns": [{"id",
-"session", "at", "speaker", "text"}], "questions": [{"question", "category", "evidence"}]}`), such as LoCoMo's with
-corrected evidence; it is left out where there are none. Recall@10 is the share of a question's evidence turns among the
+"session", "at", "speaker", "text"}], "questions": [{"question", "category", "evidence"}]}`, with `"lang"` where its
+questions are not English), such as LoCoMo's with corrected evidence, or `tests/recall/data`, made-up Swedish ones; it
+is left out where there are none. Recall@10 is the share of a question's evidence turns among the
 ten best, inside its dialogue, over the categories 1 to 4. Category 5 has no answer in it: with questions of other
 dialogues these tell how well abstention works. `--chats FOLDER` takes long chats of a user and an assistant besides,
 one folder each with chat.json and probing_questions/probing_questions.json, as BEAM has them under chats/100K.
@@ -32,6 +33,7 @@ from agent.embedding.threaded import Threaded
 from agent.errors import UsageError
 from agent.heap import share_heaps
 from agent.host import Threads
+from agent.lang import Lang
 from agent.ports.conversation import Scope
 from agent.ports.embed import Embedder
 from agent.ports.memory import Changes, Remark, StoredTurn
@@ -73,6 +75,7 @@ class Talk:
     turns: tuple[StoredTurn, ...]
     questions: tuple[Question, ...]
     at: int
+    lang: Lang = "en"
 
     @property
     def scope(self) -> Scope:
@@ -134,7 +137,7 @@ def _dialogue(row: dict[str, Any]) -> Talk:
         Question(each["question"], each["category"], tuple(id for id in each["evidence"] if id in known))
         for each in row["questions"]
     )
-    return Talk(row["dialogue"], turns, asked, turns[-1].remark.at)
+    return Talk(row["dialogue"], turns, asked, turns[-1].remark.at, row.get("lang", "en"))
 
 
 def _ms(at: str) -> int:
@@ -196,7 +199,7 @@ class Asked:
 
     def search(self, text: str, floor: float | None = None) -> Search:
         """Return what is asked of it."""
-        return Search(text, "en", self.talk.scope, self.talk.at, K, floor=floor)
+        return Search(text, self.talk.lang, self.talk.scope, self.talk.at, K, floor=floor)
 
     async def ranking(self, text: str) -> list[str]:
         """Return the ids of the ten best, best first."""
@@ -210,7 +213,7 @@ class Asked:
     def arms(self, text: str, which: Sequence[str]) -> list[str]:
         """Return the ids of the ten best by the ranks in some arms."""
         index, scope = self.recall.index, self.talk.scope
-        asked = read_query(text, "en", index.speakers("thread", scope), self.talk.at)
+        asked = read_query(text, self.talk.lang, index.speakers("thread", scope), self.talk.at)
         found = index.find(asked, "thread", scope, self.talk.at)
         rows = reciprocal([getattr(found, name) for name in which])
         return [index.rows.messages[row] for row in rows[:K]]
@@ -296,22 +299,23 @@ async def abstention(talks: Sequence[Talk]) -> None:
             (no if question.kind == NO_ANSWER else yes).append(sure)
             if question.kind in ANSWERED and question.evidence and sure < floor:
                 lost.append(recall_at(await asked.ranking(question.text), question.evidence))
-        others = [
+        theirs = [
             q.text for other in talks if other is not talk for q in other.questions if q.kind in ANSWERED
         ]
-        draw.shuffle(others)
-        foreign += [await asked.sure(text) for text in others[:FOREIGN]]
+        draw.shuffle(theirs)
+        foreign += [await asked.sure(text) for text in theirs[:FOREIGN]]
 
     def refused(scores: Sequence[float]) -> float:
         return statistics.fmean(score < floor for score in scores)
 
+    parts = [("questions with no answer in it", no), ("of another dialogue", foreign)]
+    others = [(label, scores) for label, scores in parts if scores]
+    told = (f"{auroc(yes, scores):.3f} on {len(scores)} {label}" for label, scores in others)
+    say(f"abstention: AUROC {', '.join(told)}")
+    refuses = " and ".join(f"{refused(scores):.1%}" for _, scores in others)
     say(
-        f"abstention: AUROC {auroc(yes, no):.3f} on {len(no)} questions with no answer in it, "
-        f"{auroc(yes, foreign):.3f} on {len(foreign)} of another dialogue"
-    )
-    say(
-        f"  the floor {floor} refuses {refused(yes):.1%} of {len(yes)} answered, {refused(no):.1%} "
-        f"and {refused(foreign):.1%} of the others; recall@{K} of what it refuses: {statistics.fmean(lost or [0]):.2f}"
+        f"  the floor {floor} refuses {refused(yes):.1%} of {len(yes)} answered, {refuses} of the others; "
+        f"recall@{K} of what it refuses: {statistics.fmean(lost or [0]):.2f}"
     )
 
 
