@@ -95,12 +95,34 @@ def read(text: str, lang: Lang) -> Said:
     return Said(
         lang,
         tuple(kept),
-        tuple([stem(lang, word) for word in kept]),
+        tuple([compared(lang, word) for word in kept]),
         len(said),
         asking / sentences if sentences else 0.0,
         _timed(said),
         tuple(at for at in parts if at < len(kept)) if len(said) > LONG else (),
     )
+
+
+@lru_cache(maxsize=20_000)
+def compared(lang: Lang, word: str) -> str:
+    """Return what a folded word of one language is compared by: its stem, without what the stemmer leaves on."""
+    return shortened(lang, stem(lang, word))
+
+
+def shortened(lang: Lang, stem: str) -> str:
+    """Return a stem without the endings that its language's stemmer leaves on."""
+    endings = _ENDINGS[lang]
+    if endings is None:
+        return stem
+    while (cut := endings.sub("", stem)) != stem:
+        stem = cut
+    return stem
+
+
+_ENDINGS: Final = {
+    lang: re.compile(rf"(?:{language.recalling.endings})\Z") if language.recalling.endings else None
+    for lang, language in LANGUAGES.items()
+}
 
 
 def content(said: Sequence[str]) -> list[str]:
@@ -144,7 +166,7 @@ def about(lang: Lang, by: str, at: int) -> tuple[str, ...]:
     """
     day = day_of(at)
     names = [word for word in words(by) if word not in FUNCTION_WORDS]
-    return tuple([stem(lang, word) for word in (*names, _MONTHS[lang][day.month - 1])] + [str(day.year)])
+    return tuple([compared(lang, word) for word in (*names, _MONTHS[lang][day.month - 1])] + [str(day.year)])
 
 
 def month_of(at: int) -> int:

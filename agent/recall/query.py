@@ -1,26 +1,26 @@
 """Who, when and what a question asks of a conversation.
 
-Strategy: its content words are looked for, those that say little by half. A speaker that it names is whom it is about;
-by "I" one means oneself, by "you" whom one talks to, unless one only asks for something to be done. "When" asks for
-what says a time. Dates that it names, as such or counted from today, make what was said then likelier, and leave
-nothing out. All the words that this takes are the languages' own (`agent.lang`).
+Strategy: its content words are looked for, those that say little by half, and of a word that nothing here holds its
+parts, where its language makes one of two. A speaker that it names is whom it is about; by "I" one means oneself, by
+"you" whom one talks to, unless one only asks for something to be done. "When" asks for what says a time. Dates that it
+names, as such or counted from today, make what was said then likelier, and leave nothing out. All the words that this
+takes are the languages' own (`agent.lang`).
 """
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import lru_cache
 from typing import Final
 
 from agent.lang import LANGUAGES, Lang
-from agent.lexical.stems import stem
 from agent.lexical.subject import stop_words
 from agent.numbers.read import tokens
 from agent.numbers.token import Kind
 from agent.text.words import fold, words
 
-from .documents import content, day_of
+from .documents import compared, content, day_of
 
 USER: Final = "user"
 ASSISTANT: Final = "assistant"
@@ -28,6 +28,12 @@ WORDS_MAX: Final = 24
 """Words of a question that are looked for: the first ones."""
 EMPTY: Final = 0.5
 """What a word counts that says little of what a question is about."""
+LONG: Final = 7
+"""Letters from which a word that nothing holds is taken apart, as a language makes one of two, ..."""
+LEAST: Final = 3
+"""... each of so many letters at least, the last one of more where it alone is known, ..."""
+OF_TWO: Final = 0.5
+"""... and what each part counts then."""
 READ: Final = 2_000
 """Characters of a question that are read."""
 
@@ -48,12 +54,14 @@ class Span:
 class Asked:
     """A question, read. words: folded. terms: stems, and what each counts. by: who may have said it, () for anybody.
 
+    stems: of each word, those that it may be written by: one for each language.
     when: it asks for a time. spans, months: what it names of dates; months: those without a year, 1 to 12.
     """
 
     words: tuple[str, ...]
     terms: Mapping[str, float]
     by: frozenset[str] = frozenset()
+    stems: tuple[tuple[str, ...], ...] = ()
     when: bool = False
     spans: tuple[Span, ...] = ()
     months: frozenset[int] = frozenset()
@@ -79,12 +87,19 @@ _WHEN: Final = {
 
 
 def read_query(
-    text: str, lang: Lang, speakers: Collection[str], at: int, asker: str = "", langs: Collection[Lang] = ()
+    text: str,
+    lang: Lang,
+    speakers: Collection[str],
+    at: int,
+    asker: str = "",
+    langs: Collection[Lang] = (),
+    known: Callable[[str], object] = lambda _: True,
 ) -> Asked:
     """Return what a question asks.
 
     speakers: who spoke in what is searched, by which names are known; USER and ASSISTANT are no names. at: now. asker:
     who asks, "" for USER. langs: of what is searched, beside its own; words are looked for by their stems in each.
+    known: tells of a stem by anything but None that something here holds it.
     """
     text = text[:READ]
     folded = fold(text)
@@ -92,20 +107,47 @@ def read_query(
     kept = content(said)[:WORDS_MAX]
     empty = stop_words(lang)
     terms: dict[str, float] = {}
+    stems: dict[tuple[str, ...], None] = {}
     for word in kept:
         counts = EMPTY if word in empty else 1.0
-        for each in {lang: None} | dict.fromkeys(langs):
-            term = stem(each, word)
-            terms[term] = max(counts, terms.get(term, 0.0))
+        written = tuple({compared(each, word): None for each in (lang, *langs)})
+        for each in written:
+            terms[each] = max(counts, terms.get(each, 0.0))
+        if len(word) >= LONG and all(known(each) is None for each in written):
+            parts = dict.fromkeys(part for each in (lang, *langs) for part in _parts(word, each, known))
+            written += tuple(parts)
+            for each in parts:
+                terms.setdefault(each, OF_TWO)
+        stems[written] = None
     spans, months = _dates(text, folded, said, at)
     return Asked(
         tuple(kept),
         terms,
         _by(folded, said, lang, speakers, asker),
+        tuple(stems),
         _WHEN[lang].search(folded) is not None,
         spans,
         months,
     )
+
+
+def _parts(word: str, lang: Lang, known: Callable[[str], object]) -> tuple[str, ...]:
+    """Return the stems of the parts of a word that nothing holds whole: of both, or of the last, which says what it is.
+
+    As short a first part as there is: the rest may be made of two itself.
+    """
+    alone: tuple[str, ...] = ()
+    for at in range(LEAST, len(word) - LEAST + 1) if LANGUAGES[lang].recalling.joints else ():
+        last = compared(lang, word[at:])
+        if known(last) is None:
+            continue
+        for joint in LANGUAGES[lang].recalling.joints:
+            first = word[:at].removesuffix(joint)
+            if word[:at].endswith(joint) and len(first) >= LEAST and known(compared(lang, first)) is not None:
+                return compared(lang, first), last
+        if not alone and len(word) - at > LEAST:
+            alone = (last,)
+    return alone
 
 
 def _by(folded: str, said: list[str], lang: Lang, speakers: Collection[str], asker: str) -> frozenset[str]:

@@ -263,6 +263,7 @@ class Recall:
             search.at,
             search.speaker,
             rows.langs,
+            rows.number,
         )
         if not asked.words:
             return NOTHING
@@ -327,8 +328,8 @@ class Recall:
         counts = self.index.counts(search.reach, search.scope)
         names = {rows.stems[each] for name in asked.by for each in rows.named(name)}
         mass = Mass(
-            (rows.number(term), weight * rarity(counts.documents, counts.frequency(term)))
-            for term, weight in asked.terms.items()
+            (rows.number(term), asked.terms[term] * rarity(counts.documents, counts.frequency(term)))
+            for term in self._known(asked)
             if term not in names
         )
         by = rows.spoken_by(asked.by)
@@ -341,6 +342,18 @@ class Recall:
             max([mass.share(rows.words(row), *rows.around(row)) for row in right], default=0.0),
             max([mass.share(rows.words(row)) for row in wrong], default=0.0) if by else None,
         )
+
+    def _known(self, asked: Asked) -> dict[str, None]:
+        """Return the stems of a question, of each word those that are known here, or any one where none is.
+
+        In a talk of two languages a word is written in one of them: that the other has none of it says nothing.
+        """
+        number = self.index.rows.number
+        found: dict[str, None] = {}
+        for written in asked.stems:
+            known = [each for each in written if number(each) is not None]
+            found.update(dict.fromkeys(known or written[:1]))
+        return found
 
     def _excerpt(self, row: int, score: float, asked: Asked) -> Excerpt:
         rows = self.index.rows
@@ -370,5 +383,5 @@ class Recall:
             item = rows.item(row_of[each.id])
             stems = frozenset(rows.stems[number] for number in rows.words(row_of[each.id]))
             numbers = numbers_of(each.text) if item is None else item.numbers
-            claims.append(Claim(each.id, each.at, () if item is None else item.key, stems, numbers))
+            claims.append(Claim(each.id, each.at, rows.key(row_of[each.id]), stems, numbers))
         return disagreements(claims)

@@ -11,13 +11,12 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from agent.lang import DEFAULT, Lang
-from agent.lexical.stems import stem
 from agent.ports.conversation import Scope
 from agent.ports.memory import Item, StoredTurn
 from agent.text.language import language
 from agent.text.words import words
 
-from .documents import Said, about, content, month_of, reach_of, read
+from .documents import Said, about, compared, content, month_of, reach_of, read, shortened
 from .query import ASSISTANT, USER
 
 NONE: Final = -1
@@ -116,7 +115,7 @@ class Rows:
         self.drop_item(item.id)
         place = self._place(item.scope)
         said = read(item.text, language(item.text) or DEFAULT)
-        keyed = replace(said, stems=(*said.stems, *item.key))
+        keyed = replace(said, stems=(*said.stems, *[shortened(said.lang, each) for each in item.key]))
         row = len(self)
         self._item_rows[item.id], self._items[row] = row, item
         speaker = self._speaker("")
@@ -191,6 +190,12 @@ class Rows:
         """Return the item of a row; None of a turn."""
         return self._items.get(row)
 
+    def key(self, row: int) -> tuple[str, ...]:
+        """Return the key of an item, in the stems that rows have; () of a turn."""
+        item = self._items.get(row)
+        lang = list(self.langs)[self._lang_of[row]]
+        return () if item is None else tuple([shortened(lang, each) for each in item.key])
+
     def id(self, row: int) -> str:
         """Return what a row is cited by."""
         item = self._items.get(row)
@@ -207,7 +212,7 @@ class Rows:
 
     def named(self, speaker: str) -> Sequence[int]:
         """Return the numbers of the stems that a speaker's name may be written as."""
-        found = (self.number(stem(lang, word)) for lang in self.langs for word in words(speaker))
+        found = (self.number(compared(lang, word)) for lang in self.langs for word in words(speaker))
         return [number for number in found if number is not None]
 
     def words(self, row: int) -> "array[int]":

@@ -89,6 +89,8 @@ RECALLING = Recalling(
         r"|(?:remind|tell|show|give|help|let) (?:me|us)"
     ),
     times=words("recently lately since ago"),
+    endings="",
+    joints=(),
 )
 
 STATING = Stating(

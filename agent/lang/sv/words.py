@@ -86,6 +86,8 @@ RECALLING = Recalling(
         r"|(?:påminn|säg|visa|ge|hjälp|låt|berätta för|påminna|säga|visa|hjälpa) (?:mig|mej|oss)"
     ),
     times=words("nyligen häromdagen sistone senast"),
+    endings=r"(?<=...)(?:et|an)|(?<=..[éåäö])[nt]|(?<=...)(?<=[bdfghjklmnoprtvy])s",
+    joints=("", "s"),
 )
 
 STATING = Stating(
