@@ -70,7 +70,7 @@ class WatchedNoter:
 class WatchedMemory:
     """The memory of a server, once it is opened (implements `agent.ports.remember.Memory`, and an `Executor`).
 
-    note: hears of each effect. What is not sure to fit is told too, so that every turn has something to cite.
+    note: hears of each effect.
     """
 
     def __init__(self, note: Callable[[str, Any], None], clock: Clock) -> None:
@@ -83,7 +83,7 @@ class WatchedMemory:
     def open(self, remembering: Remembering) -> None:
         """Take the memory that the server has opened."""
         self._opened = remembering
-        recall = Recall(remembering.store, inline, floor=0.0)
+        recall = Recall(remembering.store, inline)
         self._told = Recollection(remembering.store, recall, self._clock)
 
     async def read_out(self) -> None:

@@ -5,7 +5,6 @@ import json
 import time
 from collections.abc import AsyncGenerator, Collection
 from contextlib import asynccontextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from agent import log
 from agent.ports.vectors import VectorKind, VectorStore
 from agent.ports.work import RunSync
 from agent.recall.dense import Dense
-from agent.recall.recall import AGAIN, Recall
+from agent.recall.recall import AGAIN
 from agent.testing.vectors import WordsEmbedder
 from tests.hostile.process import server_process
 from tests.server.api import TOKEN, request
@@ -29,12 +28,6 @@ from .plain import plain
 SENTINEL = "Zanzibarium-864209753"
 TELLS = f"Remember that my locker code is {SENTINEL}."
 ASKS = "What is my locker code?"
-
-
-@pytest.fixture(autouse=True)
-def _finds_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever has a word of the question is told: nothing is left out for not being sure enough."""
-    monkeypatch.setattr("agent.remembering.Recall", partial(Recall, floor=0.0))
 
 
 def holding(folder: Path, word: str = "Zanzibarium") -> list[str]:

@@ -7,7 +7,6 @@ rejected, expired, superseded or another's, and about the documents. MEMORY_QUES
 import os
 from collections import Counter
 from collections.abc import AsyncGenerator, Sequence
-from functools import partial
 from typing import Any, cast
 
 import pytest
@@ -20,7 +19,6 @@ from agent.ports.draft import Delta, Prompt
 from agent.ports.memory import Item, MemoryStore
 from agent.ports.projects import HOUSE
 from agent.ports.search import Hit
-from agent.recall.recall import Recall
 from agent.settings import Settings
 from agent.testing.network import network
 from tests.remembered import DAY, NOW, a_draft
@@ -105,10 +103,9 @@ def questions() -> list[str]:
 
 @pytest.mark.proof
 async def test_nothing_made_up_comes_through_with_a_memory(
-    autojump_clock: trio.testing.MockClock, monkeypatch: pytest.MonkeyPatch
+    autojump_clock: trio.testing.MockClock,
 ) -> None:
     """No number without a cited document or item that holds it; none of the 60 in a prompt or in an answer."""
-    monkeypatch.setattr("agent.remembering.Recall", partial(Recall, floor=0.0))
     model = Noting(0.5)
     settings = Settings.of(pace_ms=0, rate_limit=0, api_rate=0, token=TOKEN, data="memory", memory="on")
     parts = Adapters(model=model, clock=Wall())

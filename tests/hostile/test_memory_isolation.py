@@ -3,14 +3,11 @@
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
-import pytest
 import trio
 import trio.testing
 
-from agent.recall.recall import Recall
 from tests.e2e.plain import plain
 
 from ..server.api import TOKEN
@@ -28,12 +25,6 @@ class Owner:
     user: str
     word: str
     items: tuple[str, ...]
-
-
-@pytest.fixture(autouse=True)
-def _finds_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever has a word of the question is told: nothing is left out for not being sure enough."""
-    monkeypatch.setattr("agent.remembering.Recall", partial(Recall, floor=0.0))
 
 
 @asynccontextmanager
