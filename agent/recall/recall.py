@@ -327,11 +327,12 @@ class Recall:
         rows = self.index.rows
         counts = self.index.counts(search.reach, search.scope)
         names = {rows.stems[each] for name in asked.by for each in rows.named(name)}
-        mass = Mass(
+        told = [
             (rows.number(term), asked.terms[term] * rarity(counts.documents, counts.frequency(term)))
             for term in self._known(asked)
             if term not in names
-        )
+        ]
+        mass = Mass(told, counts.documents)
         by = rows.spoken_by(asked.by)
         right = list(islice((row for row in found if not by or rows.by[row] in by), LOOKED_AT))
         wrong = list(islice((row for row in found if rows.by[row] not in by), LOOKED_AT)) if by else []

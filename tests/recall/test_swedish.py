@@ -64,3 +64,18 @@ async def test_a_word_of_one_language_is_not_unknown_in_another() -> None:
     both = await recall_of(said, other).recall(search("Vart flyttade Ann i augusti?", lang="sv"))
     assert best(both)[0] == best(alone)[0] == "t1"
     assert both.score >= alone.score - 0.05
+
+
+async def test_a_small_talk_is_not_refused() -> None:
+    """Of what is found the floor leaves out little, though a talk of some 70 turns has few of a question's words."""
+    floor, refused, foreign = 0.0, [], []
+    talks = dialogues(DATA)
+    for at, talk in enumerate(talks):
+        asked = Asked(talk)
+        floor = asked.recall.floor
+        for each in talk.questions:
+            if recall_at(await asked.ranking(each.text), each.evidence):
+                refused.append(await asked.sure(each.text) < floor)
+        foreign += [await asked.sure(each.text) < floor for each in talks[at - 1].questions]
+    assert statistics.fmean(refused) <= 0.12
+    assert statistics.fmean(foreign) >= 0.6
