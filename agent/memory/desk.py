@@ -6,7 +6,6 @@ changes: an edit puts another item in its place.
 
 from collections.abc import Collection, Sequence
 
-from ..errors import Conflict
 from ..lang import Lang
 from ..ports.clock import Clock
 from ..ports.conversation import Scope
@@ -62,19 +61,11 @@ class OwnMemory:
         """Put a corrected text in an item's place; return the item that has it.
 
         A proposed item is rejected for one that says the other text, which its user has approved by writing it.
-        Raises `agent.errors.BadItem` for a text that cannot be kept.
+        Raises `agent.errors.BadItem` for a text that cannot be kept. Cancelled, it is corrected whole or not at all.
         """
         now = self._clock.now_ms()
         item = await self._store.item(scope, id)
-        drafted = edited(item, text, lang, now)
-        if item.status != "proposed":
-            return await self._store.replace(scope, id, drafted, now, revision)
-        if revision is not None and revision != item.revision:
-            raise Conflict("changed")
-        (proposed,) = await self._store.propose(scope, [drafted], now)
-        accepted = await self._store.accept(scope, proposed.item.id, now)
-        await self._store.decide(scope, id, "reject", now)
-        return accepted
+        return await self._store.replace(scope, id, edited(item, text, lang, now), now, revision)
 
     async def forget(self, scope: Scope, id: str) -> Forgotten:
         """Take an item, and what was said in its words, out of all that is kept.

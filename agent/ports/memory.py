@@ -267,7 +267,11 @@ class MemoryStore(VectorStore, Protocol):
     async def replace(
         self, scope: Scope, id: str, draft: Draft, at: int, revision: int | None = None
     ) -> Item:
-        """Put another item in a live one's place, by its user's word; return it. Raises `Conflict` as `accept` does."""
+        """Put another item in the place of a live or a proposed one, by its user's word; return it.
+
+        A proposed one is rejected for it; where that says the same it is accepted itself, and what is live and says the
+        same has the place already. Raises `Conflict` as `accept` does.
+        """
         ...
 
     async def forget(self, scope: Scope, id: str, at: int) -> Forgotten:

@@ -268,6 +268,23 @@ async def test_a_user_puts_another_in_the_place_of_a_live_one(memory: MemoryStor
     assert len((await memory.items(ANA, Window(9))).entries) == 4
 
 
+async def test_a_user_says_what_is_proposed_otherwise(memory: MemoryStore) -> None:
+    """His words are live and the proposal is rejected, at once; where they say the same it is itself accepted."""
+    await proposed(memory, budget(50))
+    with pytest.raises(Conflict, match="changed"):
+        await memory.replace(ANA, "i1", budget(70), NOW, 2)
+    said = await memory.replace(ANA, "i1", budget(70), NOW, 1)
+    assert (said.id, said.status, said.decided_by) == ("i2", "accepted", "user")
+    assert (await memory.item(ANA, "i1")).status == "rejected"
+    await proposed(memory, budget(80))
+    assert (await memory.replace(ANA, "i3", budget(80, message="m2"), NOW)).id == "i3"
+    assert [(await memory.item(ANA, id)).status for id in ("i2", "i3")] == ["superseded", "accepted"]
+    await proposed(memory, budget(90))
+    assert (await memory.replace(ANA, "i4", budget(80, message="m3"), NOW)).id == "i3"
+    assert (await memory.item(ANA, "i4")).status == "rejected"
+    assert await live(memory) == ["The budget of atlas is 80 SEK"]
+
+
 async def test_what_is_forgotten_leaves_no_words(memory: MemoryStore) -> None:
     """Its text, key, numbers and sources go, what was said in their messages, and the answers that cite it or those."""
     other = replace(ANA, thread="t2")

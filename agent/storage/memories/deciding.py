@@ -75,14 +75,28 @@ def contradicted(scope: Scope, id: str, connection: sa.Connection) -> tuple[Item
 def replace(
     scope: Scope, id: str, draft: Draft, at: int, revision: int | None, transaction: Transaction
 ) -> Item:
-    """Put another item in a live one's place; what the port says of `replace`."""
+    """Put another item in the place of a live or a proposed one; what the port says of `replace`."""
     connection = transaction.connection
     row = kept.one(connection, scope, id)
     _check(row, revision)
+    if row.item.status == "proposed":
+        return _instead(connection, row, scope, draft, at)
     if row.item.status not in LIVE:
         raise Conflict("refused")
     made = kept.make(connection, scope, draft, at, id)
     return _approve(connection, made, at, None, row).item
+
+
+def _instead(connection: sa.Connection, row: Row, scope: Scope, draft: Draft, at: int) -> Item:
+    """Accept what its user says in place of a proposed item, and reject that unless it says the same."""
+    proposed = _propose(connection, scope, draft, at, True)
+    assert proposed is not None, "it is made where nothing is there"
+    said = kept.one(connection, scope, proposed.item.id)
+    if said.item.status not in LIVE:
+        said = _approve(connection, said, at, None)
+    if said.number != row.number:
+        kept.move(connection, row, "reject", at, "user")
+    return said.item
 
 
 def anything_over(connection: sa.Connection, at: int) -> bool:

@@ -66,7 +66,7 @@ class SqliteMemory:
     async def replace(
         self, scope: Scope, id: str, draft: Draft, at: int, revision: int | None = None
     ) -> Item:
-        """Put another item in a live one's place, by its user's word; return it."""
+        """Put another item in the place of a live or a proposed one, by its user's word; return it."""
         return await self._database.write(partial(deciding.replace, scope, id, draft, at, revision))
 
     async def forget(self, scope: Scope, id: str, at: int) -> Forgotten:
