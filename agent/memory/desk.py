@@ -4,7 +4,7 @@ Nobody else decides: a scope is that of whoever asks, and another one's item is 
 changes: an edit puts another item in its place.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from ..lang import Lang
 from ..ports.clock import Clock
@@ -84,6 +84,10 @@ class OwnMemory:
     async def contradicted(self, scope: Scope, id: str) -> tuple[Item, ...]:
         """Return what an item would replace, were it accepted now, oldest first."""
         return await self._store.contradicted(scope, id)
+
+    async def unsaid(self, scope: Scope, said: Mapping[str, Collection[str]]) -> frozenset[str]:
+        """Return which messages of a thread hold what was forgotten since, in whichever process."""
+        return await self._store.unsaid(scope, said)
 
     async def known(self, scope: Scope) -> bool:
         """Return whether anything is kept of a user's thread."""

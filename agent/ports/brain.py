@@ -1,6 +1,6 @@
 """What answers a question: one turn, told to the session as a few facts."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol, TypeAlias
 
@@ -45,6 +45,13 @@ class Question:
     def after(self, history: tuple[Exchange, ...], wishes: "tuple[Wish, ...] | None" = None) -> "Question":
         """Return it as asked after these exchanges, with what they left open."""
         return replace(self, history=history, wishes=wishes)
+
+    def without(self, messages: Collection[str]) -> "Question":
+        """Return it as asked where some messages were never said: nor is what they left open, in the same words."""
+        left = tuple(each for each in self.history if not each.message or each.message not in messages)
+        if len(left) == len(self.history):
+            return self
+        return replace(self, history=left, wishes=None if self.wishes is None else ())
 
     def of(self, scope: Scope) -> "Question":
         """Return it as asked in another thread."""

@@ -32,10 +32,11 @@ class Exchange:
     """A question that was answered, and the answer as it was said: verified, and not refused.
 
     withdrawn: its user cancelled after it, so that the next message tells nothing that it asked for. message: the id
-    of the question, "" where it had none.
+    of the question, "" where it had none. cites: ids of what its answer cites that is remembered.
     """
 
     question: str
     answer: str
     withdrawn: bool = False
     message: str = ""
+    cites: tuple[str, ...] = ()

@@ -9,7 +9,7 @@ belongs to one thread. What is another's does not exist for who asks.
 Times are Unix milliseconds.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
@@ -340,6 +340,14 @@ class MemoryStore(VectorStore, Protocol):
 
     async def forgotten(self, ids: Collection[str]) -> frozenset[str]:
         """Return which of these items and turns, of any scope, were forgotten."""
+        ...
+
+    async def unsaid(self, scope: Scope, said: Mapping[str, Collection[str]]) -> frozenset[str]:
+        """Return which messages of a thread hold what was forgotten since.
+
+        said: ids of messages, and of what the answer to each cites. A message does so where it or its answer was
+        emptied, or where that answer cites what was.
+        """
         ...
 
     async def known(self, scope: Scope) -> bool:

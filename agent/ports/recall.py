@@ -1,5 +1,6 @@
 """Finding what was said: turns of conversations and live items, dated and by whom. Times are Unix milliseconds."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
@@ -65,6 +66,16 @@ class Recalled:
     excerpts: tuple[Excerpt, ...] = ()
     score: float = 0.0
     disagreements: tuple[tuple[str, str], ...] = ()
+
+    def without(self, ids: Collection[str]) -> "Recalled":
+        """Return it without some excerpts."""
+        if not ids:
+            return self
+        return Recalled(
+            tuple(each for each in self.excerpts if each.id not in ids),
+            self.score,
+            tuple(pair for pair in self.disagreements if not any(id in ids for id in pair)),
+        )
 
 
 NOTHING = Recalled()

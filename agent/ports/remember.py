@@ -1,6 +1,6 @@
 """Remembering, as sessions and brains see it: an exchange is handed over, and what was said before comes back."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeAlias
 
@@ -217,6 +217,13 @@ class MemoryDesk(Protocol):
 
     async def contradicted(self, scope: Scope, id: str) -> tuple[Item, ...]:
         """Return what an item would replace, were it accepted now, oldest first."""
+        ...
+
+    async def unsaid(self, scope: Scope, said: Mapping[str, Collection[str]]) -> frozenset[str]:
+        """Return which messages of a thread hold what was forgotten since, in whichever process.
+
+        said: ids of messages, and of what the answer to each cites.
+        """
         ...
 
     async def known(self, scope: Scope) -> bool:

@@ -51,6 +51,10 @@ class Feed(Protocol):
         """Return what has changed since an earlier call, of every scope."""
         ...
 
+    async def forgotten(self, ids: Collection[str]) -> frozenset[str]:
+        """Return which of these items and turns were forgotten."""
+        ...
+
 
 class Near(Protocol):
     """The vectors of what was said, as `agent.recall.dense.Dense` has them."""
@@ -111,6 +115,7 @@ class Recall:
         self._weights = weights
         self._upto = 0
         self._following = trio.Lock()  # who reads what has changed
+        self._beginning = True  # what is kept has not been read to its end yet
         self._came = trio.Event()
         self._enough = trio.Event()
         self._unembedded = trio.Event()
@@ -136,6 +141,7 @@ class Recall:
         async with self._following:
             changes = await self._store.changed(self._upto, _PAGE)
             if changes.upto == self._upto:
+                self._beginning = False
                 return False
             self._upto = changes.upto
             self.changed(changes.turns, changes.items)
@@ -238,12 +244,11 @@ class Recall:
     # --- searching
 
     async def recall(self, search: Search) -> Recalled:
-        """Return what fits, within its budget, oldest first, of all that is kept now. A cancel leaves nothing.
+        """Return what fits, within its budget, oldest first, of all that is kept now, by whichever process.
 
-        After a start it is found as it is read. Raises `agent.errors.StorageFailed`.
+        After a start it is found as it is read. A cancel leaves nothing. Raises `agent.errors.StorageFailed`.
         """
-        if not self._following.locked():
-            await self._follow()
+        await self._take_what_is_new()
         look = None
         near = self._near
         if near is not None and near.behind <= BATCH and (near.langs is None or search.lang in near.langs):
@@ -251,7 +256,19 @@ class Recall:
                 look = await near.look(search.text, self.index.places(search.reach, search.scope))
             except EmbeddingFailed as error:
                 self._say(error)
-        return self.recalled(search, look)
+        found = self.recalled(search, look)
+        if self._beginning and found.excerpts:  # what was forgotten since it was read comes last
+            found = found.without(await self._store.forgotten([each.id for each in found.excerpts]))
+        return found
+
+    async def _take_what_is_new(self) -> None:
+        """Take in all that has changed, after others who do; while the whole is read first, what is at hand."""
+        if self._beginning:
+            if not self._following.locked():
+                await self._follow()
+            return
+        while await self._follow():
+            pass
 
     def recalled(self, search: Search, look: Any = None) -> Recalled:
         """Return what fits of what is in the index. look: what vectors say of it, as `Near.look` returns it."""

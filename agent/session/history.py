@@ -49,12 +49,18 @@ class History:
         """Return one with the same budget, of which nothing is used."""
         return History(self._most)
 
-    def forget(self, messages: Collection[str], again: Again | None = None) -> bool:
-        """Let go of what was said in some messages; return whether anything was. again: and of what says it again."""
+    def forget(
+        self, messages: Collection[str], refs: Collection[str] = (), again: Again | None = None
+    ) -> bool:
+        """Let go of what was said in some messages, and of answers that cite some of `refs`; return whether any was.
+
+        again: and of what says it again.
+        """
         left = tuple(
             each
             for each in self.kept
-            if (each.message not in messages or not each.message)
+            if not (each.message and each.message in messages)
+            and not any(cited in refs for cited in each.cites)
             and not (again is not None and (again.said(each.question) or again.told(each.answer)))
         )
         self._left += sum(map(_tokens, self.kept)) - sum(map(_tokens, left))
@@ -66,7 +72,7 @@ class History:
         """Keep that nothing which the last exchange asked for is told by the next message."""
         if self.kept:
             *others, last = self.kept
-            self.kept = (*others, Exchange(last.question, last.answer, True, last.message))
+            self.kept = (*others, Exchange(last.question, last.answer, True, last.message, last.cites))
 
 
 def _tokens(exchange: Exchange) -> int:

@@ -41,9 +41,10 @@ from ..text.language import language
 from ..text.words import deltas
 from ..wire.pulse import Pulse
 from .effects import Speak
-from .events import Acting, Dropped, Event, Faulted, Spoken, Told
+from .events import Acting, Dropped, Erased, Event, Faulted, Spoken, Told
 from .registry import Registry
 from .settings import SessionSettings
+from .unsaid import without_forgotten
 
 _log = structlog.get_logger("agent.session")
 
@@ -211,11 +212,22 @@ class Turn:
     async def _think(self) -> None:
         try:
             with self._thinking:
-                await self._parts.brain.answer(self.question, self._tell, self._act)
+                question = await self._recalled()
+                await self._parts.brain.answer(question, self._tell, self._act)
                 if not self._last_word:
                     raise RuntimeError("the Brain returned without an answer")
         except* Exception as broken:  # noqa: BLE001 - the edge of one turn
             self._fault(broken.exceptions[0])
+
+    async def _recalled(self) -> Question:
+        """Return the question after what may still be told of the conversation; its session lets go of the rest."""
+        memory = self._parts.memory
+        if memory is None:
+            return self.question
+        question, gone = await without_forgotten(self.question, memory.desk)
+        if gone:
+            self._post(Erased(gone, frozenset(), trio.current_time()))
+        return question
 
     def _go_on(self) -> None:
         """There is room again: go on in the pulse, which knows what to do about a fault."""

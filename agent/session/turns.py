@@ -193,7 +193,7 @@ class Turns:
     def erase(self, event: Erased, scope: Scope) -> None:
         """Tell nothing any more of what was forgotten, nor of an answer in progress that cites it. scope: of here."""
         again = event.again if event.scope.includes(scope) else None
-        if self._history.forget(event.messages, again):
+        if self._history.forget(event.messages, event.refs, again):
             self._wishes = ()  # which may hold the same words
         if self._turn is not None:
             self._turn.forgotten |= event.refs
@@ -239,7 +239,8 @@ class Turns:
         self._out.add(Keep(turn.question, kept))
         self._answered = (*self._answered, message)[-LIVE_SUGGESTIONS:]
         if not last.blocked and turn.forgotten.isdisjoint(kept.cites):
-            turn.history.add(Exchange(turn.question.text, turn.text, message=turn.question.known_as))
+            said = Exchange(turn.question.text, turn.text, message=turn.question.known_as, cites=kept.cites)
+            turn.history.add(said)
         if turn.history is self._history:
             self._wishes = turn.wishes
         return turn.offers

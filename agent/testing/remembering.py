@@ -4,7 +4,7 @@ It follows the item's own table and keeps whose an item is; what it does not do 
 what an item contradicts is said when it is put in. A change is made in one step, after the waiting.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 import trio
@@ -168,6 +168,11 @@ class FakeMemory:
         """Return what an item was said to contradict."""
         await self._take("contradicted", scope)
         return tuple(self._one(scope, each) for each in self.contradicts.get(id, ()))
+
+    async def unsaid(self, scope: Scope, said: Mapping[str, Collection[str]]) -> frozenset[str]:
+        """Return that nothing was."""
+        await trio.lowlevel.checkpoint()
+        return frozenset()
 
     async def known(self, scope: Scope) -> bool:
         """Return whether anything is kept of a thread."""

@@ -19,7 +19,7 @@ import statistics
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import accumulate
@@ -90,6 +90,10 @@ class NoMemory:
         """Return that nothing has changed."""
         return Changes((), (), after)
 
+    async def forgotten(self, ids: Collection[str]) -> frozenset[str]:
+        """Return that nothing was forgotten."""
+        return frozenset()
+
 
 class Said:
     """What is kept, all of it turns."""
@@ -101,6 +105,10 @@ class Said:
         """Return the next turns."""
         found = tuple(self._turns[after : after + limit])
         return Changes(found, (), after + len(found))
+
+    async def forgotten(self, ids: Collection[str]) -> frozenset[str]:
+        """Return that nothing was forgotten."""
+        return frozenset()
 
 
 def say(line: str) -> None:

@@ -317,6 +317,15 @@ async def test_what_is_forgotten_leaves_no_words(memory: MemoryStore) -> None:
     assert (await memory.history(ANA, "i1"))[-1].trigger == "forget"
     assert await memory.forget(ANA, "i1", NOW + 2 * DAY) == forgotten
     assert await memory.forgotten(["i1", "i2", "t1", "t3", "t99", "x"]) == {"i1", "t1"}
+    said = {f"m{number}": ["i2", "t3"] for number in range(1, 9)}
+    assert await memory.unsaid(ANA, said) == {"m1", "m3", "m5"}
+    assert await memory.unsaid(ANA, said | {"m4": ["t3", "i1"], "m9": ["t8"]}) == {
+        *("m1", "m3", "m4", "m5", "m9"),
+    }
+    assert await memory.unsaid(other, said) == {"m2"}
+    assert await memory.unsaid(ANA, {}) == frozenset()
+    for theirs in OTHERS:
+        assert await memory.unsaid(theirs, said) == frozenset()
 
 
 async def test_what_says_again_what_is_forgotten_goes_with_it(

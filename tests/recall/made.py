@@ -1,6 +1,6 @@
 """Turns for tests, and an index of them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, Literal, TypeVar
 
 from agent.ports.conversation import Scope
@@ -45,6 +45,13 @@ class Feed:
         new = self.changes[after : after + min(2, limit)]
         turns = tuple(each for each in new if isinstance(each, StoredTurn))
         return Changes(turns, tuple(each for each in new if isinstance(each, Item)), after + len(new))
+
+    async def forgotten(self, ids: Collection[str]) -> frozenset[str]:
+        """Return which of these were forgotten."""
+        gone = [
+            f"t{each.n}" for each in self.changes if isinstance(each, StoredTurn) and not each.remark.text
+        ]
+        return frozenset(ids) & frozenset(gone)
 
 
 async def inline(function: Callable[[], T]) -> T:

@@ -140,6 +140,11 @@ class NoFeed:
         await trio.lowlevel.checkpoint()
         return Changes((), (), after)
 
+    async def forgotten(self, ids: Collection[str]) -> frozenset[str]:
+        """Return that nothing was forgotten."""
+        await trio.lowlevel.checkpoint()
+        return frozenset()
+
 
 @pytest.mark.parametrize("other", [("words:1", 64), ("words:64", 128)])
 async def test_another_embedder_makes_its_own(

@@ -6,6 +6,8 @@ import trio.testing
 
 from agent.errors import EmbeddingFailed
 from agent.ports.conversation import Scope
+from agent.ports.memory import Changes
+from agent.ports.recall import Recalled
 from agent.recall.dense import Dense
 from agent.recall.index import BATCH
 from agent.recall.recall import AGAIN, QUIET, Recall
@@ -121,6 +123,43 @@ async def test_the_index_follows_what_is_kept() -> None:
     assert best(await recall.recall(search("kitten"))) == []
     assert best(await recall.recall(search("budget Atlas"))) == []
     assert best(await recall.recall(search("hat", limit=1))) == ["t6"]
+
+
+async def test_what_another_process_has_changed_is_seen_by_the_next_search() -> None:
+    """All of it, however much, also while somebody else takes it in; what is kept was read before."""
+    feed = Feed(*TALK)
+    recall = Recall(feed, inline)
+    await recall.catch_up()
+    feed.changes += [turn(n, f"Nothing much {n}.", sitting=n) for n in range(10, 20)]
+    feed.changes += [turn(2, ""), turn(30, "A black kitten.", sitting=30)]
+    real, waiting = feed.changed, trio.Event()
+
+    async def changed(after: int, limit: int) -> Changes:
+        before = await real(after, limit)
+        await waiting.wait()
+        return before
+
+    vars(feed)["changed"] = changed
+    found: list[Recalled] = []
+
+    async def look() -> None:
+        found.append(await recall.recall(search("Which kitten?")))
+
+    async with trio.open_nursery() as nursery:
+        for _ in range(3):
+            nursery.start_soon(look)
+        await trio.testing.wait_all_tasks_blocked()
+        waiting.set()
+    assert [best(each) for each in found] == [["t30"]] * 3
+
+
+async def test_what_was_forgotten_while_all_was_read_is_not_found() -> None:
+    """Its row was read before, and that it is gone comes last."""
+    feed = Feed(*TALK, *[turn(n, f"Nothing much {n}.", sitting=n) for n in range(10, 20)])
+    recall = Recall(feed, inline)
+    assert best(await recall.recall(search("Which kitten did Ben adopt?")))[0] == "t2"
+    feed.changes.append(turn(2, ""))
+    assert "t2" not in best(await recall.recall(search("Which kitten did Ben adopt?")))
 
 
 async def test_the_index_is_written_after_a_while_or_when_enough_waits(

@@ -89,7 +89,7 @@ def test_what_is_said_again_of_it_is_let_go() -> None:
         ("", "I said the code is quetzal", "So?"),
     ):
         history.add(Exchange(question, answer, message=message))
-    assert history.forget([], Repeats(["The code is Quetzal"]))
+    assert history.forget([], again=Repeats(["The code is Quetzal"]))
     assert [each.message for each in history.kept] == ["c"]
 
 
@@ -104,3 +104,13 @@ def test_what_is_forgotten_makes_room() -> None:
     for message in ("c", "d"):
         history.add(Exchange("xxxx", "yyyyyyyyyyyy", message=message))
     assert [each.message for each in history.kept] == ["", "c", "d"]
+
+
+def test_what_cites_something_forgotten_is_forgotten() -> None:
+    """Whoever keeps what was said may not know of it yet."""
+    history = History(100)
+    for message, cites in (("a", ("i1",)), ("", ("t2", "i7")), ("c", ("i11",)), ("d", ())):
+        history.add(Exchange("?", "!", message=message, cites=cites))
+    assert not history.forget([], ["i9"])
+    assert history.forget([], ["i1", "t2", ""])
+    assert [each.message for each in history.kept] == ["c", "d"]

@@ -135,3 +135,16 @@ def test_what_is_forgotten_is_told_no_more() -> None:
     d.message("d")
     (begun,) = [each.question for each in d.effects if isinstance(each, BeginTurn)]
     assert (begun.history, begun.wishes) == ((), ())
+
+
+def test_an_answer_that_cites_what_is_forgotten_after_it_is_told_no_more() -> None:
+    """Who forgets may not know of it yet: it is still being kept."""
+    d = Driver(kept=100.0)
+    d.message("a")
+    d.drafted()
+    d.told(Verified(VerifiedText("Blue.", (Snippet("memory/i1", "It is blue.", 1, 1),), "high")))
+    d.spoken()
+    d.post(Erased(frozenset(["b"]), frozenset(["i1", "t3"]), d.now))
+    d.message("b")
+    (begun,) = [each.question for each in d.effects if isinstance(each, BeginTurn)]
+    assert begun.history == ()

@@ -1,7 +1,7 @@
-"""What may still be cited, and whether anything is kept of a scope."""
+"""What may still be cited, what was forgotten of what was said, and whether anything is kept of a scope."""
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 import sqlalchemy as sa
 
@@ -34,6 +34,16 @@ _TURNS = (
     .where(turns.c.number.in_(_AMONG), turns.c.role == "user", turn_words.c.text != "", ~_TAKEN_BACK)
 )
 
+_EMPTIED = (
+    sa.select(turns.c.message)
+    .join(turn_words, turn_words.c.turn == turns.c.number)
+    .where(
+        turns.c.scope == sa.bindparam("of"),
+        turns.c.message.in_(sa.bindparam("named", expanding=True)),
+        turn_words.c.text == "",
+    )
+)
+
 
 def standing(ids: Collection[str], at: int, connection: sa.Connection) -> frozenset[str]:
     """Return which of these may be cited at a time: live items, and what users said and have not taken back."""
@@ -49,6 +59,15 @@ def forgotten(ids: Collection[str], connection: sa.Connection) -> frozenset[str]
     gone = connection.execute(_GONE_ITEMS, {"among": numbers["i"]}).scalars()
     unsaid = connection.execute(_GONE_TURNS, {"among": numbers["t"]}).scalars()
     return frozenset([*(f"i{number}" for number in gone), *(f"t{number}" for number in unsaid)])
+
+
+def unsaid(scope: Scope, said: Mapping[str, Collection[str]], connection: sa.Connection) -> frozenset[str]:
+    """Return which messages of a thread hold what was forgotten since; what the port says of `unsaid`."""
+    emptied = connection.execute(_EMPTIED, {"of": known(connection, scope), "named": list(said)}).scalars()
+    cited = {each for cites in said.values() for each in cites}
+    gone = forgotten(cited, connection) if cited else frozenset()
+    citing = (message for message, cites in said.items() if not gone.isdisjoint(cites))
+    return frozenset([*emptied, *citing])
 
 
 def has(scope: Scope, connection: sa.Connection) -> bool:

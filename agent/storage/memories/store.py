@@ -1,6 +1,6 @@
 """What the port asks for, over the queue of a database: see `agent.ports.memory.MemoryStore` for what each does."""
 
-from collections.abc import AsyncGenerator, Callable, Collection, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -131,6 +131,10 @@ class SqliteMemory:
     async def forgotten(self, ids: Collection[str]) -> frozenset[str]:
         """Return which of these items and turns were forgotten."""
         return await self._reader.read(partial(standing.forgotten, ids))
+
+    async def unsaid(self, scope: Scope, said: Mapping[str, Collection[str]]) -> frozenset[str]:
+        """Return which messages of a thread hold what was forgotten since."""
+        return await self._reader.read(partial(standing.unsaid, scope, said))
 
     async def known(self, scope: Scope) -> bool:
         """Return whether anything was ever kept of a scope."""
