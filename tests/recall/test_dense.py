@@ -1,5 +1,7 @@
 """The vectors of what was said: kept, read again, and made where they are not there."""
 
+import subprocess
+import sys
 from collections.abc import AsyncGenerator, Collection, Sequence
 from pathlib import Path
 from typing import Any
@@ -377,3 +379,56 @@ async def test_what_becomes_of_an_item_while_it_is_embedded(
     near: Any = recall._near
     own, _ = near.near(await near.look("blue door", frozenset({0})), lambda row: True, [0])
     assert own.get(0, 0.0) == 0.0
+
+
+_EMBEDS = """
+import sys, trio
+from pathlib import Path
+from agent.recall.dense import Dense
+from agent.recall.recall import Recall
+from agent.storage.memories.store import memory_in
+from agent.testing.fakes import Noon
+from agent.testing.network import inline
+from agent.testing.vectors import WordsEmbedder
+
+async def main():
+    async with memory_in(Path(sys.argv[1]), inline, Noon()) as memory:
+        keep = memory.keep_vectors
+        async def told(kind, packed):
+            await keep(kind, packed)
+            print(len(packed), flush=True)
+        memory.keep_vectors = told
+        embedder = WordsEmbedder(delay=0.02)
+        recall = Recall(memory, inline, lambda index: Dense(index.rows, embedder, inline, None, memory))
+        await recall.catch_up()
+        await recall.embed()
+
+trio.run(main)
+"""
+
+
+def killed(folder: Path) -> int:
+    """Embed in a process of its own, which is killed; return how many vectors it said that it had kept."""
+    with subprocess.Popen([sys.executable, "-c", _EMBEDS, str(folder)], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        told = [int(process.stdout.readline()) for _ in range(2)]
+        process.kill()
+        return sum([*told, *map(int, process.stdout)])
+
+
+@pytest.mark.proof
+async def test_what_was_kept_before_a_kill_is_not_made_again(memory: SqliteMemory, tmp_path: Path) -> None:
+    """A process of its own, killed while it embeds; the next one makes the rest, and no more."""
+    count = 20 * KEPT
+    await memory.keep([an_exchange(f"m{n}", f"word{n}", "", scope=MINE) for n in range(count)], NOW)
+    told = killed(tmp_path)
+    ids = [f"t{n}" for n in range(1, 2 * count + 1)]
+    done = len(await memory.vectors(LAST, ids))
+    assert 2 * KEPT <= told <= done <= told + KEPT < count
+    embedder = WordsEmbedder()
+    recall = recall_of(memory, embedder)
+    await recall.catch_up()
+    await recall.embed()
+    assert await recall.keep_vectors() == 0
+    assert len(embedder.asked) == count - done
+    assert len(await memory.vectors(LAST, ids)) == count
