@@ -12,6 +12,7 @@ from ..host import Threads, WallClock
 from ..log import silent
 from ..ports.archive import EVERYBODY, MemoryArchive
 from ..ports.memory import LIVE
+from ..ports.work import RunSync
 from ..recall.recall import Recall
 from ..storage.open import opened_archive
 from ..storage.settings import StorageSettings
@@ -44,8 +45,8 @@ async def rebuild(
     Parameters
     ----------
     vectors
-        Whose are made and kept: minilm or bert:FOLDER. Static ones are made
-        faster than they are read, and never kept; off makes none.
+        The vectors to make and keep: minilm or bert:FOLDER. Static ones are made
+        faster than they are read, and are not kept; off makes none.
     """
     if vectors.startswith(SERVED):
         raise UsageError(
@@ -57,7 +58,7 @@ async def rebuild(
             async with opened_archive(StorageSettings(data), Threads(1), WallClock()) as (store, archive):
                 recall = Recall(store, threads, await open_near(vectors, None, threads, store))
                 write(f"thrown away: {await store.drop_vectors()} vectors\n")
-                missing = await _index(recall, archive)
+                missing = await _index(recall, archive, threads)
                 unkept = await _vectors(recall, archive)
     except StorageFailed as error:
         raise UsageError(
@@ -72,13 +73,13 @@ async def rebuild(
     return OK
 
 
-async def _index(recall: Recall, archive: MemoryArchive) -> set[str]:
+async def _index(recall: Recall, archive: MemoryArchive, run_sync: RunSync) -> set[str]:
     """Make the index and print what it holds; return the ids of what it lacks."""
-    began = trio.current_time()
     wanted = await _kept(archive)
+    began = trio.current_time()
     await recall.catch_up()
     seconds = trio.current_time() - began
-    held = set(recall.index.held())
+    held = await run_sync(lambda: set(recall.index.held()))
     missing = wanted - held
     if missing:  # or it was forgotten meanwhile
         missing &= await _kept(archive)

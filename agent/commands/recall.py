@@ -129,7 +129,8 @@ async def recall(
         How surely anything must fit for anything to be found, 0 to 1; 0 ranks
         whatever matches. By default what a turn of the server takes.
     vectors
-        As agent serve takes it: auto, off, static, minilm or bert:FOLDER.
+        As agent serve takes it: auto, off, static, minilm or bert:FOLDER. Those of
+        the last two are kept for the next call.
     """
     if (text is None) == (queries is None):
         raise UsageError("give one question, or a file of them with --queries FILE.jsonl")

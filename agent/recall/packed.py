@@ -104,9 +104,9 @@ class Packed:
 
     def _disagreeing(self, vector: Vectors) -> "NDArray[np.uint16]":
         """Return in how many numbers' signs each row differs from a vector."""
-        wanted = self._signs_of(vector[np.newaxis])[:, 0]
-        found = np.zeros(len(self._signs) * _PIECE, np.uint16)
-        for piece, signs in enumerate(self._signs):
+        wanted, held = self._signs_of(vector[np.newaxis])[:, 0], self._signs[:]  # there may be more meanwhile
+        found = np.zeros(len(held) * _PIECE, np.uint16)
+        for piece, signs in enumerate(held):
             of = found[piece * _PIECE : (piece + 1) * _PIECE]
             for word, bits in zip(signs, wanted, strict=True):
                 of += np.bitwise_count(word ^ bits)

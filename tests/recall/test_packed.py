@@ -1,5 +1,7 @@
 """Vectors in a quarter of their memory: what comes back of them, and which are nearest."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -73,3 +75,18 @@ def test_the_nearest_are_found(monkeypatch: pytest.MonkeyPatch, dimension: int) 
         assert len(found) == len(exact)
         assert found <= set(among.tolist())
         assert len(found & exact) >= len(exact) - 1
+
+
+def test_rows_may_come_while_others_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thread that compares sees those that were there when it began."""
+    held, vectors = Packed(64), drawn(128, 64)
+    held.put(range(128), vectors)
+    count = np.bitwise_count
+
+    def while_more_come(words: Any) -> Any:
+        held.reach(10 * 64)
+        return count(words)
+
+    monkeypatch.setattr(packed, "MANY", 60)
+    monkeypatch.setattr(np, "bitwise_count", while_more_come)
+    assert 77 in held.nearest(np.arange(128), vectors[77], 5)

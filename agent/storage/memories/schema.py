@@ -5,11 +5,11 @@ begins as proposed, is never live without a decision, a source and its own place
 what it says never changes: it can only be emptied, once it is forgotten, and its quotes before. Its log is only added
 to.
 
-Words, keys and quotes stand in `item_words`, `item_sources` and `turn_words` and nowhere else; what they sound like
-stands in `vectors`, from which words can be guessed, so that it goes with them, by a trigger. SQLite overwrites what is
-deleted (PRAGMA secure_delete), but leaves copies of rows behind in pages that it splits or merges. Rows of these four
-come at the end, are never deleted one by one and only ever get shorter, so that their pages are neither split nor
-merged; items are looked up by digests.
+Words, keys and quotes stand in `item_words`, `item_sources` and `turn_words` and nowhere else, and vectors, by which
+words can be guessed, in `vectors`: a trigger empties them with their words. SQLite overwrites what is deleted (PRAGMA
+secure_delete), but leaves copies of rows behind in pages that it splits or merges. Rows of these four come at the end,
+only ever get shorter, and are never deleted, but for all vectors at once: so their pages are neither split nor merged.
+Items are looked up by digests.
 """
 
 from functools import cache
