@@ -278,7 +278,9 @@ class MemoryStore(VectorStore, Protocol):
         """Take all that an item says out of what is kept, also out of the files; return what is left.
 
         So goes what was said in the messages that it comes from, with their answers, and the answers that cite it or
-        them. Raises `StorageFailed` also where the files may still hold it: to forget it again tries again.
+        them; and what says the same again in any thread of its user's: messages with their answers, answers, and the
+        quotes of other items, which stay otherwise. Raises `StorageFailed` also where the files may still hold it: to
+        forget it again tries again.
         """
         ...
 

@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Awaitable, Callable
 from contextlib import closing
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, get_args
 
@@ -273,6 +274,24 @@ def test_what_is_forgotten_is_in_no_file(run: Run, folder: Path) -> None:
     assert ids(run("list")) == ["i2", "i3"]
     assert ids(run("list", "--status", "forgotten")) == ["i1"]
     assert "  says      (forgotten)" in run("show", "i1")
+
+
+def test_what_was_brought_from_elsewhere_is_forgotten_as_any(run: Run, folder: Path, tmp_path: Path) -> None:
+    """Exported with its turns, imported into another folder, proposed there, and forgotten: in no file of that."""
+    lines = [json.loads(line) for line in run("export", "--user", "ana", "--turns")]
+    turns = tmp_path / "turns.jsonl"
+    with turns.open("w") as written:
+        for turn in (each for each in lines if each["kind"] == "turn"):
+            at = datetime.fromtimestamp(turn["at"] / 1000, UTC).isoformat()
+            said = {"id": f"{turn['message']}{turn['role']}", "thread": "t1", "at": at, "text": turn["text"]}
+            written.write(json.dumps(said | {"speaker": turn["role"]}) + "\n")
+    other = Run(tmp_path / "other", run._capsys)
+    other("import", "--turns", str(turns), "--user", "ana")
+    assert files_with(tmp_path / "other", "50 SEK") != []
+    other("propose", "fact", "budget", "My budget is 50 SEK", "--user", "ana", "--project", "")
+    other("accept", "i1")
+    assert other("forget", "i1") == ["i1 is forgotten, and 1 messages and answers with it"]
+    assert files_with(tmp_path / "other", "50 SEK") == []
 
 
 def test_everything_is_exported_page_by_page(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

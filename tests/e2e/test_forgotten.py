@@ -28,6 +28,11 @@ from .plain import plain
 SENTINEL = "Zanzibarium-864209753"
 TELLS = f"Remember that my locker code is {SENTINEL}."
 ASKS = "What is my locker code?"
+TICKET = {
+    "name": "open_ticket",
+    "description": "Opens a ticket with a text.",
+    "parameters": {"text": {"type": "string", "required": True}},
+}
 
 
 def holding(folder: Path, word: str = "Zanzibarium") -> list[str]:
@@ -165,7 +170,7 @@ def test_what_is_forgotten_is_in_no_file_of_a_server(tmp_path: Path) -> None:
     """A process of its own on a real disk: while it runs, and after its end."""
     data = tmp_path / "data"
     with (
-        server_process("--memory", "on", "--data", str(data), "--model", "mock") as server,
+        server_process("--memory", "on", "--data", str(data), "--model", "mock", "--api-rate", "0") as server,
         httpx.Client(base_url=server.url.replace("ws", "http", 1).removesuffix("/ws")) as client,
     ):
         while client.get("/readyz").status_code != 200:
@@ -174,6 +179,15 @@ def test_what_is_forgotten_is_in_no_file_of_a_server(tmp_path: Path) -> None:
         told = client.post("/chat", json=body, headers={"Idempotency-Key": "one"}).json()
         for _ in range(5):
             client.post("/chat", json={"user_id": "anna", "message": "What does the Standard plan cost?"})
+        again = f'Open ticket with the text "my locker code is {SENTINEL}"'
+        for number in range(5):
+            key = {"Idempotency-Key": f"again-{number}"}
+            client.post("/chat", json={"user_id": "anna", "message": again, "tools": [TICKET]}, headers=key)
+        calls = client.get("/calls").json()["items"]
+        assert calls
+        for call in calls[1:3]:
+            client.post(f"/calls/{call['id']}/approve", json={"user_id": "anna", "outcome": "accept"})
+            client.post(f"/calls/{call['id']}/begin", json={})
         assert holding(data)
         (item,) = told["response_json"]["memory_updates"]
         gone = {"user_id": "anna", "decision": "forget"}

@@ -137,6 +137,8 @@ async def proposed_by_a_model(server: Whole, decision: str = "accept") -> list[s
     act = {"type": "fact", "subject": "locker code", "text": f"The code of her locker is {WORD}."}
     decides = json.dumps({"mode": "ACT", "tool": "memory.propose_add", "args": act})
     id = await told(server, f"I can open it with {WORD} now DECIDE {decides}", tools=[TICKET])
+    shown = await server.good("GET", f"/memory/{id}?user_id=anna")
+    assert shown["item"]["decisions"] == ["accept", "reject"]
     return [await decided(server, id, decision)]
 
 

@@ -88,6 +88,7 @@ async def test_a_client_is_told_what_is_remembered(autojump_clock: trio.testing.
         }
         assert (second["id"], second["expiresAt"]) == ("i2", 5)
         assert second["replaces"] == [{"item": "i1", "text": old.text}]
+        assert (first.get("decisions"), second["decisions"]) == (None, ["accept", "reject"])
         frame = await p.told(wire, "memory_list", status="proposed")
         assert [each["id"] for each in frame["items"]] == ["i2"]
         frame = await p.told(wire, "memory_list", item="i1")
