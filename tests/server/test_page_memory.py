@@ -186,7 +186,7 @@ def test_what_can_be_done_is_what_its_status_takes(panel: quickjs.Context) -> No
 def test_what_is_offered_is_what_the_items_table_takes(panel: quickjs.Context) -> None:
     """Of an item of every type in every status: each button that there is leads somewhere."""
     decide = LANGUAGES["en"].page.memory.decide
-    seen = set()
+    seen: set[str] = set()
     for type, status in product(get_args(ItemType), get_args(ItemStatus)):
         item = replace(remembered(Scope()), type=type, status=status)
         may = decisions(item, 0)
@@ -449,6 +449,51 @@ def test_what_was_decided_is_told_and_keeps_the_focus(panel: quickjs.Context) ->
     told({"type": "memory", "items": [], "id": second["id"]})
     assert said("focused === byIds['memory-title']") is True
     assert said("byIds['memory-told'].own") == "Forgotten"
+
+
+TALK = [
+    {"kind": "mine", "text": "Remember that the BUDGET is 50 000 kr, please"},
+    {"kind": "answer", "text": "Noted.", "ended": True},
+    {"kind": "card", "action": "remember", "payload": {"item": "i1", "text": "x"}},
+    {"kind": "card", "action": "remember", "payload": PROPOSED | {"item": "i2"}},
+    {"kind": "card", "action": "open_ticket", "payload": {"text": "The budget is 50 000 kr."}},
+    {"kind": "mine", "text": "What is the budget?"},
+    {"kind": "answer", "text": "50 000 kr", "citations": [{"file": "memory/i1"}], "ended": True},
+    {"kind": "mine", "text": "When does it open?"},
+    {"kind": "answer", "text": "At 8.", "citations": [{"file": "memory/i11"}], "ended": True},
+    {"kind": "note", "text": "The budget is 500 000 kr"},
+    {"kind": "answer", "text": "So, my budget is 50 000 kr.", "ended": True},
+]
+
+
+def test_what_is_forgotten_is_not_shown_any_more(panel: quickjs.Context) -> None:
+    """Nor kept for a reload: what says it, with the answer to that, what cites it, and what asks about it."""
+    page().eval(f"var talk = new Kept(store()); clear(); var entries = {json.dumps(TALK)};")
+    page().eval("for (const each of entries) { talk.add(each); show[each.kind](each); }")
+    opened()
+    page().eval(
+        "memory.begin(true, (frame) => sent.push(frame),"
+        " (item) => { for (const entry of talk.forget(item)) takeAway(entry); }); sent = [];"
+        "press(byIds['memory-live'], 'Forget'); press(byIds['memory-live'], 'Forget')"
+    )
+    (frame,) = sent()
+    assert said("talk.entries.length") == len(TALK)  # not before it is done
+    told({"type": "memory_changed", "item": ITEM | {"status": "forgotten", "text": ""}, "id": frame["id"]})
+    left = ["What is the budget?", "When does it open?", "At 8.", "The budget is 500 000 kr"]
+    assert said("talk.entries.map((each) => each.text)") == left
+    assert said("new Kept(talk.storage).earlier().map((each) => each.text)") == left
+    shown = " ".join(flat(said("byIds.log.tree")))
+    assert "What is the budget?" in shown
+    assert not [text for text in ("50 000 kr,", "50 000 kr.", "60 000", "Noted") if text in shown]
+    page().eval("clear()")
+
+
+def test_a_word_or_two_take_nothing_else_with_them(panel: quickjs.Context) -> None:
+    """As the server has it: what says nothing else goes, a sentence with these words stays."""
+    entries = [{"kind": "mine", "text": text} for text in ("Blue!", "The blue one")]
+    page().eval(f"var entries = {json.dumps(entries)};")
+    assert said("[...repeating(entries, {id: 'i1', text: 'blue'})].map((each) => each.text)") == ["Blue!"]
+    assert said("repeating(entries, {id: 'i1', text: ''}).size") == 0
 
 
 def test_what_somebody_writes_is_not_taken_from_him(panel: quickjs.Context) -> None:

@@ -5,7 +5,7 @@ import { element } from "/static/answer.js";
 import { confirmation, inputs, pairs } from "/static/details.js";
 import { Kept } from "/static/kept.js";
 import { code, language, words } from "/static/language.js";
-import { clear, finish, follow, followAgain, isToRemember, restore, settle, show } from "/static/list.js";
+import { clear, finish, follow, followAgain, isToRemember, restore, settle, show, takeAway } from "/static/list.js";
 import { begin, keepThread, memoryFailed, memoryFrames, memoryLost, refresh } from "/static/memory.js";
 import { greeting, name, offer } from "/static/openers.js";
 
@@ -101,6 +101,13 @@ function send(frame) {
   showState();
 }
 
+// What says an item that is forgotten is neither shown nor kept here any more.
+function forget(item) {
+  for (const entry of kept.forget(item)) takeAway(entry);
+  byId("said").textContent = "";
+  showState();
+}
+
 function stop() {
   if (!byId("stop").disabled) send({ type: "cancel" });
 }
@@ -126,7 +133,7 @@ const frames = {
     attempts = 0;
     confirmSeconds = frame.limits.confirmSeconds;
     offer(pick);
-    begin(frame.memory === true, send);
+    begin(frame.memory === true, send, forget);
   },
 
   ...memoryFrames,

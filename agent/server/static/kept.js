@@ -17,6 +17,29 @@ export function newest(entries) {
   return texts;
 }
 
+const WORD = /[\p{L}\p{N}]+/gu;
+const SENTENCE = 3; // words from which on a text is looked for inside of others, as the server does
+
+const spaced = (text) => ` ${(text.normalize("NFC").toLowerCase().match(WORD) || []).join(" ")} `;
+
+// The entries that go with an item that is forgotten: what cites it, what asks about it, and whoever's words say what it
+// says; what a person has said goes with the answer to it.
+export function repeating(entries, item) {
+  const quotes = (item.sources || []).filter((each) => each.kind === "message").map((each) => each.quote);
+  const sought = [item.text, ...quotes].filter(Boolean).map(spaced);
+  const says = (text) => sought.some((each) => (each.split(" ").length - 2 < SENTENCE ? spaced(text) === each : spaced(text).includes(each)));
+  const found = new Set();
+  let asked = false; // the answer that follows is to words that go
+  for (const entry of entries) {
+    const { kind, text, citations, payload } = entry;
+    if (kind === "mine") asked = says(text);
+    const asks = payload && [payload, ...(payload.replaces || [])].some((each) => each.item === item.id);
+    const cites = (citations || []).some((each) => each.file === `memory/${item.id}`);
+    if (asks || cites || (kind === "card" ? says(JSON.stringify(payload)) : asked || says(text || ""))) found.add(entry);
+  }
+  return found;
+}
+
 export class Kept {
   constructor(storage) {
     this.storage = storage;
@@ -48,6 +71,14 @@ export class Kept {
     } catch {
       // a browser that keeps nothing for us: the page works, but a reload starts anew
     }
+  }
+
+  // Let go of what says an item that is forgotten; returns that.
+  forget(item) {
+    const gone = repeating(this.entries, item);
+    this.entries = this.entries.filter((entry) => !gone.has(entry));
+    this.save();
+    return gone;
   }
 
   clear() {

@@ -12,7 +12,10 @@ const log = document.getElementById("log");
 const hint = document.getElementById("hint");
 let following = true; // until the person scrolls up
 
-function add(item) {
+const drawn = new WeakMap(); // entry -> its element
+
+function add(item, entry) {
+  drawn.set(entry, item);
   hint.hidden = true;
   log.append(item);
   follow();
@@ -38,16 +41,22 @@ export function clear() {
   hint.hidden = false;
 }
 
-export const show = {
-  note: ({ text }) => add(element("li", "note problem", text)),
+// Take an entry off the list, for good.
+export function takeAway(entry) {
+  drawn.get(entry)?.remove();
+  hint.hidden = log.childElementCount > 0;
+}
 
-  mine: ({ text }) => add(element("li", "mine", text)),
+export const show = {
+  note: (entry) => add(element("li", "note problem", entry.text), entry),
+
+  mine: (entry) => add(element("li", "mine", entry.text), entry),
 
   answer(entry) {
     const body = element("div", "text");
     const item = element("li", "answer");
     item.append(body);
-    add(item);
+    add(item, entry);
     return { item, entry, drawing: new Drawing(body, follow) };
   },
 
@@ -55,7 +64,7 @@ export const show = {
     const item = element("li", "card");
     if (isToRemember(entry)) item.append(element("h2", "", words().memory.ask), toRemember(entry.payload));
     else item.append(element("h2", "", words().action[entry.action] || entry.action), pairs({ ...entry.payload, ...entry.filled }, words()));
-    return add(item);
+    return add(item, entry);
   },
 };
 

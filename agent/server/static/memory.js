@@ -16,6 +16,7 @@ const told = byId("memory-told");
 const lists = { proposed: byId("memory-proposed"), live: byId("memory-live"), ended: byId("memory-ended") };
 
 let send = () => {};
+let forgotten = () => {}; // is told an item, as it was, that is forgotten
 let thread = null; // of this connection, once it is told
 let owed = false; // the thread is still to be opened
 let asked = 0;
@@ -51,9 +52,10 @@ export function keepThread() {
   }
 }
 
-// Begin on a new connection. on: the server remembers. sending: sends a frame.
-export function begin(on, sending) {
+// Begin on a new connection. on: the server remembers. sending: sends a frame. letting: is told what is forgotten.
+export function begin(on, sending, letting = () => {}) {
   send = sending;
+  forgotten = letting;
   waiting.clear();
   open.hidden = !on;
   if (!on) {
@@ -139,6 +141,7 @@ function act(frame, item, done) {
       done(answer.history || []);
       return;
     }
+    if (frame.type === "memory_forget") forgotten(item);
     acted = answer.item.id;
     told.textContent = words().memory.status[answer.item.status];
     refresh();
