@@ -88,6 +88,8 @@ _LAST = sa.select(
         )
     )
 )
+_MESSAGE = sa.select(messages).where(messages.c.number == _OF)
+_CALL = sa.select(calls).where(calls.c.number == _OF)
 _SAME_TURN = sa.select(messages.c.id).where(
     messages.c.project_id == _PROJECT,
     messages.c.thread_id == sa.bindparam("thread"),
@@ -140,9 +142,14 @@ def unsay(scope: Scope, again: Again, found: Found, at: int, transaction: Transa
         found, more = look(scope, again, found, connection)
     told: list[str] = []
     for number in sorted(found.messages):
-        told += _unsay_message(connection, number, again)
+        said = connection.execute(_MESSAGE, {"of": number}).one_or_none()
+        if said is not None:  # its thread may have been deleted meanwhile
+            told += _unsay_message(connection, said, again)
     for number in sorted(found.calls):
-        told.append(_unsay_call(transaction, number, again, at))
+        call = connection.execute(_CALL, {"of": number}).one_or_none()
+        if call is not None and call.status != "confirmed":  # nor has it been approved meanwhile
+            told.append(call.id)
+            _unsay_call(transaction, call, again, at)
     _untell(connection, told)
     transaction.erases = bool(told)
 
@@ -172,33 +179,30 @@ def _untell(connection: sa.Connection, ids: Iterable[str]) -> None:
         connection.execute(_UNTELL, {"id": f'"{id}"'.encode()})
 
 
-def _unsay_message(connection: sa.Connection, number: int, again: Again) -> list[str]:
+def _unsay_message(connection: sa.Connection, said: Any, again: Again) -> list[str]:
     """Empty a message, and of a user's its whole turn; of one that only cites it, what it cites.
 
     Return the ids by which that is told of.
     """
-    said = connection.execute(sa.select(messages).where(messages.c.number == number)).one()
     if not _says(said, again):
-        connection.execute(_UNCITE, {"of": number, "cited": again.without(said.citations)})
+        connection.execute(_UNCITE, {"of": said.number, "cited": again.without(said.citations)})
     elif said.role == "user":
         _empty(connection, said.project_id, said.thread_id, said.id, whole=True)
     else:
-        connection.execute(_UNSAY_ONE, {"of": number})
+        connection.execute(_UNSAY_ONE, {"of": said.number})
     of = {"project": said.project_id, "thread": said.thread_id, "turn": said.turn}
     return [*connection.execute(_SAME_TURN, of).scalars()]
 
 
-def _unsay_call(transaction: Transaction, number: int, again: Again, at: int) -> str:
-    """Empty the texts of a call that hold what is forgotten; return its id."""
+def _unsay_call(transaction: Transaction, call: Any, again: Again, at: int) -> None:
+    """Empty the texts of a call that say it, and what the ledger has of its result."""
     connection = transaction.connection
-    call = connection.execute(sa.select(calls).where(calls.c.number == number)).one()
     if call.status == "suggested":
         moves.close(transaction, call.project_id, call.id, "cancelled", at)
     left = {"said": again.without(call.arguments), "came": again.without(call.result)}
     connection.execute(_EMPTY_CALL, {"of": call.id, **left})
     for outcome in connection.execute(_OUTCOME, {"of": call.id}).scalars().all():
         connection.execute(_EMPTY_OUTCOME, {"of": call.id, "came": again.without(outcome)})
-    return str(call.id)
 
 
 def _says(message: Any, again: Again) -> bool:

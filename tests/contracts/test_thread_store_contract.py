@@ -508,6 +508,18 @@ async def test_a_call_loses_the_texts_that_say_it_and_nothing_else(store: Store)
     assert (await store.calls.begin(HOUSE, "c3", NOW, LATER)).arguments == TEXTS
 
 
+async def test_what_was_found_may_have_gone_on_meanwhile(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A call that was approved since keeps its words, and what was deleted needs none taken."""
+    await with_calls(store, a_call("c1", arguments=TEXTS))
+    found = unsaying.Found(frozenset([98]), frozenset([1, 99]), 99)
+    await store.calls.approve(ApprovalGiven(HOUSE, "c1", "bo", NOW))
+    monkeypatch.setattr(unsaying, "look", lambda *_: (found, False))
+    await unsaid(store)
+    assert (await store.calls.call(HOUSE, "c1")).arguments == TEXTS
+
+
 async def test_an_answer_to_a_request_that_told_of_its_call_is_forgotten_too(store: Store) -> None:
     """By the id of the call, as by those of its messages."""
     await with_calls(store, a_call("c1", arguments=TEXTS), a_call("c2"))
