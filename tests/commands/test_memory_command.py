@@ -14,7 +14,7 @@ import pytest
 import trio
 
 from agent import cli
-from agent.commands import paging
+from agent.commands import memory, paging
 from agent.memory.desk import OwnMemory
 from agent.ports.conversation import Scope
 from agent.ports.memory import Decision, Source
@@ -227,7 +227,7 @@ def test_a_text_is_corrected_by_another_item(run: Run) -> None:
 def test_every_decision_has_its_command() -> None:
     """And each says in one line what it does."""
     for decision in get_args(Decision):
-        help = commands.command[decision].help
+        help = memory.command[decision].help
         assert "\n" not in help.split("\n\n")[0].strip(), decision
 
 

@@ -20,7 +20,7 @@ from agent.ports.conversation import Scope
 from agent.ports.pages import Window
 from agent.ports.projects import HOUSE
 from agent.ports.recall import Search
-from agent.recall.recall import Recall
+from agent.recall.recall import LOOK, Recall
 from agent.testing.network import inline
 from tests.server.api import TOKEN
 from tests.server.api.whole import Whole, whole
@@ -290,3 +290,19 @@ async def test_what_was_asked_over_a_socket_is_gone(
             assert WORD not in json.dumps((await client.until("response"))[-1])
         assert WORD not in server.model.asked[-1]
     assert holding(data) == []
+
+
+async def test_what_another_process_forgets_is_told_no_more(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
+    """A conversation that goes on here is told of it within the time in which what others have kept is looked for."""
+    data = tmp_path / "data"
+    async with remembering(data) as here, remembering(data) as there:
+        id = await told(here)
+        thread = (await here.good("GET", "/threads"))["items"][0]["id"]
+        await here.chat("When does the house open?", thread_id=thread)
+        assert WORD in here.model.asked[-1]
+        await decided(there, id, "forget")
+        await trio.sleep(LOOK + 1)
+        await here.chat("When does the house open?", thread_id=thread)
+        assert WORD not in here.model.asked[-1]

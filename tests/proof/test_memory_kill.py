@@ -148,10 +148,7 @@ def test_killed_while_a_model_reads(tmp_path: Path) -> None:
 
 
 def test_killed_while_it_forgets(tmp_path: Path) -> None:
-    """Before any statement, in either file: forgotten again, it is in neither, and the item is in a status of its
-    table meanwhile."""
-    with process(memory_kill.one_forgetting, tmp_path / "whole", 0) as (_, pipe):
-        statements = int(told_all(pipe)[-1][1])
+    """In either file: forgotten again it is in neither; until then the item is there whole, or is forgotten."""
 
     async def again(folder: Path, id: str) -> str:
         async with both_files(folder, Threads(), WallClock()) as (desk, memory, _):
@@ -166,10 +163,8 @@ def test_killed_while_it_forgets(tmp_path: Path) -> None:
             path.name for path in folder.iterdir() if path.is_file() and WORD.encode() in path.read_bytes()
         ]
 
-    assert holding(tmp_path / "whole") == []
     found: Counter[str] = Counter()
-    for at in range(min(KILLS, statements)):
-        point = 1 + at * (statements - 1) // (min(KILLS, statements) - 1)
+    for point in points(tmp_path, memory_kill.one_forgetting):
         folder = tmp_path / str(point)
         with process(memory_kill.one_forgetting, folder, point) as (killed, pipe):
             ((_, id),) = told_all(pipe)
@@ -177,6 +172,7 @@ def test_killed_while_it_forgets(tmp_path: Path) -> None:
             assert killed.exitcode == SIGKILL
         found[trio.run(again, folder, str(id))] += 1
     assert set(found) == {"accepted", "forgotten"}
+    assert holding(tmp_path / "whole") == []
 
 
 def test_many_processes_accept_what_contradicts_each_other(tmp_path: Path) -> None:
