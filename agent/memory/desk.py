@@ -5,16 +5,20 @@ changes: an edit puts another item in its place.
 """
 
 from collections.abc import Collection, Mapping, Sequence
+from typing import Final
 
+from ..errors import Conflict
 from ..lang import Lang
 from ..ports.clock import Clock
 from ..ports.conversation import Scope
-from ..ports.memory import Change, Decision, Forgotten, Item, ItemStatus, MemoryStore
+from ..ports.memory import LIVE, Change, Decision, Forgotten, Item, ItemStatus, MemoryStore
 from ..ports.pages import Page, Window
 from ..ports.remember import Transcript
 from .items import edited
 from .repeats import Repeats, wordings
 from .states import TRIGGERS, decisions
+
+_CORRECTED: Final = frozenset((*LIVE, "proposed"))
 
 
 class OwnMemory:
@@ -65,6 +69,8 @@ class OwnMemory:
         """
         now = self._clock.now_ms()
         item = await self._store.item(scope, id)
+        if item.status not in _CORRECTED:  # whose times may be over, which is not what is wrong
+            raise Conflict("refused")
         return await self._store.replace(scope, id, edited(item, text, lang, now), now, revision)
 
     async def forget(self, scope: Scope, id: str) -> Forgotten:

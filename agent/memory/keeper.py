@@ -101,6 +101,7 @@ class Keeper:
         self._hear = hear
         self._waiting: deque[_Exchange | _Declined] = deque()
         self._writing = False
+        self._unwritten = 0  # exchanges of the batch that is being written
         self._wanted = trio.Event()
         self._quiet = trio.Event()
         self._gaps: Counter[Scope] = Counter()
@@ -125,29 +126,31 @@ class Keeper:
             self._wanted.set()
 
     async def settled(self) -> None:
-        """Wait until nothing waits to be kept; the caller sets the deadline."""
+        """Wait until nothing waits to be kept, and count what could not be; the caller sets the deadline."""
         await trio.lowlevel.checkpoint()
         while self._waiting or self._writing:
             self._quiet = trio.Event()
             await self._quiet.wait()
+        await self._note_gaps()
 
     async def run(self) -> None:
-        """Keep what comes, and end what is over, until cancelled; then what waits is lost.
+        """Keep what comes, and end what is over, until cancelled; then what waits is lost, and the log says how much.
 
         A batch that is being written then is kept whole or not at all.
         """
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(self._expire)
-            while True:
-                if not self._waiting:
-                    self._quiet.set()
-                    self._wanted = trio.Event()
-                    await self._wanted.wait()
-                self._writing = True
-                try:
+        try:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(self._expire)
+                while True:
+                    if not self._waiting:
+                        self._quiet.set()
+                        self._wanted = trio.Event()
+                        await self._wanted.wait()
+                    self._writing = True
                     await self._write_next()
-                finally:
                     self._writing = False
+        finally:
+            self._say_what_is_lost()
 
     # --- what waits
 
@@ -176,7 +179,9 @@ class Keeper:
         heard = [self._read(each) for each in batch]
         tries = 0 if self._noting is None else NOTE_TRIES
         kept = [_kept(each, its, tries) for each, its in zip(batch, heard, strict=True)]
+        self._unwritten = len(batch)
         found = await self._write(kept)
+        self._unwritten = 0
         if found is FAILED:
             self._lose(batch)
             return
@@ -213,7 +218,7 @@ class Keeper:
     def _read(self, exchange: _Exchange) -> Heard:
         """Return what a user's words have to remember; words that break the reading have nothing."""
         question = exchange.question
-        if question.results:  # nobody said anything anew
+        if question.goes_on:  # nobody said anything anew
             return Heard()
         try:
             return self._hear(question, exchange.at)
@@ -230,6 +235,12 @@ class Keeper:
         if not self._trouble:
             self._trouble = True
             _log.warning("what is said cannot be remembered now")
+
+    def _say_what_is_lost(self) -> None:
+        waiting = sum(isinstance(each, _Exchange) for each in self._waiting)
+        lost = waiting + self._unwritten + self._gaps.total()
+        if lost:
+            _log.warning("exchanges not remembered", exchanges=lost)
 
     async def _note_gaps(self) -> None:
         for scope in list(self._gaps):
@@ -292,7 +303,7 @@ def _kept(exchange: _Exchange, heard: Heard, tries: int) -> Kept:
     """
     question, answered = exchange.question, exchange.answered
     id = question.known_as
-    asked = () if question.results else (Remark(id, "user", question.text, exchange.at),)
+    asked = () if question.goes_on else (Remark(id, "user", question.text, exchange.at),)
     said = Remark(id, "assistant", answered.text, exchange.at, blocked=answered.blocked, cites=answered.cites)
     drafts = (*(each.draft for each in heard.noted), *answered.drafts)
     return Kept(question.scope, (*asked, said), drafts, tries)

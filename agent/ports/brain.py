@@ -21,9 +21,10 @@ class Question:
     lang: what the client said, or None. at: its arrival in seconds on the loop's clock. scope: whose it is.
     history: what was asked and answered before in this conversation, oldest first: context, never a source.
     wishes: what the message before this one left open; None where nobody could confirm an action.
-    tools: that came with the message, beside the operator's. results: of calls that ended after their turn had, where
-    the turn is to go on with them; `text` is then the message that had led to them. key: what tells it from every other
-    message, "" where its id does: that of a socket's message is its client's, who may use one again.
+    tools: that came with the message, beside the operator's. results: of calls that ended after their turn had, which
+    the answer tells of; where it `goes_on` with one of them, `text` is the message that had led to it. key: what tells
+    it from every other message, "" where its id does: that of a socket's message is its client's, who may use one
+    again.
     """
 
     id: str
@@ -41,6 +42,11 @@ class Question:
     def known_as(self) -> str:
         """What it is remembered by."""
         return self.key or self.id
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether it is no new message: its turn goes on with how a call has ended, under that call's id."""
+        return any(each.call_id == self.id for each in self.results)
 
     def after(self, history: tuple[Exchange, ...], wishes: "tuple[Wish, ...] | None" = None) -> "Question":
         """Return it as asked after these exchanges, with what they left open."""

@@ -8,6 +8,7 @@ from typing import Any, cast
 import pytest
 import trio
 import trio.testing
+from structlog.testing import capture_logs
 
 from agent.config import MEMORY_ANSWER, MEMORY_ASKED, MEMORY_RETRY, MEMORY_TRIES, MEMORY_WAITING, MEMORY_WRITE
 from agent.errors import ActionFailed, ActionUnknown, Conflict, NotFound, StorageFailed
@@ -192,11 +193,23 @@ async def test_a_turn_that_goes_on_after_a_result_has_no_user_in_it(
     store = FakeStore()
     async with kept_in(store) as keeper:
         result = Result("c", "tool", {}, True, ("x: 1",))
-        keeper.keep(question("fact: It is blue.", results=(result,)), Answered("Done."), Asked())
+        keeper.keep(question("fact: It is blue.", "c", results=(result,)), Answered("Done."), Asked())
         await keeper.settled()
         (kept,) = store.batches[0]
         assert [each.role for each in kept.remarks] == ["assistant"]
         assert kept.drafts == ()
+
+
+async def test_what_is_said_while_a_call_ended_is_kept(autojump_clock: trio.testing.MockClock) -> None:
+    """The answer tells of that call too; the words are new all the same, and an order among them is one."""
+    store = FakeStore()
+    async with kept_in(store) as keeper:
+        result = Result("c", "tool", {}, True, ("x: 1",))
+        keeper.keep(question("told: It is blue.", "m2", results=(result,)), Answered("Done."), Asked())
+        await keeper.settled()
+        (kept,) = store.batches[0]
+        assert [each.role for each in kept.remarks] == ["user", "assistant"]
+        assert (len(kept.drafts), store.accepted) == (1, ["i1"])
 
 
 async def test_nobody_is_asked_before_the_row_is_there(autojump_clock: trio.testing.MockClock) -> None:
@@ -265,11 +278,30 @@ async def test_a_write_that_fails_is_tried_again_and_then_counted(
         assert (len(store.batches), store.counted) == (1, [])
         store.fails = MEMORY_TRIES
         keeper.keep(question(id="lost"), Answered("Hi."), Asked())
-        await keeper.settled()
+        await trio.sleep(MEMORY_RETRY * MEMORY_TRIES)
         assert (len(store.batches), store.counted) == (1, [])
         keeper.keep(question(id="m3"), Answered("Hi."), Asked())
-        await keeper.settled()
+        await trio.sleep(MEMORY_RETRY)
         assert (len(store.batches), store.counted) == (2, [(SCOPE, 1)])
+
+
+async def test_what_was_lost_last_is_counted_before_its_server_ends(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """Nothing comes after it with which it would be; what cannot be counted then is said in the log."""
+    store = FakeStore(fails=MEMORY_TRIES)
+    async with kept_in(store) as keeper:
+        keeper.keep(question(id="lost"), Answered("Hi."), Asked())
+        await keeper.settled()
+        assert (store.batches, store.counted) == ([], [(SCOPE, 1)])
+    with capture_logs() as lines:
+        async with kept_in(FakeStore(wait=MEMORY_WRITE * 10)) as keeper:
+            for number in range(70):
+                keeper.keep(question(id=f"m{number}"), Answered("Hi."), Asked())
+            with trio.move_on_after(1):
+                await keeper.settled()
+    (said,) = [line for line in lines if line["event"] == "exchanges not remembered"]
+    assert said["exchanges"] == 70
 
 
 async def test_a_disk_that_stalls_costs_what_is_said_and_no_turn(

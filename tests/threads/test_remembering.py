@@ -59,6 +59,24 @@ async def test_what_was_cancelled_elsewhere_is_not_remembered(autojump_clock: tr
         nursery.cancel_scope.cancel()
 
 
+async def test_an_order_is_heeded_though_a_call_ended_before_it(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """A call that was approved after its turn has ended is told of with the next answer; its message is a new one."""
+    async with memory_in(None, inline, Noon()) as memory, trio.open_nursery() as nursery:
+        keeper, recollection = remembering(memory)
+        nursery.start_soon(keeper.run)
+        async with lab(REFUND, recorder=keeper, memory=recollection) as r:
+            reply = await r.chat()
+            await r.desk.approve(HOUSE, reply.calls[0].id, "bo", wait=5.0)
+            told = await r.chat("Remember that my wall is 20 metres long.", reply.thread)
+            assert [each.call_id for each in r.decider.briefings[-1].results] == [reply.calls[0].id]
+            assert [(each.item.text, each.item.status) for each in told.remembered] == [
+                ("My wall is 20 metres long", "accepted")
+            ]
+        nursery.cancel_scope.cancel()
+
+
 async def test_a_cancelled_turn_is_not_remembered(autojump_clock: trio.testing.MockClock) -> None:
     """Nor is one whose thread is deleted."""
     notes = Notebook()
