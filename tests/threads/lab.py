@@ -1,7 +1,7 @@
 """Threads on virtual time: a desk over a database in memory, a model that decides by a script, calls that take time."""
 
 import itertools
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import date
@@ -22,7 +22,7 @@ from agent.ports.desk import Asked, Reply
 from agent.ports.memory import Item, Proposed
 from agent.ports.pages import Window
 from agent.ports.projects import HOUSE
-from agent.ports.remember import UNKEPT, Answered, Memory, Offer, Recorder
+from agent.ports.remember import UNKEPT, Answered, Consulted, Memory, Offer, Recorder
 from agent.ports.threads import StoredMessage
 from agent.ports.tools import Arguments, ToolDefinition
 from agent.session.registry import Registry
@@ -143,6 +143,7 @@ class Lab:
     runner: Runner
     effects: list[Began] = field(default_factory=list)
     times: list[float] = field(default_factory=list)  # when each began
+    remembers: Any = None  # what takes users' decisions about what is remembered
 
     async def chat(self, text: str = ORDERS, thread: str | None = None, **more: Any) -> Reply:
         listener = more.pop("listener", None)
@@ -172,11 +173,13 @@ async def lab(
     name: str = "id",
     recorder: Recorder = UNKEPT,
     memory: Memory | None = None,
+    consulted: Callable[[Registry], Consulted] | None = None,
     arguments: Arguments | None = None,
 ) -> AsyncGenerator[Lab, None]:
     """Run a desk for the time of a block.
 
     stores: another one's. name: what its ids begin with. memory: with it what is proposed can be made sound.
+    consulted: makes what is asked of what is remembered.
     """
     checks = arguments or Orders()
     ids = itertools.count(1)
@@ -207,14 +210,20 @@ async def lab(
             figures,
             lambda: f"{name}{next(ids)}",
             recorder=recorder,
+            memory=consulted(registry) if consulted is not None else None,
         )
         kept = Stores(opened.projects, opened.threads, opened.calls)
         desk = ThreadDesk(kept, parts, runner, settings or ThreadSettings(), tools.operator, no_tools, checks)
         nursery.start_soon(registry.keep_time)
         nursery.start_soon(pulse.run)
         await nursery.start(desk.run)
-        yield Lab(desk, opened, executor, decider, model, registry, runner, effects, times)
+        yield Lab(desk, opened, executor, decider, model, registry, runner, effects, times, desk_of(parts))
         nursery.cancel_scope.cancel()
+
+
+def desk_of(parts: Parts) -> Any:
+    """Return what takes users' decisions, None where nothing is remembered."""
+    return parts.memory.desk if parts.memory is not None else None
 
 
 @asynccontextmanager

@@ -9,9 +9,11 @@ held against what was told and what has happened.
 """
 
 import sys
+from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import structlog
@@ -21,19 +23,27 @@ from trio.testing import MockClock
 
 from agent.config import THREAD_CALM
 from agent.errors import AgentError, BadEdit, Conflict, NotFound
+from agent.memory.desk import OwnMemory
 from agent.memory.hearing import hear
 from agent.memory.keeper import Keeper
+from agent.memory.recollection import Recollection
 from agent.ports.calls import CallReport, StoredCall
+from agent.ports.conversation import Scope
 from agent.ports.decide import Decision
 from agent.ports.desk import Reply
-from agent.ports.memory import MemoryStore
+from agent.ports.memory import LIVE, Item, MemoryStore
+from agent.ports.memory import Decision as Decided
 from agent.ports.pages import Window
 from agent.ports.projects import HOUSE
-from agent.ports.remember import UNKEPT, Recorder
+from agent.ports.remember import Consulted
+from agent.recall.recall import Recall
 from agent.session.events import Drain
-from agent.storage.open import opened_memory
+from agent.session.forgetting import Conversations
+from agent.session.registry import Registry
+from agent.storage.open import opened_memory, opened_store
 from agent.storage.settings import StorageSettings
-from agent.testing.fakes import Figures
+from agent.storage.store import Store
+from agent.testing.fakes import Figures, Say
 from agent.testing.network import inline
 from agent.threads import waking
 
@@ -44,6 +54,11 @@ SELDOM = (
     THREAD_CALM / 2
 )  # seconds between two sweeps once a scenario is over: nothing is asked of them but sleep
 ALL = Window(200)
+ORDER = "Remember that my wall is 20 metres long."
+STATED = "My fence is 40 metres."
+ASKED = "How long is my wall?"
+CITING = (Say("My wall is 20 metres long."),)
+ANNA = Scope(HOUSE, "", "anna")
 RAN = ("done", "failed", "unknown")
 SHUT = ("cancelled", "rejected", "expired", "answered")
 
@@ -57,6 +72,11 @@ class Caller:
     replies: list[Reply] = field(default_factory=list)
     ended: list[StoredCall] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
+    proposed: dict[str, str] = field(default_factory=dict)  # items that replies tell of, with their texts
+    forgetting: list[str] = field(default_factory=list)  # items that were to be forgotten
+    forgotten: list[str] = field(default_factory=list)  # and that it was told of
+    decided: list[Item] = field(default_factory=list)  # how an item was told to stand after its user's word
+    wants: set[str] = field(default_factory=set)  # items that a user accepts or corrects, told of it or not
 
     @property
     def thread(self) -> str | None:
@@ -74,9 +94,30 @@ class Caller:
             return None
         if isinstance(came, Reply):
             self.replies.append(came)
+            self.proposed |= {each.item.id: each.item.text for each in came.remembered}
         elif isinstance(came, StoredCall):
             self.ended.append(came)
         return came
+
+    async def decide(self, item: str, decision: Decided) -> None:
+        """Say what is to become of an item."""
+        if decision == "accept":
+            self.wants.add(item)
+        await self.try_to(self._decided(self.lab.remembers.decide(ANNA, item, decision)))
+
+    async def edit(self, item: str, text: str) -> None:
+        """Say an item otherwise."""
+        self.wants.add(item)
+        await self.try_to(self._decided(self.lab.remembers.edit(ANNA, item, text, "en")))
+
+    async def forget(self, item: str) -> None:
+        """Have an item forgotten."""
+        self.forgetting.append(item)
+        if await self.try_to(self.lab.remembers.forget(ANNA, item)) is not None:
+            self.forgotten.append(item)
+
+    async def _decided(self, deciding: Awaitable[Item]) -> None:
+        self.decided.append(await deciding)
 
     async def offered(self, text: str = "what about orders A-1 and A-2?") -> str:
         """Ask; return the call that was suggested, "" where none was."""
@@ -141,8 +182,63 @@ async def sleep_and_wake(c: Caller) -> None:
 
 @plot(0.1, ANSWER)
 async def told_and_asked(c: Caller) -> None:
-    await c.try_to(c.lab.chat("Remember that my wall is 20 metres long."))
-    await c.try_to(c.lab.chat("My fence is 40 metres.", c.thread))
+    await c.try_to(c.lab.chat(ORDER))
+    await c.try_to(c.lab.chat(STATED, c.thread))
+
+
+@plot(0.1, ANSWER)
+async def told_and_forgotten(c: Caller) -> None:
+    await c.try_to(c.lab.chat(ORDER))
+    await c.try_to(c.lab.chat(ASKED, c.thread))
+    for item in list(c.proposed)[:1]:
+        await c.forget(item)
+    await c.try_to(c.lab.chat(ASKED, c.thread))
+
+
+@plot(0.1, ANSWER)
+async def forgotten_while_it_is_told(c: Caller) -> None:
+    await c.try_to(c.lab.chat(ORDER))
+    async with trio.open_nursery() as both:
+        both.start_soon(c.try_to, c.lab.chat(ASKED, c.thread))
+        await trio.sleep(0.15)
+        for item in list(c.proposed)[:1]:
+            await c.forget(item)
+
+
+@plot(0.1, ANSWER)
+async def accepted_and_corrected(c: Caller) -> None:
+    await c.try_to(c.lab.chat(STATED))
+    for item in list(c.proposed)[:1]:
+        await c.decide(item, "accept")
+        await c.edit(item, "My fence is 50 metres.")
+
+
+@plot(0.1, ANSWER)
+async def corrected_before_it_is_accepted(c: Caller) -> None:
+    await c.try_to(c.lab.chat(STATED))
+    for item in list(c.proposed)[:1]:
+        await c.edit(item, "My fence is 50 metres.")
+
+
+@plot(0.1, ANSWER)
+async def declined(c: Caller) -> None:
+    await c.try_to(c.lab.chat(STATED))
+    for item in list(c.proposed)[:1]:
+        await c.decide(item, "reject")
+
+
+MEMORIES = frozenset(
+    each.__name__
+    for each in (
+        told_and_asked,
+        told_and_forgotten,
+        forgotten_while_it_is_told,
+        accepted_and_corrected,
+        corrected_before_it_is_accepted,
+        declined,
+    )
+)
+"""The scenarios in which something is remembered."""
 
 
 @plot(SHIP, 0.1, ANSWER)
@@ -206,6 +302,13 @@ def approve(c: Caller, nursery: trio.Nursery) -> None:
 
 
 @strike
+def forget(c: Caller, nursery: trio.Nursery) -> None:
+    """Somebody has the first item forgotten that there is."""
+    for item in list(c.proposed)[:1]:
+        nursery.start_soon(c.forget, item)
+
+
+@strike
 def drain(c: Caller, nursery: trio.Nursery) -> None:
     """The server goes down."""
     c.lab.registry.draining = True
@@ -222,6 +325,10 @@ def delete(c: Caller, nursery: trio.Nursery) -> None:
 async def _quietly(act: Callable[..., Awaitable[Any]], *args: Any) -> None:
     with suppress(Conflict, NotFound, BadEdit):
         await act(*args)
+
+
+CASES = [(name, by) for name in PLOTS for by in STRIKES if by != forget.__name__ or name in MEMORIES]
+"""Scenarios and what each is struck with: where nothing is remembered, nothing is forgotten."""
 
 
 class Striker(trio.abc.Instrument):
@@ -263,8 +370,9 @@ async def _run(name: str, struck_by: str, k: int) -> Point:
     broken: list[str] = []
     struck: list[float] = []
     async with (
-        memory_of(name) as (memory, recorder),
-        lab(*decisions, before=0.1, after=0.1, recorder=recorder) as r,
+        opened_store(StorageSettings(), Path("kb"), inline, Wall()) as stores,
+        memory_of(name, stores) as (memory, remembering),
+        lab(*decisions, before=0.1, after=0.1, stores=stores, **remembering) as r,
         trio.open_nursery() as nursery,
     ):
         caller = Caller(r)
@@ -287,26 +395,43 @@ async def _run(name: str, struck_by: str, k: int) -> Point:
             await trio.sleep(3 * THREAD_CALM)
         broken += await _census(caller, struck[0] if struck and struck_by == "leave" else None)
         if memory is not None:
-            broken += await _remembered(r, memory)
+            broken += await _remembered(caller, memory)
+            broken += await _taken_back(caller, memory)
         nursery.cancel_scope.cancel()
     return Point(striker.steps, broken)
 
 
 @asynccontextmanager
-async def memory_of(name: str) -> AsyncGenerator[tuple[MemoryStore | None, Recorder], None]:
-    """What remembers in a scenario about that; in the others nothing does."""
-    if name != told_and_asked.__name__:
-        yield None, UNKEPT
+async def memory_of(
+    name: str, stores: Store
+) -> AsyncGenerator[tuple[MemoryStore | None, dict[str, Any]], None]:
+    """What remembers in a scenario about that, and what its lab is made with; in the others nothing does."""
+    if name not in MEMORIES:
+        yield None, {}
         return
     async with opened_memory(StorageSettings(), inline, Wall()) as store, trio.open_nursery() as nursery:
-        keeper = Keeper(store, Wall(), Figures(), hear)
+        keeper = Keeper(store, Wall(), Figures(), hear, stores.threads)
+        recall = Recall(store, inline, floor=0.0)
         nursery.start_soon(keeper.run)
-        yield store, keeper
+
+        def consulted(registry: Registry) -> Consulted:
+            return Consulted(OwnMemory(store, Wall(), (Conversations(registry), stores.threads)), recall)
+
+        yield (
+            store,
+            {
+                "recorder": keeper,
+                "memory": Recollection(store, recall, Wall()),
+                "consulted": consulted,
+                "drafts": CITING,
+            },
+        )
         nursery.cancel_scope.cancel()
 
 
-async def _remembered(r: Lab, memory: MemoryStore) -> list[str]:
+async def _remembered(c: Caller, memory: MemoryStore) -> list[str]:
     """Return what is remembered and should not be: all that is kept was said, to its end, and nothing is half kept."""
+    r = c.lab
     sides: dict[str, list[str]] = {}
     for turn in await memory.turns(0, 999):
         sides.setdefault(turn.remark.message, []).append(turn.remark.role)
@@ -319,12 +444,55 @@ async def _remembered(r: Lab, memory: MemoryStore) -> list[str]:
         for message in sides
         if said.get(message, "done") not in ("done", "refused")
     ]
-    for item in (await memory.changed(0, 999)).items:
-        found += [f"{item.id} comes from nothing" for source in item.sources if source.ref not in sides]
-        ordered = any("Remember" in source.quote for source in item.sources)
-        if (item.status == "accepted") is not ordered:
-            found.append(f"{item.id} is {item.status}: {item.text}")
+    items = {item.id: item for item in (await memory.changed(0, 999)).items}
+    wanted = {each.id for each in c.decided} | c.wants
+    for item in items.values():
+        messages = [each.ref for each in item.sources if not each.ref.startswith("edit:")]
+        found += [f"{item.id} comes from nothing" for each in messages if each not in sides]
+        ordered = any("Remember" in each.quote for each in item.sources)
+        corrects = any(each.ref.removeprefix("edit:") in c.wants for each in item.sources)
+        if item.status == "proposed" and (ordered or corrects):
+            found.append(f"{item.id} is proposed, which its user's words have approved: {item.text}")
+        if item.status in LIVE and not (ordered or corrects or item.id in wanted):
+            found.append(f"{item.id} is {item.status}, and nobody approved it: {item.text}")
+        words = bool(item.text or item.key or item.numbers or item.sources)
+        if words is (item.status == "forgotten"):
+            found.append(f"{item.id} is {item.status}, half written: {item}")
+        moves = Counter(
+            each.trigger for each in await memory.history(item.scope, item.id) if each.item == item.id
+        )
+        found += [f"{item.id}: {count} times {move}" for move, count in moves.items() if count > 1]
+    live = Counter((item.key, item.slot) for item in items.values() if item.status in LIVE)
+    found += [f"{count} live items of {place}" for place, count in live.items() if count > 1]
+    for told in c.decided:
+        if items[told.id].status not in (told.status, "forgotten", "superseded"):
+            found.append(f"{told.id} was told as {told.status} and is {items[told.id].status}")
     return found
+
+
+async def _taken_back(c: Caller, memory: MemoryStore) -> list[str]:
+    """Return what is left of items that were to be forgotten; those of which nobody was told so are forgotten again."""
+    found = []
+    for item in dict.fromkeys(c.forgetting):
+        if item not in c.forgotten:
+            await c.lab.remembers.forget(ANNA, item)
+        if (await memory.item(ANNA, item)).status != "forgotten":
+            found.append(f"{item} is not forgotten")
+    words = [c.proposed[item].removeprefix("My ") for item in c.forgetting]
+    if not words:
+        return []
+    places = {"turns": [each.remark.text for each in await memory.turns(0, 999)]}
+    places["items"] = [repr(each) for each in (await memory.changed(0, 999)).items]
+    for thread in (await c.lab.stores.threads.threads(HOUSE, ALL)).entries:
+        places[f"messages of {thread.id}"] = [repr(each) for each in await c.lab.messages(thread.id)]
+        before = len(c.lab.decider.briefings)
+        await c.try_to(c.lab.chat("price?", thread.id))
+        places[f"prompts of {thread.id}"] = [repr(each) for each in c.lab.decider.briefings[before:]]
+    return found + [
+        f"what was forgotten is in the {place}"
+        for place, texts in places.items()
+        if any(each.lower() in text.lower() for text in texts for each in words)
+    ]
 
 
 @contextmanager
@@ -379,7 +547,8 @@ async def _census(c: Caller, left_at: float | None) -> list[str]:
             continue
         if kept[reply.message].status not in ("done", "refused"):
             found.append(f"{reply.message} was answered and is {kept[reply.message].status}")
-        if reply.text not in [each.content for each in kept.values() if each.role == "assistant"]:
+        answers = [each.content for each in kept.values() if each.role == "assistant"]
+        if reply.text not in answers and not (c.forgetting and "" in answers):
             found.append(f"the answer to {reply.message} is not kept")
     for ended in c.ended:
         if ended.id in calls and ended.status in (*RAN, *SHUT) and calls[ended.id].status != ended.status:
@@ -439,6 +608,8 @@ def main(arguments: list[str], say: Callable[[str], object] = sys.stdout.write) 
     total, broken = 0, 0
     for name in arguments[:1] or PLOTS:
         for struck_by in arguments[1:2] or STRIKES:
+            if (name, struck_by) not in CASES:
+                continue
             points, bad = strike_all(name, struck_by)
             total += points
             broken += len(bad)

@@ -1,27 +1,37 @@
 """A thread's scenarios, struck in every way: what was kept is what was told, and nothing runs unasked or twice.
 
-Every eighth step is struck, by each way of striking another one; AGENT_STRIKES=all strikes each of them, and
+Every eighth step is struck, by each way of striking another one, and every twenty-fourth where something is remembered;
+AGENT_STRIKES=all strikes each of them, and
 `python -m tests.threads.strikes` the scenario in which a thread sleeps as well, which has a step in each second of it.
 """
 
 import os
 from collections.abc import Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
-from itertools import product
 from multiprocessing import get_context
 
 import pytest
+import trio
 
+from agent.lang import Lang
+from agent.memory.desk import OwnMemory
+from agent.memory.items import edited
 from agent.ports.brain import Question
+from agent.ports.conversation import Scope
+from agent.ports.memory import Item
 from agent.ports.remember import Answered, Offer
+from agent.storage.threads import SqliteThreads
 from agent.threads.desk import ThreadDesk
 from agent.threads.recorder import ThreadRecorder
 
-from .strikes import PLOTS, STRIKES, quiet, strike_all
+from .strikes import CASES as EACH
+from .strikes import MEMORIES, quiet, strike_all
 
-EVERY, POINTS = (1, 3_200) if os.environ.get("AGENT_STRIKES") == "all" else (8, 370)
+ALL = os.environ.get("AGENT_STRIKES") == "all"
+EVERY, POINTS = (1, 3_200) if ALL else (8, 370)
+OF_MEMORIES = 1 if ALL else 24
 AT_ONCE = 2  # processes
-CASES = [case for case in product(PLOTS, STRIKES) if case[0] != "sleep_and_wake"]
+CASES = [case for case in EACH if case[0] != "sleep_and_wake"]
 struck: dict[tuple[str, str], int] = {}
 
 Struck = Future[tuple[int, list[tuple[int, list[str]]]]]
@@ -31,7 +41,10 @@ Struck = Future[tuple[int, list[tuple[int, list[str]]]]]
 def striking() -> Iterator[dict[tuple[str, str], Struck]]:
     """What becomes of each scenario and strike, by their names."""
     with ProcessPoolExecutor(AT_ONCE, get_context("spawn"), initializer=quiet) as pool:
-        yield {case: pool.submit(strike_all, *case, EVERY) for case in CASES}
+        yield {
+            case: pool.submit(strike_all, *case, OF_MEMORIES if case[0] in MEMORIES else EVERY)
+            for case in CASES
+        }
         pool.shutdown(cancel_futures=True)
 
 
@@ -71,8 +84,34 @@ def test_what_is_remembered_of_a_cancelled_turn_is_found(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(ThreadRecorder, "keep", keep)
     monkeypatch.setattr(ThreadRecorder, "ended", nothing)
-    _, bad = strike_all("told_and_asked", "cancel_turn", 6)
+    _, bad = strike_all("told_and_asked", "cancel_turn", 4)
     assert any("is cancelled, and remembered" in why for _, broken in bad for why in broken)
+
+
+@pytest.mark.proof
+def test_a_forgetting_that_stops_half_way_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thread that keeps the words of what was forgotten elsewhere is found out by its messages."""
+
+    async def forget(*_: object) -> None:
+        await trio.lowlevel.checkpoint()
+
+    monkeypatch.setattr(SqliteThreads, "forget", forget)
+    _, bad = strike_all("told_and_forgotten", "leave", 20)
+    assert any("what was forgotten is in the messages" in why for _, broken in bad for why in broken)
+
+
+@pytest.mark.proof
+def test_a_correction_that_is_written_in_parts_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who leaves between them leaves what he approved as a proposal."""
+
+    async def edit(self: OwnMemory, scope: Scope, id: str, text: str, lang: Lang) -> Item:
+        item, now = await self._store.item(scope, id), self._clock.now_ms()
+        (made,) = await self._store.propose(scope, [edited(item, text, lang, now)], now)
+        return await self._store.accept(scope, made.item.id, now)
+
+    monkeypatch.setattr(OwnMemory, "edit", edit)
+    _, bad = strike_all("corrected_before_it_is_accepted", "leave", 1)
+    assert any("which its user's words have approved" in why for _, broken in bad for why in broken)
 
 
 async def nothing(*_: object) -> tuple[()]:
