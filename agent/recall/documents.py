@@ -21,6 +21,8 @@ from agent.numbers.units import UNITS
 from agent.text.sentences import by_line
 from agent.text.words import FUNCTION_WORDS, words
 
+from .amounts import amounts
+
 OWN: Final = 2
 """Times that a turn's own words count, where its neighbours' count once."""
 AROUND: Final = 40
@@ -90,12 +92,13 @@ def read(text: str, lang: Lang) -> Said:
         all_words = words(sentence)
         said += all_words
         kept += content(all_words)
+        kept += amounts(sentence, all_words)
         sentences += 1
         asking += sentence.endswith("?")
     return Said(
         lang,
         tuple(kept),
-        tuple([compared(lang, word) for word in kept]),
+        tuple([word if "_" in word else compared(lang, word) for word in kept]),
         len(said),
         asking / sentences if sentences else 0.0,
         _timed(said),

@@ -20,6 +20,7 @@ from agent.numbers.read import tokens
 from agent.numbers.token import Kind
 from agent.text.words import fold, words
 
+from .amounts import amounts
 from .documents import compared, content, day_of
 
 USER: Final = "user"
@@ -34,6 +35,8 @@ LEAST: Final = 3
 """... each of so many letters at least, the last one of more where it alone is known, ..."""
 OF_TWO: Final = 0.5
 """... and what each part counts then."""
+AMOUNT: Final = 1.0
+"""What a number with its unit counts, beside its words."""
 READ: Final = 2_000
 """Characters of a question that are read."""
 
@@ -119,6 +122,8 @@ def read_query(
             for each in parts:
                 terms.setdefault(each, OF_TWO)
         stems[written] = None
+    for each in amounts(text, said):
+        terms[each] = AMOUNT
     spans, months = _dates(text, folded, said, at)
     return Asked(
         tuple(kept),
