@@ -31,6 +31,7 @@ class Remembering:
     chosen. deadline: before what a day is the last one for. until: before the day something is due; lasting: before
     the day on which something that goes on ends. seeking: words, verbs of who wants an answer. done: a verb of
     being with the word that something is done; done_with: the first person has done what follows.
+    all_done: a whole sentence, that something is done which was named before.
     no: a denial. denied: what says that something is not so, by what says that it is. but: after a denied number,
     before the right one. joking: a mark of what is not meant. supposing: not meant as said, or not sure; imagining:
     how a sentence begins after which nothing is meant as said. saying: somebody else's words follow.
@@ -77,6 +78,7 @@ class Remembering:
     seeking: frozenset[str]
     done: str
     done_with: str
+    all_done: str
     no: str
     denied: Mapping[str, str]
     but: str

@@ -53,6 +53,19 @@ def finished(key: Sequence[str], items: Iterable[Item]) -> Item | None:
     return exact[0] if named and len(exact) == 1 else None
 
 
+def spoken_of(before: Iterable[frozenset[str]], items: Sequence[Item]) -> Item | None:
+    """Return the loop that is open and that was spoken of last; None where there is none, or several at once.
+
+    before: the stems of each exchange, the newest first. It speaks of a loop if it has more than half of its key.
+    """
+    loops = [each for each in items if each.type == "open_loop" and each.status in LIVE]
+    for stems in before:
+        named = [each for each in loops if 2 * len(stems.intersection(each.key)) > len(each.key)]
+        if named:
+            return named[0] if len(named) == 1 else None
+    return None
+
+
 def _says_the_same(draft: Draft | Item, item: Item) -> bool:
     """Tell it of two of one key and slot. A slot that is a wording says so by itself."""
     if draft.slot == ONE_TEXT:

@@ -7,15 +7,19 @@ from datetime import UTC, date, datetime
 from typing import Final, TypeAlias
 
 from ..errors import BadItem
-from ..lang import DEFAULT, Lang
+from ..lang import DEFAULT, LANGUAGES, Lang
+from ..lexical.stems import stem
 from ..ports.brain import Question
+from ..ports.conversation import Exchange
 from ..ports.memory import Draft, Item
 from ..text.courtesy import courtesy
 from ..text.language import language
 from ..text.sentences import by_line
+from ..text.words import words
 from .items import draft, key_of
-from .propose import propose
+from .propose import ends_what_was_named, propose
 
+_BEFORE: Final = 3  # exchanges in which a loop is named that "it is done" ends
 _TOLD: Final = 2_000  # characters of a message that is nothing but an order
 
 
@@ -29,10 +33,14 @@ class Noted:
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """What a user's words have to remember. done: keys of the open loops that they end."""
+    """What a user's words have to remember. done: keys of the open loops that they end.
+
+    before: where they say that something is done, and not what, the stems of each of the last exchanges, newest first.
+    """
 
     noted: tuple[Noted, ...] = ()
     done: tuple[tuple[str, ...], ...] = ()
+    before: tuple[frozenset[str], ...] = ()
 
     def told(self, item: Item) -> bool:
         """Return whether the words order to remember what an item says, in just these words.
@@ -66,7 +74,16 @@ def hear(question: Question, at: int) -> Heard:
                 done.append(key_of(candidate.subject, candidate.lang))
             else:
                 noted.append(Noted(draft(candidate, at), proposed.told))
-    return Heard(tuple(noted), tuple(done))
+    before: tuple[frozenset[str], ...] = ()
+    if ends_what_was_named(question.text, lang):
+        before = tuple(_stems(each) for each in reversed(question.history[-_BEFORE:]))
+    return Heard(tuple(noted), tuple(done), before)
+
+
+def _stems(exchange: Exchange) -> frozenset[str]:
+    """Return what may stand in the key of what an exchange speaks of."""
+    said = {*words(exchange.question[:_TOLD]), *words(exchange.answer[:_TOLD])}
+    return frozenset(stem(lang, word) for word in said for lang in LANGUAGES)
 
 
 def only_told(question: Question, lang: Lang, at: int) -> bool:

@@ -40,7 +40,7 @@ from ..ports.memory import ItemType, Kept, MemoryStore, Proposed, Remark, Stored
 from ..ports.observe import Observer
 from ..ports.remember import Answered, Offer, Transcript
 from .asking import suggested
-from .conflicts import finished
+from .conflicts import finished, spoken_of
 from .hearing import Hear, Heard
 from .noting import Noting
 
@@ -269,17 +269,17 @@ class Keeper:
                 exchange.asked += 1
                 self._observer.count("items", "asked")
                 exchange.offer(exchange.question, suggested(proposed))
-        if heard.done:
-            await self._finish(scope, heard.done)
+        if heard.done or heard.before:
+            await self._finish(scope, heard)
         return tuple(settled)
 
-    async def _finish(self, scope: Scope, done: Sequence[tuple[str, ...]]) -> None:
-        """End the open loops of some keys; none where it is not clear which is meant."""
+    async def _finish(self, scope: Scope, heard: Heard) -> None:
+        """End the open loops that words say are done; none where it is not clear which is meant."""
         now = self._clock.now_ms()
         live = await self._tried(self._store.live(scope, now, _LOOPS))
-        for key in done:
-            loop = None if live is FAILED else finished(key, live)
-            if loop is not None:
+        if live is not FAILED:
+            ended = [finished(key, live) for key in heard.done]
+            for loop in {each.id: each for each in (*ended, spoken_of(heard.before, live)) if each}.values():
                 await self._tried(self._store.decide(scope, loop.id, "finish", now))
                 self._observer.count("items", "finished")
 

@@ -53,8 +53,7 @@ def propose(text: str, lang: Lang, message: str, today: date) -> tuple[Proposal,
     lang: what the message is taken to be in; where nothing is found in it, the others are tried. message: its id, the
     source of what is proposed. today: what "by Friday" is counted from.
     """
-    written = composed(text[:MAX_TEXT]).translate(_APOSTROPHES)
-    masked = _QUOTED.sub(lambda match: _MASK * len(match.group()), written)
+    masked, written = _masked(text[:MAX_TEXT])
     for code in (lang, *(each for each in LANGUAGES if each != lang)):
         found = _read(wording(code), masked, written, today)
         if found:
@@ -62,6 +61,23 @@ def propose(text: str, lang: Lang, message: str, today: date) -> tuple[Proposal,
                 Proposal(_candidate(said, code, quote, message, today), said.told) for said, quote in found
             )[:PROPOSALS_PER_TURN]
     return ()
+
+
+def ends_what_was_named(text: str, lang: Lang) -> bool:
+    """Return whether a user's message says that something is done which it does not name ("It is done.").
+
+    lang: what the message is taken to be in; the others are tried, too.
+    """
+    masked, _ = _masked(text[:_SENTENCE])
+    pieces = [masked[start:end] for start, end in islice(by_line(masked), _SENTENCES)]
+    langs = (lang, *(each for each in LANGUAGES if each != lang))
+    return any(wording(each).all_done(piece) and "?" not in piece for piece in pieces for each in langs)
+
+
+def _masked(text: str) -> tuple[str, str]:
+    """Return a text without what it quotes, and with it, each character in its place."""
+    written = composed(text).translate(_APOSTROPHES)
+    return _QUOTED.sub(lambda match: _MASK * len(match.group()), written), written
 
 
 def _read(rules: Wording, masked: str, written: str, today: date) -> list[tuple[Said, str]]:

@@ -86,6 +86,7 @@ class Wording:
         self._waits = pattern(rf"\b(?:{say.lasting})\b")
         self._until = pattern(rf"\s(?:{say.until})\s+")
         self._done = pattern(rf"{stated}(?:{say.done})\W*\Z)")
+        self._all_done = pattern(rf"{opened}(?:{say.all_done})(?:[\s,!.]+(?:{say.openers}))*\W*\Z")
         self._done_with = pattern(rf"{opened}(?P<said>(?:{say.done_with})\s+(?P<rest>.*))")
         self._equals = pattern(rf"\s+(?:{say.equals})\s")
         self._no = pattern(rf"\b(?:{say.no})\b")
@@ -120,6 +121,10 @@ class Wording:
     def reports(self, sentence: str) -> bool:
         """Tell whether a sentence ends with whose words it was, or is not meant in earnest."""
         return self._reporting.search(sentence) is not None or self._joking.search(sentence) is not None
+
+    def all_done(self, sentence: str) -> bool:
+        """Tell whether a sentence says that something is done, and not what."""
+        return self._all_done.match(sentence) is not None
 
     def told(self, clause: Clause) -> Said | None:
         """Return what a clause asks to remember: what it would propose by itself, else a fact.

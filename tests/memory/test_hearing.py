@@ -5,6 +5,7 @@ import pytest
 from agent.lang import Lang
 from agent.memory.hearing import hear, only_told
 from agent.ports.brain import Question
+from agent.ports.conversation import Exchange
 from agent.ports.decide import Result
 
 NOW = 1_700_000_000_000
@@ -63,3 +64,32 @@ def test_an_order_to_remember_is_nothing_to_search_for(text: str, lang: Lang, on
     """Unless something else is asked beside it."""
     assert only_told(ask(text), lang, NOW) is only
     assert not only_told(ask(text, results=(Result("c", "t", {}, True, ()),)), lang, NOW)
+
+
+@pytest.mark.parametrize(
+    ("text", "ends"),
+    [
+        ("It is done.", True),
+        ("ok, that's done now", True),
+        ("Done! Thanks", True),
+        ("I've done it.", True),
+        ("Klart!", True),
+        ("det är klart nu, tack", True),
+        ("Jag har fixat det.", True),
+        ("Is it done?", False),
+        ("It is not done.", False),
+        ("Det är klart att jag vill ha den.", False),
+        ("I'm done.", False),
+        ("Done with lunch.", False),
+        ("The report is done.", False),
+        ("> It is done.", False),
+    ],
+)
+def test_what_is_done_may_have_been_named_before(text: str, ends: bool) -> None:
+    """Then what the last exchanges speak of tells what it is."""
+    said = tuple(Exchange(f"What about the {each}?", "Not yet.") for each in ("zoo", "roof", "tax", "bank"))
+    before = hear(ask(text, history=said), NOW).before
+    assert [{"zoo", "roof", "tax", "bank"} & each for each in before] == (
+        [{"bank"}, {"tax"}, {"roof"}] if ends else []
+    )
+    assert hear(ask(text), NOW).before == ()

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from agent.config import ITEM_KEY, ITEM_LATEST, ITEM_QUOTE, ITEM_REF, ITEM_TEXT
 from agent.errors import BadItem
-from agent.memory.conflicts import compare, finished
+from agent.lexical.stems import stem
+from agent.memory.conflicts import compare, finished, spoken_of
 from agent.memory.items import agree, draft, key_of, numbers_of
 from agent.ports.memory import LIVE, Candidate, Draft, Item, ItemStatus, ItemType, Source
 
@@ -274,3 +275,25 @@ def test_what_is_done_names_its_loop() -> None:
     assert finished(key_of("the tax report", "en"), [replace(send, status="done")]) is None
     whole = kept(made("I need to report", "report", "open_loop"), "active", "whole")
     assert finished(key_of("the report", "en"), [send, call, whole]) is whole
+
+
+def test_what_is_done_may_be_what_was_spoken_of_last() -> None:
+    """Where that is one loop: of two in one exchange it is not clear which is meant, nor are older ones then."""
+    send = kept(made("I need to send the tax report", "send the tax report", "open_loop"), "active", "i1")
+    call = kept(made("I need to call the bank", "call the bank", "open_loop"), "active", "i2")
+    fact = kept(made("The bank is shut", "bank"), "active", "i3")
+    loops = [send, call, fact]
+    tax, bank, both, none = (
+        frozenset(stem("en", word) for word in said.split())
+        for said in (
+            "how about the tax report",
+            "did you call the bank",
+            "call the bank about the tax report",
+            "what a nice report",
+        )
+    )
+    assert spoken_of([tax, bank], loops) is send
+    assert spoken_of([none, bank, tax], loops) is call
+    assert spoken_of([both, bank], loops) is None
+    assert spoken_of([none], loops) is spoken_of([], loops) is None
+    assert spoken_of([tax], [replace(send, status="done")]) is None

@@ -123,10 +123,15 @@ def drafted(text: str, subject: str = "parcel") -> Draft:
 
 
 def hear(question: Question, at: int) -> Heard:
-    """ "told: a. b." orders two facts, "fact: a." has one, "done: x y" ends a loop; all else has nothing."""
+    """ "told: a. b." orders two facts, "fact: a." has one, "done: x y" ends a loop; all else has nothing.
+
+    "before: x y" ends what an exchange of these words spoke of.
+    """
     kind, colon, rest = question.text.partition(": ")
     if kind == "broken":
         raise ValueError(rest)
+    if kind == "before":
+        return Heard(before=(frozenset(rest.split()),))
     if kind == "done":
         return Heard(done=((*sorted(rest.split()),),))
     texts = [f"{each}." for each in rest.split(". ") if colon]
@@ -358,6 +363,11 @@ async def test_words_end_the_loop_that_they_name(autojump_clock: trio.testing.Mo
         keeper.keep(question("done: bank call"), Answered("Good."), Asked())
         await keeper.settled()
         assert store.decided == [("i5", "finish")]
+        keeper.keep(question("before: call it a day"), Answered("Good."), Asked())
+        keeper.keep(question("before: did you call the bank"), Answered("Good."), Asked())
+        await keeper.settled()
+        assert store.decided == 2 * [("i5", "finish")]
+        store.decided.pop()
         store.loops = (loop, replace(loop, id="i6"))
         keeper.keep(question("done: bank call"), Answered("Good."), Asked())
         await keeper.settled()

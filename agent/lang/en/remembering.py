@@ -111,6 +111,12 @@ REMEMBERING = Remembering(
         r"|(?:'m| am|'re| are)(?: (?:now|finally|all))* (?:done|finished) with)"
         r"|(?:you can(?: now)? )?(?:cross|tick|check) off"
     ),
+    all_done=(
+        r"(?:(?:it|that|this)(?:'s| is| has been|'s been)(?: (?:now|finally|all|already|also))* )?(?:all )?"
+        r"(?:done|finished|completed|taken care of|sorted)(?: now| already)?"
+        r"|i(?:'ve| have)(?: (?:now|already|just))* (?:done|finished|completed) (?:it|that|this)(?: now| already)?"
+        r"|i (?:just )?did (?:it|that)(?: now| already)?"
+    ),
     no=r"not|never|no|none|nothing|nobody|neither|nor|without|\w+n't|dont|doesnt|didnt|isnt|wont|cant|cannot",
     but=r"but|rather|it's",
     denied={"is not": "is", "isn't": "is", "are not": "are", "aren't": "are"},

@@ -118,6 +118,12 @@ REMEMBERING = Remembering(
         r"| har(?: (?:nu|äntligen|precis|just|redan))* (?:avslutat|slutfört|gjort klart|gjort färdigt))"
         r"|(?:(?:du|ni) kan(?: nu)? (?:stryka|bocka av|pricka av)|stryk|bocka av|pricka av)"
     ),
+    all_done=(
+        r"(?:(?:det|den|det där|det här) (?:är|blev)(?: (?:nu|redan|äntligen))* |nu är (?:det|den) )?"
+        r"(?:klart|färdigt|avklarat|gjort|fixat|ordnat)(?: nu)?|(?:den är|nu är den) (?:klar|färdig|avklarad)"
+        r"|jag har(?: (?:nu|redan|precis))* (?:gjort|fixat|ordnat) (?:det|den)"
+        r"|nu har jag (?:gjort|fixat|ordnat) (?:det|den)"
+    ),
     no=r"inte|ej|icke|aldrig|ingen|inget|inga|varken|utan",
     but=r"utan|men",
     denied={"är inte": "är", "är ej": "är"},
