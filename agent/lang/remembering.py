@@ -16,9 +16,10 @@ class Remembering:
     may stand there, too ("after the meeting"). joining: between two clauses ("and").
     telling: asks to remember what follows; requesting: may stand before that; kept: asks to remember what stands
     before. recalling: what follows it where something is only thought back to, or is to be done.
-    henceforth: from now on. defining: says what a word of the user's means. whenever: how a condition begins,
-    behind which an order is meant for good. standing: always or never. ordering: words, verbs in the form of an
-    order.
+    henceforth: from now on. defining: says what a word of the user's means. conditional: how a case begins for
+    which an order is meant, where it is one for good; whenever: of itself it says so. commanding: an order in the
+    second person. lasting_order: one that is for good by itself. standing: always or never. ordering: words, verbs
+    in the form of an order.
     preferring, liking, deciding, intending, obliging: a subject of the first person with such a verb; obliging:
     what has to be done. habits: may follow `liking`, of whom one talks to. favourite: a word for what is preferred.
     obliged: a verb that says that something has to be done. living, being, measuring: what the first person does
@@ -45,6 +46,9 @@ class Remembering:
     kept: str
     recalling: str
     henceforth: str
+    conditional: str
+    commanding: str
+    lasting_order: str
     defining: str
     whenever: str
     standing: str

@@ -16,10 +16,10 @@ from ..text.words import FUNCTION_WORDS, words
 from .clauses import Clause, Said, any_of, openings, own, pattern, soonest
 from .facts import Facts
 from .items import key_of, unnumbered
+from .orders import Orders
 
 _SUBJECT: Final = 60  # characters of a loop in which its verb stands
 _WHEN: Final = 60  # characters of an adverbial before a clause
-_EARLY: Final = 5  # words of an order, of which one is "always" or "never"
 _NEAR: Final = 40  # characters in which a day is named
 _LEAST: Final = 2  # words of what can be understood alone
 
@@ -37,11 +37,13 @@ class Wording:
         self._questions = mood.asking | mood.inverting
         opened, timed, stated = openings(say)
         self._facts = Facts(say)
+        self._orders = Orders(say)
         told_by = (
             say.telling,
             say.kept,
             say.henceforth,
             say.whenever,
+            say.lasting_order,
             say.defining,
             say.standing,
             say.deadline,
@@ -66,12 +68,6 @@ class Wording:
         self._joining = pattern(rf"(?:{say.joining})\s+")
         self._telling = pattern(rf"{opened}(?P<requested>(?:{say.requesting})\s+)?(?:{say.telling})\W*")
         self._recalling = pattern(rf"(?:{say.recalling})\b")
-        self._henceforth = pattern(rf"{opened}(?P<said>(?:{say.henceforth})\b[\s,:]*(?P<rest>.*))")
-        self._some_henceforth = pattern(rf"\b(?:{say.henceforth})\b")
-        self._standing = pattern(say.standing)
-        self._wanting = pattern(rf"{opened}(?P<said>(?:{say.requesting})\s+(?P<rest>(?:{say.standing})\b.+))")
-        self._whenever = pattern(rf"{opened}(?P<said>(?:{say.whenever})[^,;:]{{1,{_WHEN}}},\s+(?P<rest>.+))")
-        self._defining = pattern(rf"{opened}(?P<said>(?P<rest>(?:{say.defining}).+))")
         self._preferring = pattern(rf"{opened}(?P<said>(?:{say.preferring})\b\s*(?P<rest>.*))")
         self._liking = pattern(rf"{opened}(?P<said>(?:{say.liking})\s+(?P<rest>.*))")
         self._habits = pattern(rf"(?:{say.habits})\b")
@@ -97,7 +93,7 @@ class Wording:
 
     def sets_a_scene(self, sentence: str) -> bool:
         """Tell whether nothing is meant as said from a sentence on."""
-        return self._imagining.match(sentence) is not None and self._ordered(sentence) is None
+        return self._imagining.match(sentence) is not None and self._orders.ordered(sentence) is None
 
     def asks(self, sentence: str) -> bool:
         """Tell whether a sentence is a question, with its mark or without."""
@@ -106,7 +102,7 @@ class Wording:
             return False
         first = words(self._unopened(sentence)[:_WHEN])[:1]
         begins = bool(first) and first[0] in self._questions and told is None
-        return (begins and self._defining.match(sentence) is None) or "?" in sentence
+        return (begins and not self._orders.conditional(sentence)) or "?" in sentence
 
     def stated(self, sentence: str) -> int:
         """Return where what a sentence states ends and a question follows; 0 of one that is a question throughout."""
@@ -163,7 +159,7 @@ class Wording:
 
         sure: nothing before it says that it is not meant. first: it begins its sentence, as an order does.
         """
-        said = self._rule(clause) if first else None
+        said = self._orders.said(clause) if first else None
         if (
             said is None
             and sure
@@ -180,34 +176,6 @@ class Wording:
             )
             said = next((found for kind in kinds if (found := kind(clause)) is not None), None)
         return said if said is not None and self._names(said.about) else None
-
-    def _rule(self, clause: Clause) -> Said | None:
-        """From now on; always and never, of orders only."""
-        begins = self._henceforth.match(clause.text)
-        if begins is not None:
-            return Said("rule", unnumbered(begins["rest"]), self._own(clause, begins))
-        for way in (self._wanting, self._whenever, self._defining):
-            match = way.match(clause.text)
-            if match is not None and (way is not self._whenever or self._orders(match["rest"])):
-                return Said("rule", unnumbered(match["said"]), self._own(clause, match))
-        order = self._ordered(clause.text)
-        return None if order is None else Said("rule", unnumbered(order), clause.written[-len(order) :])
-
-    def _orders(self, text: str) -> bool:
-        """Tell whether a text begins with an order."""
-        first = words(self._unopened(text)[:_WHEN])[:1]
-        return bool(first) and first[0] in self._say.ordering
-
-    def _ordered(self, text: str) -> str | None:
-        """Return an order for good, without what opens it; None where a text is none."""
-        order = self._unopened(text)
-        said = order.partition(":")[0]  # what follows is what the order is about
-        first = words(said[: 2 * _WHEN])[:_EARLY]
-        lasting = [self._standing.fullmatch(word) is not None for word in first]
-        orders = [word in self._say.ordering for word in first]
-        if orders[:1] == [True] and (any(lasting) or self._some_henceforth.search(said)):
-            return order
-        return order if lasting[:1] == [True] and orders[1:2] == [True] and len(first) > _LEAST else None
 
     def _preference(self, clause: Clause) -> Said | None:
         match = self._liking.match(clause.text)

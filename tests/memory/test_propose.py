@@ -303,6 +303,8 @@ def test_a_long_message_takes_no_long_time(text: str) -> None:
     [
         (proposals.WORK, "en", 0.97, 0.74),
         (proposals.WORK, "sv", 0.94, 0.74),
+        (proposals.UNSEEN, "en", 0.85, 0.38),
+        (proposals.UNSEEN, "sv", 0.82, 0.4),
     ],
 )
 def test_what_people_write(path: Path, lang: Lang, precision: float, recall: float) -> None:
@@ -395,3 +397,44 @@ def test_a_duty_has_a_day_to_come() -> None:
         "I have to call Ana",
     ):
         assert said(text) == [], text
+
+
+@pytest.mark.parametrize(
+    ("text", "lang"),
+    [
+        ("When it is about money, you must never guess", "en"),
+        ("when i ask for code, always add tests", "en"),
+        ("stop apologising so much", "en"),
+        ("don't ever use that word", "en"),
+        ("call me Kim please", "en"),
+        ("No jargon ever please", "en"),
+        ("When I say the house I mean the one in Lund", "en"),
+        ("Whenever I write Swedish, answer in Swedish", "en"),
+        ("När jag ber om kod ska du alltid lägga till tester", "sv"),
+        ("Om en kund är arg, svara alltid vänligt", "sv"),
+        ("du får aldrig lova något", "sv"),
+        ("kalla mig Kim", "sv"),
+    ],
+)
+def test_an_order_for_good_may_be_said_in_many_ways(text: str, lang: Lang) -> None:
+    """For a case, in the second person, or by what it orders."""
+    (proposal,) = propose(text, lang, "m1", TODAY)
+    assert (proposal.candidate.type, proposal.told) == ("rule", False)
+
+
+@pytest.mark.parametrize(
+    ("text", "lang"),
+    [
+        ("If I'm late, call me", "en"),
+        ("stop it", "en"),
+        ("call me back at 5", "en"),
+        ("When I get home, never mind", "en"),
+        ("Whenever I write, nobody answers", "en"),
+        ("sluta nu", "sv"),
+        ("kalla det vad du vill", "sv"),
+        ("Om jag alltid betalar, vad händer då", "sv"),
+    ],
+)
+def test_an_order_for_now_is_none_for_good(text: str, lang: Lang) -> None:
+    """Nor is a case in which nothing is ordered."""
+    assert said(text, lang) == []

@@ -7,6 +7,7 @@ REMEMBERING = Remembering(
     openers=(
         r"and|but|so|also|then|well|ok|okay|yes|yeah|no|right|sure|great|good|fine|thanks|thank you|thanks a lot"
         r"|hi|hello|hey|hi there|please|actually|by the way|btw|anyway|oh|sorry|note that|fyi|for your information"
+        r"|honestly|frankly|personally|basically|generally|usually|obviously|again|look|listen|ah|hm+|anyways|thing is"
         r"|just so you know|in fact|to be clear|correction|i meant|i mean|unfortunately|luckily|finally|today|yesterday"
     ),
     when=r"after|before|during|last|this|in|on|at|since",
@@ -16,16 +17,24 @@ REMEMBERING = Remembering(
         r"|i'd appreciate it if you(?: could| would)?"
     ),
     telling=(
-        r"(?:remember|don't forget|do not forget|never forget|keep in mind|bear in mind|(?:make|take) (?:a )?note"
+        r"(?:rem\w{0,4}ber|don't forget|do not forget|never forget|note to self"
+        r"|for (?:future|your) reference|keep in mind|bear in mind|(?:make|take) (?:a )?note"
         r"|note down|write down|memori[sz]e|(?:add|save)(?: this| it)? (?:to|in) (?:your )?(?:memory|notes))"
         r"(?: (?:for|from|in|of) (?:\w+ ){0,3}\w+)??"
-        r"(?:,? that\b|:(?=\s)|(?=,?\s+(?:my|our|i|im|i'm|i've|we|we're|we've)\b))"
+        r"(?:,? that\b|(?: (?:this|the following))?:(?=\s)|(?=,?\s+(?:my|our|i|im|i'm|i've|we|we're|we've)\b))"
     ),
     kept=r"(?:please )?(?:(?:remember|note|save|don't forget) (?:that|this|it)|keep (?:that|this|it) in mind)",
     recalling=r"time|day|night|evening|morning|summer|one|movie|film|song|guy|place|trip|feeling|moment|when",
     henceforth=(
         r"from now on|from today on|from today onwards?|going forward|henceforth|in (?:the )?future"
         r"|as of (?:now|today)|as a (?:general |strict )?rule(?=,? (?:i|we)\b)"
+    ),
+    conditional=r"when|if|before|after|once|as soon as",
+    commanding=r"you (?:must|shall|are to)",
+    lasting_order=(
+        r"call me (?!(?:back|again|later|if|when|at|on|in|a|an|the|about|before|after|by|to|as|and|or|for|tomorrow"
+        r"|today|now|please|this|next|tonight|asap)\b)[^\W\d]\w+|stop \w{3,}ing\b|(?:do not|don't|never) ever \w+"
+        r"|no [\w ]{1,40},? ever\b"
     ),
     defining=r"when(?:ever)? (?:i|we) (?:say|write|mention|talk about) [^.;:]{1,60}?(?:i|we)(?: \w+)? mean\b",
     whenever=r"(?:whenever|every time|each time)(?: that)? (?:i|we|you|someone|somebody)\b",
@@ -55,7 +64,7 @@ REMEMBERING = Remembering(
         r"(?: (?:just|now|finally|also|both|all|already|today))*"
         r" (?:made the decision|made up (?:my|our) minds?|decided|agreed|settled on|opted for|chose|chosen)"
         r"(?: (?:yesterday|today|earlier|now|together|this \w+|last \w+))?"
-        r"|(?:'re| are|'m| am) going with)"
+        r"|(?:'re| are|'m| am) going with)|(?:it's|it is|that's|that is|so it's)(?: now)? (?:settled|decided)"
     ),
     linking=r"to|that|on|upon|in favour of|in favor of|for",
     topic=r"for|as",
@@ -65,13 +74,13 @@ REMEMBERING = Remembering(
         r"| promised(?: \w+){0,2} to| gotta)"
     ),
     obliging=(
-        r"(?:i|we)(?: (?:still|also|really|just|now|definitely))*(?: need to| have to|'ve got to| have got to| must"
-        r"| gotta| promised(?: \w+){0,2} to)"
+        r"(?:(?:i|we)(?: (?:still|also|really|just|now|definitely))*(?: need to| have to|'ve got to| have got to| must"
+        r"| gotta| promised(?: \w+){0,2} to)|gotta|(?:still )?(?:need|have) to|remind me (?:to|that|about))"
     ),
     obliged=r"(?:still )?(?:must|has to|have to|needs to|need to|should) be",
     living=(
-        r"(?:i|we)(?: (?:currently|now|still|also|both|mostly))* (?:live|work|study)"
-        r" (?:from|as|at|for|in|near)(?= \w)"
+        r"(?:i|we)(?: (?:currently|now|still|also|both|mostly))*"
+        r" (?:(?:live|work|study) (?:from|as|at|for|in|near)|(?:own|drive|speak|teach)(?: an?)?)(?= \w)"
     ),
     being=(
         r"(?:i'm|i am|im|we're|we are)(?: (?:also|both|severely|very|badly|slightly))*"

@@ -7,7 +7,8 @@ REMEMBERING = Remembering(
     openers=(
         r"och|men|så|också|sen|sedan|jo|ja|jaha|jag menar|nej|nä|okej|ok|bra|fint|toppen|tack|tack så mycket|hej|hejsan"
         r"|snälla|vänligen|var snäll och|var vänlig och|faktiskt|egentligen|förresten|för övrigt|dessutom|oj|förlåt|obs"
-        r"|till din information|rättelse|du(?=,)|tyvärr|äntligen|idag|i dag|igår|i går|då"
+        r"|till din information|rättelse|du(?=,)"
+        r"|ärligt talat|helt ärligt|personligen|generellt|alltså|asså|nja|hmm*|tyvärr|äntligen|idag|i dag|igår|i går|då"
     ),
     when=r"efter|före|under|förra|denna|den här|i|på|vid|sedan",
     joining=r"och|men|så",
@@ -16,11 +17,12 @@ REMEMBERING = Remembering(
         r"|jag (?:vill|skulle vilja) att (?:du|ni)"
     ),
     telling=(
-        r"(?:kom ihåg|kom i håg|komma ihåg|(?<=att du )kommer ihåg|glöm inte|glöm ej|tänka? på|minns|minnas|notera"
+        r"(?:kom ih[åa]g|kom i håg|komma ihåg|minnesanteckning"
+        r"|till framtiden|(?<=att du )kommer ihåg|glöm inte|glöm ej|tänka? på|minns|minnas|notera"
         r"|anteckna|skriva? upp|lägga? på minnet|ha i åtanke"
         r"|(?:lägga? till|spara)(?: (?:det|detta|det här))? i (?:minnet|ditt minne))"
         r"(?: (?:framöver|framåt|hädanefter|för \w+|till \w+))?"
-        r"(?:,? att\b|:(?=\s)|(?=,?\s+(?:min|mitt|mina|vår|vårt|våra|jag|vi)\b))"
+        r"(?:,? att\b|(?: (?:det här|detta|följande))?:(?=\s)|(?=,?\s+(?:min|mitt|mina|vår|vårt|våra|jag|vi)\b))"
     ),
     kept=r"(?:snälla )?(?:kom ihåg|kom i håg|notera|spara|minns|glöm inte) (?:det|detta|det här|den)",
     recalling=(
@@ -31,6 +33,12 @@ REMEMBERING = Remembering(
     henceforth=(
         r"från och med (?:nu|idag|i dag)|fr\.?o\.?m\.? (?:nu|idag)|hädanefter|i fortsättningen|framöver"
         r"|från (?:nu|idag) och framåt|som regel (?=\w+ (?:jag|vi)\b)"
+    ),
+    conditional=r"när|om|innan|efter|så snart",
+    commanding=r"du (?:ska|skall|får|måste)|(?:ska|skall|får|måste) du",
+    lasting_order=(
+        r"kalla mig (?!(?:inte|det|den|för|som|till|när|om|en|ett)\b)[^\W\d]\w+|sluta (?:att )?(?!nu\b)\w{2,}a\b"
+        r"|inga? [\w ]{1,40},? någonsin\b"
     ),
     defining=r"när (?:jag|vi) (?:säger|skriver|nämner|pratar om) [^.;:]{1,60}?(?:menar|avser) (?:jag|vi)\b",
     whenever=r"(?:varje gång|så fort|närhelst)(?: som)? (?:jag|vi|du|någon)\b",
@@ -52,7 +60,7 @@ REMEMBERING = Remembering(
     liking=(
         r"(?:(?:jag|vi)(?: (?:verkligen|också|fortfarande|båda|alla))* )?"
         r"(?:älskar|hatar|avskyr|ogillar|gillar|tycker(?: (?:verkligen|mycket|inte))* om|tål inte|står inte ut med)"
-        r"(?: (?:verkligen|inte))*(?: om)?"
+        r"(?: (?:jag|vi))?(?: (?:verkligen|inte))*(?: om)?"
     ),
     habits=r"när du|att du",
     favourite=r"favorit\w*",
@@ -61,6 +69,7 @@ REMEMBERING = Remembering(
         r"(?:(?:jag|vi)(?: (?:har|precis|just|nu|äntligen|också|båda|alla|redan|idag))*"
         r" (?:bestämde|bestämt|beslutade|beslutat|beslöt|enades|enats|kom överens|valde|valt|kör på|satsar på)"
         r"|(?:bestämde|beslutade|beslöt|enades|kom|valde) (?:\w+ och )?(?:jag|vi)(?: överens)?"
+        r"|(?:nu|då) är det bestämt|det är bestämt"
         r"|(?:nu |då )?har (?:jag|vi)(?: (?:nu|äntligen|också))* (?:bestämt|beslutat|enats|valt))(?: (?:mig|oss))?"
         r"(?: (?:igår|i går|idag|i dag|nu|tillsammans))?"
     ),
@@ -72,12 +81,13 @@ REMEMBERING = Remembering(
     ),
     obliging=(
         r"(?:(?:jag|vi)(?: (?:också|fortfarande|verkligen))* (?:måste|behöver|har lovat(?: \w+){0,2} att"
-        r"|lovade(?: \w+){0,2} att)|(?:måste|behöver) (?:jag|vi))"
+        r"|lovade(?: \w+){0,2} att)|(?:måste|behöver)(?: (?:jag|vi))?|påminn mig om(?: att)?)"
     ),
     obliged=r"(?:måste|behöver|ska|skall|bör) (?=\w{3,}(?:as|es)\b)",
     living=(
-        r"(?:jag|vi)(?: (?:numera|nu|fortfarande|också|båda))* (?:bor|jobbar|arbetar|studerar|pluggar)"
-        r" (?:i|på|som|hos|vid|åt|nära)(?= \w)"
+        r"(?:jag|vi)(?: (?:numera|nu|fortfarande|också|båda))* "
+        r"(?:(?:bor|jobbar|arbetar|studerar|pluggar) (?:i|på|som|hos|vid|åt|nära)|(?:driver|äger|talar|undervisar i)"
+        r"(?: ett| en)?)(?= \w)"
     ),
     being=(
         r"(?:jag|vi) är(?: (?:också|båda|svårt|mycket))* (?:allergiska? mot|allergiker|vegan(?:er)?"
