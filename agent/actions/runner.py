@@ -273,7 +273,8 @@ class Runner:
                     if action.before is not None:
                         await action.before()
                     action.sure_at = trio.current_time()
-                    claimed = await self._ledger.claim(call.suggestion_id, call.action, self._clock.now_ms())
+                    now = self._clock.now_ms()
+                    claimed = await self._ledger.claim(call.suggestion_id, call.action, now, call.scope)
                 except Exception as error:  # noqa: BLE001  the edge of one action: what cannot be claimed is not run
                     if _taken_back(error):
                         _log.info("action taken back", action=call.action, suggestionId=call.suggestion_id)

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
+from .conversation import NO_SCOPE, Scope
+
 Status = Literal["claimed", "done", "failed", "cancelled", "unknown"]
 
 
@@ -27,11 +29,11 @@ class Row:
 class Ledger(Protocol):
     """Claims and outcomes of actions; the same behind memory and a database (one contract suite)."""
 
-    async def claim(self, suggestion_id: str, action: str, at: int) -> bool:
+    async def claim(self, suggestion_id: str, action: str, at: int, scope: Scope = NO_SCOPE) -> bool:
         """Claim an action at Unix milliseconds `at`; True for exactly one claimer of an id, ever.
 
-        One atomic step. Cancelled, at once: the claimer runs nothing, so there is no row, or one that is recorded
-        cancelled as soon as it can be.
+        scope: whose it is, by which what it says can be forgotten. One atomic step. Cancelled, at once: the claimer
+        runs nothing, so there is no row, or one that is recorded cancelled as soon as it can be.
         """
         ...
 

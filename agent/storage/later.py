@@ -13,6 +13,7 @@ from typing import Any, Generic, TypeVar, cast
 import trio
 
 from ..ports.calls import CallStore
+from ..ports.conversation import NO_SCOPE, Scope
 from ..ports.ledger import Row, Status
 from ..ports.projects import ProjectStore
 from ..ports.requests import RequestStore
@@ -102,12 +103,12 @@ class LedgerOfBoth:
         self._memory = memory
         self._later = later
 
-    async def claim(self, suggestion_id: str, action: str, at: int) -> bool:
+    async def claim(self, suggestion_id: str, action: str, at: int, scope: Scope = NO_SCOPE) -> bool:
         """Claim an action at Unix milliseconds `at`; True for exactly one claimer of an id, ever."""
         kept = self._later.kept
         if kept is not None and await kept.has(suggestion_id):
-            return await kept.store.ledger.claim(suggestion_id, action, at)
-        return await self._memory.claim(suggestion_id, action, at)
+            return await kept.store.ledger.claim(suggestion_id, action, at, scope)
+        return await self._memory.claim(suggestion_id, action, at, scope)
 
     async def record(self, suggestion_id: str, status: Status, result: Mapping[str, Any], at: int) -> None:
         """Record the outcome of a claimed action; the first outcome stands. Cancelled, it is recorded all the same."""

@@ -15,6 +15,7 @@ import trio
 
 from ..config import LEDGER_ROWS, TOMBSTONE_SECONDS
 from ..errors import AgentError
+from ..ports.conversation import NO_SCOPE, Scope
 from ..ports.ledger import Row, Status
 
 
@@ -30,7 +31,7 @@ class MemoryLedger:
         self._rows: dict[str, Row] = {}  # in the order they were claimed
         self._finished: dict[str, int] = {}  # id -> Unix ms of its end, in the order they finished
 
-    async def claim(self, suggestion_id: str, action: str, at: int) -> bool:
+    async def claim(self, suggestion_id: str, action: str, at: int, scope: Scope = NO_SCOPE) -> bool:
         """Claim an action at Unix milliseconds `at`; True for exactly one claimer of an id.
 
         Raises `agent.errors.AgentError` when every row held is still running: what cannot be remembered

@@ -16,6 +16,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.sqlite import insert
 
 from ..config import TOMBSTONE_SECONDS
+from ..ports.conversation import NO_SCOPE, Scope
 from ..ports.ledger import Row, Status
 from .schema import actions, calls
 from .transaction import Transaction
@@ -24,12 +25,13 @@ LOST = {"success": False, "unknown": True, "error": "The server stopped before t
 CALLER = "caller"
 """The owner of rows with a lease."""
 
+_WHOSE = ("project", "user", "thread")
 _OUTCOMES = ("done", "failed", "unknown")  # ends of a call that have a result
 
 
 def _claim(may: sa.ColumnElement[bool]) -> sa.Insert:
     """Return what makes a row, unless one is there, or a call that is not confirmed or of which `may` is false."""
-    names = ("suggestion_id", "action", "status", "owner", "claimed_at", "kb", "lease_until")
+    names = ("suggestion_id", "action", "status", "owner", "claimed_at", "kb", "lease_until", *_WHOSE)
     values = {name: sa.bindparam(name, type_=actions.c[name].type) for name in names}
     barred = sa.exists().where(
         calls.c.id == values["suggestion_id"], sa.not_(sa.and_(calls.c.status == "confirmed", may))
@@ -64,12 +66,13 @@ _ENDED = (
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A claim to be written. at: Unix milliseconds."""
+    """A claim to be written. at: Unix milliseconds. scope: whose it is."""
 
     suggestion_id: str
     action: str
     at: int
     kb: str | None = None
+    scope: Scope = NO_SCOPE
 
     def write(self, transaction: Transaction) -> bool:
         """Claim it for the transaction's owner; True when this made the row."""
@@ -126,6 +129,7 @@ def _insert(
         "claimed_at": claim.at,
         "kb": claim.kb,
         "lease_until": until,
+        **dict(zip(_WHOSE, (claim.scope.project, claim.scope.user, claim.scope.thread), strict=True)),
     }
     made = transaction.connection.execute(statement, row)
     if made.rowcount == 1:

@@ -80,6 +80,7 @@ actions = sa.Table(
         "kb", sa.Text
     ),  # these last ones, as files made before they were there get them behind the others
     sa.Column("lease_until", sa.Integer),
+    *(sa.Column(name, sa.Text) for name in ("project", "user", "thread")),  # whose it is, where that is known
     sa.Index("actions_claimed", "owner", **where("status = 'claimed'")),
     sqlite_autoincrement=True,
 )
@@ -272,7 +273,8 @@ def prepare(connection: sa.Connection, now: int) -> None:
     """Make what is missing. Inside a write transaction. now: Unix milliseconds."""
     drop_changed(connection, _TRIGGERS)
     known = names(connection)
-    for column in (actions.c.kb, actions.c.lease_until, idempotency.c.project_id):
+    later = (*(actions.c[name] for name in ("kb", "lease_until", "project", "user", "thread")),)
+    for column in (*later, idempotency.c.project_id):
         add(connection, column, known)
     for name, statement in _made_by().items():
         if name not in known:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..ports.clock import Clock
+from ..ports.conversation import NO_SCOPE, Scope
 from ..ports.ledger import Row, Status
 from ..ports.observe import Observer
 from ..ports.work import RunSync
@@ -26,13 +27,13 @@ class SqliteLedger:
         self._database = database
         self._kb = kb
 
-    async def claim(self, suggestion_id: str, action: str, at: int) -> bool:
+    async def claim(self, suggestion_id: str, action: str, at: int, scope: Scope = NO_SCOPE) -> bool:
         """Claim an action at Unix milliseconds `at`; True for exactly one claimer of an id, in any process.
 
         Of a call that is kept, only while it is confirmed and the server is to run it; it becomes claimed.
         Cancelled, nothing was claimed, or the row is recorded cancelled when it turns out to have been made.
         """
-        return await self._database.claim(Claim(suggestion_id, action, at, self._kb))
+        return await self._database.claim(Claim(suggestion_id, action, at, self._kb, scope))
 
     async def record(self, suggestion_id: str, status: Status, result: Mapping[str, Any], at: int) -> None:
         """Record the outcome of a claimed action at Unix milliseconds `at`, and of its call; the first one stands.

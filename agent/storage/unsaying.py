@@ -8,7 +8,7 @@ What it was, who approved it, when, how it ended, and the hash of what was appro
 most. What nobody has approved is cancelled with that, since it cannot be shown any more for what it is; what is
 approved and has not begun keeps its words, since it is to be done as it was approved. Of the other calls of a message
 that is forgotten those that never ran lose their arguments; those that ran keep them: they are the record of what was
-done.
+done. What the ledger has of an action of a socket, of which no call is kept, loses such texts, too.
 """
 
 from collections.abc import Iterable, Sequence
@@ -80,11 +80,19 @@ def _said(table: sa.Table, *wanted: sa.ColumnElement[bool]) -> sa.Select[Any]:
 
 _MESSAGES = _said(messages, messages.c.content != "", messages.c.status != "pending")
 _CALLS = _said(calls, calls.c.status != "confirmed")
+_ACTIONS = sa.select(actions).where(
+    actions.c.project == _PROJECT,
+    actions.c.user == sa.bindparam("user"),
+    sa.or_(actions.c.user != "", actions.c.thread == sa.bindparam("thread")),
+    actions.c.number > sa.bindparam("after"),
+    actions.c.number <= sa.bindparam("upto"),
+    actions.c.result.is_not(None),
+)
 _LAST = sa.select(
     sa.func.max(
         *(
             sa.func.coalesce(sa.select(sa.func.max(each.c.number)).scalar_subquery(), 0)
-            for each in (messages, calls)
+            for each in (messages, calls, actions)
         )
     )
 )
@@ -106,10 +114,14 @@ _EMPTY_OUTCOME = sa.update(actions).where(actions.c.suggestion_id == _OF).values
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What was found to say some words again. messages, calls: their numbers. upto: of the last one looked at."""
+    """What was found to say some words again. messages, calls: their numbers. upto: of the last one looked at.
+
+    actions: ids of what the ledger has of them, where no call is kept.
+    """
 
     messages: frozenset[int] = frozenset()
     calls: frozenset[int] = frozenset()
+    actions: frozenset[str] = frozenset()
     upto: int = 0
 
 
@@ -131,7 +143,9 @@ def look(scope: Scope, again: Again, before: Found, connection: sa.Connection) -
         for row in connection.execute(_CALLS, of).all()
         if again.within([row.arguments, row.result])
     ]
-    return Found(before.messages.union(said), before.calls.union(made), upto), upto < last
+    ran = [row.suggestion_id for row in connection.execute(_ACTIONS, of).all() if again.within(row.result)]
+    found = Found(before.messages.union(said), before.calls.union(made), before.actions.union(ran), upto)
+    return found, upto < last
 
 
 def unsay(scope: Scope, again: Again, found: Found, at: int, transaction: Transaction) -> None:
@@ -150,6 +164,9 @@ def unsay(scope: Scope, again: Again, found: Found, at: int, transaction: Transa
         if call is not None and call.status != "confirmed":  # nor has it been approved meanwhile
             told.append(call.id)
             _unsay_call(transaction, call, again, at)
+    for id in sorted(found.actions):
+        told.append(id)
+        _unsay_outcome(connection, id, again)
     _untell(connection, told)
     transaction.erases = bool(told)
 
@@ -201,8 +218,13 @@ def _unsay_call(transaction: Transaction, call: Any, again: Again, at: int) -> N
         moves.close(transaction, call.project_id, call.id, "cancelled", at)
     left = {"said": again.without(call.arguments), "came": again.without(call.result)}
     connection.execute(_EMPTY_CALL, {"of": call.id, **left})
-    for outcome in connection.execute(_OUTCOME, {"of": call.id}).scalars().all():
-        connection.execute(_EMPTY_OUTCOME, {"of": call.id, "came": again.without(outcome)})
+    _unsay_outcome(connection, call.id, again)
+
+
+def _unsay_outcome(connection: sa.Connection, id: str, again: Again) -> None:
+    """Empty the texts that say it of what came of an action."""
+    for outcome in connection.execute(_OUTCOME, {"of": id}).scalars().all():
+        connection.execute(_EMPTY_OUTCOME, {"of": id, "came": again.without(outcome)})
 
 
 def _says(message: Any, again: Again) -> bool:

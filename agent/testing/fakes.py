@@ -9,6 +9,7 @@ import trio
 from ..config import ACTION_TIMEOUT
 from ..lang import DEFAULT
 from ..ports.action import Call, Payload
+from ..ports.conversation import NO_SCOPE, Scope
 from ..ports.decide import Briefing, Decision
 from ..ports.draft import Delta, Prompt
 from ..ports.search import Hit, Lang, Passage, Query, Snippet
@@ -168,11 +169,11 @@ class SlowLedger(MemoryLedger):
         super().__init__()
         self._seconds = seconds
 
-    async def claim(self, suggestion_id: str, action: str, at: int) -> bool:
+    async def claim(self, suggestion_id: str, action: str, at: int, scope: Scope = NO_SCOPE) -> bool:
         """Claim, slowly."""
         if self._seconds:
             await trio.sleep(self._seconds)
-        return await super().claim(suggestion_id, action, at)
+        return await super().claim(suggestion_id, action, at, scope)
 
 
 _TERMS = tuple(Snippet("kb/terms.md", text, n, n) for n, text in enumerate(SNIPPETS, 1))

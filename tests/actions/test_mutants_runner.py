@@ -12,6 +12,7 @@ from trio.testing import MockClock
 from agent.actions.runner import Runner
 from agent.config import ACTION_TIMEOUT
 from agent.ports.action import Call, Outcome
+from agent.ports.conversation import NO_SCOPE, Scope
 from agent.ports.ledger import Status
 from agent.storage.memory import MemoryLedger
 
@@ -102,7 +103,7 @@ async def test_a_record_that_comes_too_late_is_logged(autojump_clock: MockClock)
 class Deaf(MemoryLedger):
     """A ledger that never answers a claim."""
 
-    async def claim(self, suggestion_id: str, action: str, at: int) -> bool:
+    async def claim(self, suggestion_id: str, action: str, at: int, scope: Scope = NO_SCOPE) -> bool:
         """Wait without an end."""
         await trio.sleep_forever()
         return False

@@ -14,6 +14,7 @@ from agent.actions.runner import Runner, Stopped
 from agent.config import ACTION_TIMEOUT, RECORD_TIMEOUT
 from agent.errors import ActionFailed, ActionUnknown, Conflict, NotFound
 from agent.ports.action import Call, Executor, Outcome, Running
+from agent.ports.conversation import NO_SCOPE, Scope
 from agent.ports.ledger import Row, Status
 from agent.storage.memory import MemoryLedger
 from tests.logs import logged
@@ -58,7 +59,7 @@ class SlowLedger(MemoryLedger):
         self.waits = {"claim": claim, "record": record}
         self.fault = fault
 
-    async def claim(self, suggestion_id: str, action: str, at: int) -> bool:
+    async def claim(self, suggestion_id: str, action: str, at: int, scope: Scope = NO_SCOPE) -> bool:
         await self._wait("claim")
         return await super().claim(suggestion_id, action, at)
 

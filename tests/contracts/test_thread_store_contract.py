@@ -508,12 +508,31 @@ async def test_a_call_loses_the_texts_that_say_it_and_nothing_else(store: Store)
     assert (await store.calls.begin(HOUSE, "c3", NOW, LATER)).arguments == TEXTS
 
 
+async def test_what_the_ledger_has_of_an_action_loses_its_words(store: Store) -> None:
+    """Also where no call is kept of it, as of a socket's; of this user alone, and not of who was not known."""
+    whose = {"a": Scope(HOUSE, "t9", "u1"), "b": Scope(HOUSE, "t1", "u2"), "c": Scope("p2", "t1", "u1")}
+    result = {"success": True, "data": {"payload": {"subject": SAYS}, "recorded": True}}
+    await store.threads.begin_turn(an_opening())
+    for id, scope in whose.items():
+        await store.ledger.claim(id, "create_ticket", NOW, scope)
+        await store.ledger.record(id, "done", result, NOW)
+    await store.ledger.claim("d", "create_ticket", NOW)
+    await store.ledger.record("d", "done", result, NOW)
+    for _ in range(2):
+        await unsaid(store)
+        rows = {row.suggestion_id: row for row in await store.ledger.rows()}
+        left = {"success": True, "data": {"payload": {"subject": ""}, "recorded": True}}
+        assert {id: row.result for id, row in rows.items()} == dict.fromkeys("abcd", result) | {"a": left}
+        assert (rows["a"].status, rows["a"].ended_at) == ("done", NOW)
+    assert not await store.ledger.claim("a", "create_ticket", NOW, whose["a"])
+
+
 async def test_what_was_found_may_have_gone_on_meanwhile(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A call that was approved since keeps its words, and what was deleted needs none taken."""
     await with_calls(store, a_call("c1", arguments=TEXTS))
-    found = unsaying.Found(frozenset([98]), frozenset([1, 99]), 99)
+    found = unsaying.Found(frozenset([98]), frozenset([1, 99]), frozenset(["gone"]), 99)
     await store.calls.approve(ApprovalGiven(HOUSE, "c1", "bo", NOW))
     monkeypatch.setattr(unsaying, "look", lambda *_: (found, False))
     await unsaid(store)

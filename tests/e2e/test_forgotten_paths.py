@@ -292,6 +292,29 @@ async def test_what_was_asked_over_a_socket_is_gone(
     assert holding(data) == []
 
 
+async def test_what_an_action_has_recorded_is_gone(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
+    """Of a ticket that was confirmed over a socket, and whose text the ledger has."""
+    data = tmp_path / "data"
+    async with remembering(data) as server, plain(server.net.open(), [f"bearer.{TOKEN}"]) as client:
+        server.carried.answers = lambda call: {"recorded": True, "payload": dict(call.payload)}
+        await client.ask(TELLS, id="a")
+        await client.until("response")
+        await client.ask(f"Open a ticket: my locker code is {WORD}", id="b")
+        suggestion = (await client.until("action_suggestion"))[-1]
+        assert WORD in json.dumps(suggestion["payload"])
+        await client.send(type="confirm_action", suggestionId=suggestion["suggestionId"])
+        assert WORD in json.dumps((await client.until("action_executed"))[-1])
+        await trio.sleep(1)
+        await client.send(type="memory_list", id="l")
+        (item,) = (await client.until("memory"))[-1]["items"]
+        await client.send(type="memory_forget", item=item["id"], id="f")
+        await client.until("memory_changed")
+        assert holding(data) == []
+    assert holding(data) == []
+
+
 async def test_what_another_process_forgets_is_told_no_more(
     tmp_path: Path, autojump_clock: trio.testing.MockClock
 ) -> None:

@@ -14,6 +14,7 @@ import trio
 from agent.actions.runner import Runner
 from agent.host import Threads, WallClock
 from agent.ports.action import Call, Outcome
+from agent.ports.conversation import NO_SCOPE, Scope
 from agent.ports.ledger import Row, Status
 from agent.storage.sqlite import SqliteLedger, ledger_in
 from agent.testing.fakes import Figures
@@ -44,10 +45,10 @@ class SpottedLedger:
         self.get = ledger.get
         self.rows = ledger.rows
 
-    async def claim(self, suggestion_id: str, action: str, at: int) -> bool:
+    async def claim(self, suggestion_id: str, action: str, at: int, scope: Scope = NO_SCOPE) -> bool:
         """Claim, before or after the spot."""
         self._spot.reach(BEFORE_CLAIM)
-        won = await self._ledger.claim(suggestion_id, action, at)
+        won = await self._ledger.claim(suggestion_id, action, at, scope)
         self._spot.reach(BEFORE_EFFECT)
         return won
 
