@@ -72,7 +72,8 @@ class Adapters:
     """Parts that stand in for the ones the settings name; None takes those. What a test or an embedder swaps.
 
     knowledge: never reloaded. run_sync: the system watches the folder in a thread too, so with another way to do
-    blocking work it is watched only if `watch` says how. store: all that is kept, its ledger too. ledger: with
+    blocking work it is watched only if `watch` says how. remember_sync: does it for what is remembered, two pieces at a
+    time. store: all that is kept, its ledger too. ledger: with
     one alone nothing but actions is kept, so that there is nothing over HTTP that needs more. mcp: starts the MCP
     servers of the tools file.
     watch_loop: runs beside the server and measures its event loop, on real time; None measures nothing.
@@ -90,6 +91,7 @@ class Adapters:
     store: Store | None = None
     clock: Clock | None = None
     run_sync: RunSync | None = None
+    remember_sync: RunSync | None = None
     watch_loop: Callable[[Observer], Awaitable[None]] | None = None
     watch: Watch | None = None
     new_id: Callable[[], str] = new_id
@@ -200,7 +202,9 @@ async def composed(
                 opened_remembering(
                     settings.storage,
                     settings.vectors,
-                    Workers(chosen.run_sync or Threads(2), chosen.run_sync or Threads(3)),
+                    Workers(
+                        chosen.remember_sync or chosen.run_sync or Threads(2), chosen.run_sync or Threads(3)
+                    ),
                     clock,
                     observer,
                     memory_told,

@@ -9,9 +9,11 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from .asked import Asked, Suggested
-from .cited import citations_of, unsupported
+from .book import Book
+from .cited import MEMORY, citations_of, unsupported
+from .consults import ANSWERS, Consults
 from .figures import Tally
-from .notes import CONFIRMED, Note, digest_of
+from .notes import CONFIRMED, REMEMBER, Note, digest_of
 from .pages import Pages
 from .wire import Frame
 
@@ -23,26 +25,39 @@ class Account:
     """One connection's messages and suggestions.
 
     name: stands in what is said of it. note: is told what became of each suggestion. pages: what the knowledge base
-    has been, if somebody knows.
+    has been, if somebody knows. book: what its user has told to be remembered.
     """
 
-    def __init__(self, name: str, tally: Tally, note: Note | None = None, pages: Pages | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        tally: Tally,
+        note: Note | None = None,
+        pages: Pages | None = None,
+        book: Book | None = None,
+    ) -> None:
         self.messages: dict[str, Asked] = {}
+        self.consults = Consults(name, tally, book)
         self.suggestions: dict[str, Suggested] = {}
         self.guesses = 0  # confirms of ids that were never issued to this client, not answered yet
         self._name = name
         self._tally = tally
         self._became = note or (lambda what, id, digest="", tool="": None)
         self._pages = pages
+        self._book = book
         self._came = 0
         self._owed: str | None = None  # the message whose response must be the next frame
 
     # --- what the client does
 
-    def asked(self, id: str, at: float) -> None:
-        """A message is about to be sent."""
+    def asked(self, id: str, at: float, told: str = "") -> None:
+        """A message is about to be sent. told: the number under which it tells something to be remembered."""
         self._tally.count("messages")
-        self.messages[id] = Asked(at)
+        self.messages[id] = Asked(at, told=told)
+
+    def disowned(self, id: str) -> None:
+        """A cancel of a message that was answered has been taken: nothing is suggested for it any more."""
+        self.messages[id].disowned = True
 
     def cancelled(self, at: float, id: str | None = None) -> None:
         """A cancel, of everything or of one message, is about to be sent."""
@@ -59,6 +74,8 @@ class Account:
             self.suggestions[suggestion].confirms += 1
             self.suggestions[suggestion].confirmed_at = at
             payload = {**self.suggestions[suggestion].payload, **(filled or {})}
+            if self._book is not None and self.suggestions[suggestion].action == REMEMBER:
+                self._book.approves(str(payload["text"]), suggestion, str(payload["item"]))
             self._became(CONFIRMED, suggestion, digest_of(payload))
         else:
             self.guesses += 1
@@ -89,6 +106,7 @@ class Account:
         return (
             self._owed is not None
             or self.guesses > 0
+            or self.consults.waiting
             or any(asked.ended is None for asked in self.messages.values())
             or any(each.answers < each.confirms for each in self.suggestions.values())
         )
@@ -111,6 +129,7 @@ class Account:
 
     def settled(self) -> None:
         """Nothing is in progress and the client has been quiet: check that everything has ended, exactly once."""
+        self.consults.settled()
         for id in self.in_progress():
             self._broken("I1", f"{id} has not ended")
         if self._owed is not None:
@@ -172,6 +191,8 @@ class Account:
             self._owed = frame["id"]
         elif asked.cancelled_at is not None:
             self._tally.cancels.add(at - asked.cancelled_at)
+        if self._book is not None:
+            self._book.ended(asked.told, reason == "cancelled")
         if reason == "cancelled":
             asked.said = ""
 
@@ -188,12 +209,17 @@ class Account:
             self._broken("I3", f"{frame['id']}: the deltas are not the response")
         for run in unsupported(frame):
             self._broken("I3", f"{frame['id']}: {run} stands in no citation")
-        if self._pages is not None and frame["citations"]:
-            self._took_from(self._pages, frame, asked)
+        cited = citations_of(frame)
+        of_pages = [each for each in cited if not each["file"].startswith(MEMORY)]
+        if self._pages is not None and of_pages:
+            self._took_from(self._pages, of_pages, frame, asked)
+        if self._book is not None:
+            shown = "\n".join([frame["text"], *(each["snippet"] for each in cited)])
+            self._book.shown(shown, self.consults.place, asked.at, "an answer")
         asked.said = ""
 
-    def _took_from(self, pages: Pages, frame: Frame, asked: Asked) -> None:
-        behind = pages.behind(citations_of(frame), asked.at)
+    def _took_from(self, pages: Pages, cited: list[dict[str, Any]], frame: Frame, asked: Asked) -> None:
+        behind = pages.behind(cited, asked.at)
         if behind is None:
             self._broken("kb", f"{frame['id']} cites what was never in the knowledge base at one time")
             return
@@ -207,9 +233,13 @@ class Account:
         self._tally.count("suggestions")
         if asked is not None and not asked.answered:
             self._broken("I1", f"a suggestion before the response to {frame['id']}")
+        if asked is not None and asked.disowned:
+            self._broken("I2", f"a suggestion for {frame['id']}, which was cancelled before")
         if id in self.suggestions:
             self._broken("I5", f"{id} was suggested twice")
-        self.suggestions[id] = Suggested(missing=tuple(frame.get("missing", ())), payload=frame["payload"])
+        self.suggestions[id] = Suggested(
+            missing=tuple(frame.get("missing", ())), payload=frame["payload"], action=frame["action"]
+        )
 
     def _action_closed(self, frame: Frame, at: float) -> None:
         each = self._suggestion(frame)
@@ -251,6 +281,9 @@ class Account:
 
     def _error(self, frame: Frame, at: float) -> None:
         code = frame["code"]
+        if self.consults.is_one(frame):
+            self.consults.came(frame, at)
+            return
         self._tally.count(f"error {code}")
         if code == "unknown_suggestion" and self.guesses:
             self.guesses -= 1
@@ -287,4 +320,5 @@ class Account:
         "action_closed": _action_closed,
         "action_executed": _action_executed,
         "error": _error,
+        **dict.fromkeys(set(ANSWERS.values()), lambda account, frame, at: account.consults.came(frame, at)),
     }

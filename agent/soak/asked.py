@@ -14,6 +14,8 @@ class Asked:
     cancelled_at: float | None = None
     ended: str | None = None  # the reason of its stream_end, or the code of its error
     answered: bool = False
+    told: str = ""  # the number under which it tells something to be remembered
+    disowned: bool = False  # a cancel has taken back what it leads to
     behind: float | None = (
         None  # seconds for which what its answer cites had been changed before it was asked
     )
@@ -31,4 +33,5 @@ class Suggested:
     ends: int = 0
     live: bool = True
     missing: tuple[str, ...] = ()  # what its confirm fills in
+    action: str = ""
     payload: Mapping[str, Any] = field(default_factory=dict)

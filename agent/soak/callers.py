@@ -7,6 +7,7 @@ from random import Random
 
 import trio
 
+from .book import OF_HTTP, Book
 from .scene import Scene
 from .talk import Talk
 from .users import PATIENCE, POLITE
@@ -22,6 +23,7 @@ class Caller:
         self._rng = Random(f"{seed}/http/{number}")
         self._scene = scene
         self._talks = 0
+        self._book = Book(self._name, OF_HTTP + number, scene.run, scene.tally, scene.note)
 
     async def run(self) -> None:
         """Use the server until told to stop, and then settle, or until it goes down."""
@@ -29,7 +31,7 @@ class Caller:
         await self._pause(think)
         while not scene.over:
             self._talks += 1
-            talk = Talk(self._name, f"{self._name}.{self._talks}", scene, self._rng)
+            talk = Talk(self._name, f"{self._name}.{self._talks}", scene, self._rng, book=self._book)
             async with trio.open_nursery() as nursery:
                 with trio.CancelScope() as staying:
                     nursery.start_soon(_cut_short, scene.stop, staying)

@@ -1,7 +1,11 @@
 """What a process holds, counted: resident bytes, tasks, and live objects by type."""
 
 import gc
+import sys
+import time
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import _lru_cache_wrapper
 
@@ -14,8 +18,18 @@ from .memory import resident
 # Whose objects are counted: ours and those of the libraries that serve a connection.
 COUNTED = ("agent", "trio", "trio_websocket", "wsproto", "h11", "hypercorn", "starlette")
 # Not these: the soak's own; trio's idle worker threads, which end by themselves when nobody needs one for a while; and
-# the types of columns, of which SQLAlchemy keeps a copy with each statement that it has compiled, a bounded number.
-PASSED_OVER = ("agent.soak", "trio._core._thread_cache", "agent.storage.schema")
+# the types of columns, of which SQLAlchemy keeps a copy with each statement that it has compiled, a bounded number; and
+# what is remembered, of which the search has rows in memory, as many as are kept.
+PASSED_OVER = (
+    "agent.soak",
+    "trio._core._thread_cache",
+    "agent.storage.schema",
+    "agent.recall",
+    "agent.ports.memory",
+    "agent.ports.conversation",
+)
+
+_LONG = 3600.0  # seconds until another thread may have its turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +48,7 @@ class Census:
         base has changed.
         """
         objects: Counter[str] = Counter()
-        with all_in_view():
+        with _alone(), all_in_view():
             if whole:
                 _forget()
             _prune_deadlines()
@@ -47,6 +61,7 @@ class Census:
                     and not module.startswith(PASSED_OVER)
                 ):
                     objects[f"{module}.{type(each).__qualname__}"] += 1
+            del each
         set_aside()
         return cls(resident(), tasks(), objects)
 
@@ -69,6 +84,18 @@ class Census:
 def tasks() -> int:
     """Return how many tasks live."""
     return trio.lowlevel.current_statistics().tasks_living
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Let no other thread run: one that is making a tuple breaks where somebody holds that meanwhile (in CPython)."""
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(_LONG)
+    time.sleep(2 * usual)  # who waits for its turn already has it first
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(usual)
 
 
 def _forget() -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 from .wire import Frame
 
+MEMORY = "memory/"  # what the file of a citation begins with that is of something remembered
 _RUN = re.compile(r"\d+")
 
 

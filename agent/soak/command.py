@@ -8,8 +8,9 @@ of an idle connection through the same loop; steps of the loop, memory, tasks an
     -> the crowd comes again -> the server drains beneath it -> what clients were told, effects and the ledger agree
 
 All the while the knowledge base is rewritten, the webhook is slow or fails, and so does the disk of what is kept. Some
-users come over HTTP, with tools. All draw from a seed, hold no more than their own connection's or thread's account,
-and are bounded in number and time. Only this machine's own servers can be soaked.
+users come over HTTP, with tools. Some of both have something remembered, decide about it and have it forgotten, where
+the server remembers; of that each holds an account of its own. All draw from a seed, hold no more than that and their
+connection's or thread's account, and are bounded in number and time. Only this machine's own servers can be soaked.
 """
 
 import io

@@ -8,6 +8,7 @@ from random import Random
 
 import trio
 
+from .book import OF_HTTP, Book
 from .callers import Caller
 from .pages import NAMES, Pages
 from .scene import Scene
@@ -62,7 +63,9 @@ async def first_of_all(scene: Scene, over_http: bool = False) -> None:
         line = await scene.line()
         try:
             async with trio.open_nursery() as nursery:
-                first = Visit(f"first {number}", line, scene, Random(number))
+                name = f"first {number}"
+                book = Book(name, OF_HTTP + OF_HTTP - 1 - number, scene.run, scene.tally, scene.note)
+                first = Visit(name, line, scene, Random(number), book)
                 nursery.start_soon(first.read)
                 await first.hear(question)
                 if number < len(SUBJECTS):

@@ -132,13 +132,15 @@ class Ground:
 
     knowledge: folder of the knowledge base; beside it stands the operator's file of tools. webhook: the port of an
     endpoint on this machine; None only records. data: folder in which all is kept; None keeps nothing but a ledger, in
-    memory, and serves nobody over HTTP. slow: seconds that each write of it takes longer.
+    memory, and serves nobody over HTTP. slow: seconds that each write of it takes longer. remembered: folder in which
+    is kept what users want remembered; None remembers nothing.
     """
 
     knowledge: Path
     webhook: int | None = None
     data: Path | None = None
     slow: float = 0.0
+    remembered: Path | None = None
 
     @property
     def tools(self) -> Path:
@@ -162,7 +164,8 @@ async def inside(seed: int, clients: int, ground: Ground, callers: int = 0) -> A
         # Who drops a connection and comes back has two for a moment.
         max_connections=2 * max(clients, len(QUESTIONS)) + AT_ONCE * callers + 16,
         action_webhook=None if ground.webhook is None else f"http://127.0.0.1:{ground.webhook}/",
-        data=MEMORY if ground.data is None else str(ground.data),
+        data=str(ground.data or ground.remembered or MEMORY),
+        memory="off" if ground.remembered is None else "on",
         tools=ground.tools,
         calm_time=CALM,
         lease_time=LEASE,
@@ -196,13 +199,14 @@ async def _serve(
 async def _keeping(
     settings: Settings, ground: Ground, seed: int, observer: Metrics
 ) -> AsyncGenerator[Adapters, None]:
+    slowly = SlowDisk(Threads(2), ground.slow, seed)
     if ground.data is not None:
         run_sync = SlowDisk(Threads(1), ground.slow, seed)
         async with opened_store(settings.storage, ground.knowledge, run_sync, WallClock(), observer) as store:
-            yield Adapters(store=store)
+            yield Adapters(store=store, remember_sync=slowly)
         return
     ledger, now = MemoryLedger(LEDGER_ROWS), WallClock().now_ms()
     for number in range(LEDGER_ROWS):
         await ledger.claim(f"{number:032x}", "send_sms", now)
         await ledger.record(f"{number:032x}", "done", {"success": True, "data": {"ran": "send_sms"}}, now)
-    yield Adapters(ledger=ledger)
+    yield Adapters(ledger=ledger, remember_sync=slowly)

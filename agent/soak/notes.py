@@ -12,6 +12,8 @@ from hashlib import sha256
 from typing import Any, Protocol, TextIO
 
 CONFIRMED, WITHDRAWN, EFFECT = "confirmed", "withdrawn", "effect"
+REMEMBER = "remember"  # the action whose effect is that an item is live, which no webhook sees
+OF_MEMORY = "memory:"  # what a note begins with that is of what is remembered: see `book`
 
 
 class Note(Protocol):
@@ -71,6 +73,8 @@ def read(lines: Iterable[str]) -> dict[str, Action]:
     """Return the calls that the lines of notes tell of, by id; of two ends the first counts."""
     actions: dict[str, Action] = {}
     for line in lines:
+        if line.startswith(OF_MEMORY):
+            continue
         what, id, digest, tool = (*line.split(), "-", "-")[:4]
         digest, tool = digest.strip("-"), tool.strip("-")
         action = actions.setdefault(id, Action())

@@ -22,6 +22,7 @@ from .kept import Kept, kept_since
 from .memory import Samples, resident
 from .notes import read
 from .reckoning import counted_otherwise, disagreements, figures_of, left_open, totals
+from .remembered import Memory, figures, misremembered, remembered_since, rows_in, words
 from .remote import KNOWLEDGE, NOTES, RemoteCrowd, remote_crowd
 from .scene import Target
 from .steps import Steps
@@ -38,6 +39,9 @@ LOOKS, LOOK_AGAIN = (
 )  # how often, and every how many seconds: the watch of a folder may be about to look
 BLIND = 0.5  # seconds after a census that time nothing
 LEDGER_FILE = "ledger.sqlite"  # as `storage.sqlite` names it, which costs 0.2 s to import
+ROW = (
+    128 * 2**20 // 100_000
+)  # bytes that a turn or an item may take in memory (`python -m tests.bench.recall`)
 DATA = "data"  # what a server keeps that is told no other folder
 
 
@@ -51,14 +55,15 @@ async def soak_inside(run: Run, seed: int, data: Path | None, slow: float) -> No
     began, threads = WallClock().now_ms(), Threads(1)
     with tempfile.TemporaryDirectory(prefix="agent-soak-") as name:
         folder = Path(name)
+        remembered = data or folder / DATA
         if data is None and run.callers:
             data = folder / DATA
         file = None if data is None else data / LEDGER_FILE
         async with remote_crowd(folder, seed, run.clients, run.callers) as crowd:
-            ground = Ground(folder / KNOWLEDGE, crowd.hook, data, slow)
+            ground = Ground(folder / KNOWLEDGE, crowd.hook, data, slow, remembered)
             async with inside(seed, run.clients, ground, run.callers) as server:
                 await _first(run, crowd, server)
-                await _crowded(run, crowd, server)
+                await _crowded(run, crowd, server, remembered)
                 await _all_left(run, crowd, server)
                 if file is not None:
                     at_rest = await threads(lambda: kept_since(file, began, WallClock().now_ms()))
@@ -75,7 +80,8 @@ async def soak_inside(run: Run, seed: int, data: Path | None, slow: float) -> No
             kept = await threads(lambda: kept_since(file, began, over - LATE))
             for broken in counted_otherwise(figures_of(server.stopwatch.text()), kept.rows):
                 run.tally.violation(*broken)
-        await threads(lambda: _reckon(run, folder / NOTES, kept))
+        memory = await threads(lambda: remembered_since(remembered, began))
+        await threads(lambda: _reckon(run, folder / NOTES, kept, memory))
 
 
 async def _first(run: Run, crowd: RemoteCrowd, server: Inside) -> None:
@@ -86,14 +92,14 @@ async def _first(run: Run, crowd: RemoteCrowd, server: Inside) -> None:
     run.censuses["start"] = await Census.take_at_rest(whole=True)
 
 
-async def _crowded(run: Run, crowd: RemoteCrowd, server: Inside) -> None:
+async def _crowded(run: Run, crowd: RemoteCrowd, server: Inside, remembered: Path) -> None:
     """Let the crowd be there, and watch."""
     began = trio.current_time()
     run.steps = Steps()
     run.resident, run.blocks, run.sessions = (Samples(run.seconds) for _ in range(3))
     async with probing(Target("127.0.0.1", server.app.port), run), trio.open_nursery() as around:
         around.start_soon(showing, lambda: crowd.tally)
-        around.start_soon(_sample, run, server)
+        around.start_soon(_sample, run, server, remembered)
         run.steps.start()
         await crowd.do("stay")
         await trio.sleep(run.seconds / 2)
@@ -131,13 +137,17 @@ async def _drained(run: Run, crowd: RemoteCrowd, server: Inside) -> None:
     run.drain["seconds"] = round(trio.current_time() - began, 2)
 
 
-def _reckon(run: Run, notes: Path, kept: Kept | None) -> None:
+def _reckon(run: Run, notes: Path, kept: Kept | None, memory: Memory) -> None:
     """Compare what was told, what took effect and what is kept. It blocks."""
     with open(notes, encoding="ascii") as lines:
         actions = read(lines)
+    with open(notes, encoding="ascii") as lines:
+        said = words(lines)
     for broken in disagreements(actions, kept):
         run.tally.violation(*broken)
-    run.reckoning = totals(actions, kept)
+    for broken in misremembered(memory, said, kept.rows if kept is not None else {}):
+        run.tally.violation(*broken)
+    run.reckoning = {**totals(actions, kept), "remembered": figures(memory, said)}
 
 
 def _count(run: Run, server: Inside) -> Census:
@@ -148,14 +158,18 @@ def _count(run: Run, server: Inside) -> Census:
     return counted
 
 
-async def _sample(run: Run, server: Inside) -> None:
-    """Take samples of the memory that this process holds, and of the crowd's size, at even times."""
+async def _sample(run: Run, server: Inside, remembered: Path) -> None:
+    """Take samples of the memory that this process holds, and of the crowd's size, at even times.
+
+    What the search may take for each row that is remembered is not counted: those are kept for good.
+    """
     assert run.resident is not None
     assert run.blocks is not None
     assert run.sessions is not None
-    at = trio.current_time()
+    at, threads = trio.current_time(), Threads(1)
     while True:
-        run.resident.add(at, float(resident() or 0))
+        rows = await threads(lambda: rows_in(remembered))
+        run.resident.add(at, float((resident() or 0) - ROW * rows))
         run.blocks.add(at, float(sys.getallocatedblocks()))
         awake = 0 if server.app.desk is None else len(server.app.desk.awake)
         run.sessions.add(at, float(len(server.app.registry) - awake))

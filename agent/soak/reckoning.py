@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from .kept import CALLER, Kept, Row
-from .notes import Action
+from .notes import REMEMBER, Action
 from .tools import FREE
 
 Broken = tuple[str, str]  # the promise, and words
@@ -47,7 +47,8 @@ def disagreements(actions: Mapping[str, Action], kept: Kept | None) -> Iterator[
         action, row = actions.get(id, Action()), rows.get(id)
         yield from _unapproved(id, action, row)
         allowed, least, most = AGREES[action.told]
-        if not least <= min(action.effects, 1) <= most:
+        seen = row is None or row.tool != REMEMBER
+        if seen and not least <= min(action.effects, 1) <= most:
             yield "ledger", f"{id} is told {action.told}, and took effect {action.effects} times"
         if kept is None or (row is not None and row.leased(kept.at)):
             continue
@@ -56,7 +57,7 @@ def disagreements(actions: Mapping[str, Action], kept: Kept | None) -> Iterator[
             yield "ledger", f"{id} is told {action.told}, and is still claimed"
         elif status not in allowed:
             yield "ledger", f"{id} is told {action.told}, and its row says {status}"
-        elif not EFFECTS[status][0] <= min(action.effects, 1) <= EFFECTS[status][1]:
+        elif seen and not EFFECTS[status][0] <= min(action.effects, 1) <= EFFECTS[status][1]:
             yield "ledger", f"{id}: its row says {status}, and it took effect {action.effects} times"
     if kept is not None:
         yield from left_open(kept)

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 import trio
 
+from .book import next_run
 from .figures import Tally
 from .notes import Note
 from .pages import Pages
@@ -41,13 +42,14 @@ class Scene:
     """What the users of one crowd share.
 
     stop: set when they shall settle and leave. drain: set before the server is told to go down; then it may hang up.
-    note, pages: as for an account, or a talk's calls.
+    note, pages: as for an account, or a talk's calls. run: tells the numbers of this crowd from those of others.
     """
 
     target: Target
     tally: Tally
     note: Note | None = None
     pages: Pages | None = None
+    run: int = field(default_factory=next_run)
     stop: trio.Event = field(default_factory=trio.Event)
     drain: trio.Event = field(default_factory=trio.Event)
 

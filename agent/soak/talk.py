@@ -12,8 +12,10 @@ from typing import Any, ClassVar
 import trio
 
 from .asking import HASTY, Asking
+from .book import ANYWHERE, OF_HTTP, Book
 from .calls import Calls, View
 from .cited import unsupported
+from .errands import Errands
 from .exchange import LEFT, Answer, Request
 from .kept import CALLER
 from .notes import EFFECT, digest_of
@@ -23,6 +25,7 @@ from .users import FILLED, PATIENCE
 
 DECIDES = 0.7  # the share of what a user does that is about a call, where one waits
 GOES_ON = 0.3  # the share of words about a call that shall be answered from what came of it
+OF_MEMORY = 0.3  # the share of what a user does that is about what is remembered, where anything is
 LOOK_AGAIN = 0.2  # seconds until it is seen once more whether a thread is at rest
 _NOT_SEEN = "0" * 64
 _PAGE = "?limit=200"
@@ -31,7 +34,9 @@ _PAGE = "?limit=200"
 class Talk:
     """One thread: what its user does there, and its account of what became of each call."""
 
-    def __init__(self, user: str, name: str, scene: Scene, rng: Random, hasty: bool = True) -> None:
+    def __init__(
+        self, user: str, name: str, scene: Scene, rng: Random, hasty: bool = True, book: Book | None = None
+    ) -> None:
         self.calls = Calls(name, scene.tally, scene.note)
         self._user = user
         self._name = name
@@ -39,10 +44,16 @@ class Talk:
         self._tally = scene.tally
         self._rng = rng
         self._asking = Asking(name, scene, rng, hasty)
+        self._book = book or Book(name, OF_HTTP, scene.run, scene.tally, scene.note)
+        self._errands = Errands(user, self._book, self._asking, rng, self.say)
         self._thread: str | None = None
 
     async def do_something(self) -> None:
         """Do one thing that a user does. Cancelled, a request may have been sent."""
+        if not self._book.full and self._rng.random() < OF_MEMORY:
+            await self._errands.do_something()
+            if not self._book.off:
+                return
         decides = self._one() is not None and self._rng.random() < DECIDES
         acts, weights = zip(*(self._DECIDING if decides else self._TALKING).items(), strict=True)
         await self._rng.choices(acts, weights)[0](self)
@@ -56,6 +67,7 @@ class Talk:
             await self._chat(saying=BOOKING)
             await act(self)
             await self._take()
+        await self._errands.do_everything()
         await self.settle()
         await self.delete()
 
@@ -88,15 +100,22 @@ class Talk:
 
     async def _chat(self, interrupt: bool = False, saying: int | None = None) -> None:
         text, tools = SAYINGS[saying] if saying is not None else self._rng.choice(SAYINGS)
-        text = text.format(self._rng.choice(ORDERS))
+        await self.say(text.format(self._rng.choice(ORDERS)), tools=tools, interrupt=interrupt)
+
+    async def say(
+        self, text: str, told: str = "", tools: tuple[View, ...] = (), interrupt: bool = False
+    ) -> None:
+        """Send a message and take the reply. told: the number under which it tells something to be remembered."""
         body: dict[str, Any] = {"user_id": self._user, "message": text, "tools": tools}
         if self._thread is not None:
             body |= {"thread_id": self._thread, "interrupt": interrupt}
         events = self._rng.random() < 0.3
         self._tally.count("chats")
-        await self._replied(
-            await self._asking.ask("chat", self._asking.hastily("POST", "/chat", body, events))
-        )
+        asked_at = trio.current_time()
+        came = await self._asking.ask("chat", self._asking.hastily("POST", "/chat", body, events))
+        if came.good or came.word == "cancelled":
+            self._book.ended(told, cancelled=not came.good)
+        await self._replied(came, asked_at)
 
     async def _chat_and(self, then: Callable[[], Awaitable[None]]) -> None:
         if self._thread is None:
@@ -252,7 +271,7 @@ class Talk:
         if came.good and came.content["reply"] is not None:
             await self._replied(Answer(came.status, came.content["reply"]))
 
-    async def _replied(self, came: Answer) -> None:
+    async def _replied(self, came: Answer, asked_at: float = float("-inf")) -> None:
         if not came.good:
             return
         reply = came.content
@@ -262,6 +281,9 @@ class Talk:
         text = reply["render"]["text_to_send_to_user"]
         for run in unsupported({"text": text, "citations": reply["citations"]}):
             self._tally.violation("I3", f"{self._name}: {run} stands in no citation")
+        shown = "\n".join([text, *(each["snippet"] for each in reply["citations"])])
+        self._book.shown(shown, ANYWHERE, asked_at, "a reply")
+        self._errands.proposed(reply["response_json"]["memory_updates"], asked_at)
         for view in reply["calls"]:
             self.calls.seen(view)
             if view["runs_at"] == CALLER and view["status"] == "claimed":  # it is handed over with the answer

@@ -7,7 +7,7 @@ that passes is a broken invariant: a server that owes an end and says nothing ha
 
 from collections.abc import Awaitable, Callable
 from random import Random
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import trio
 
@@ -15,9 +15,11 @@ from ..config import HEAD_TIMEOUT
 from ..errors import WireClosed
 from ..testing.demo import CALL, PREMIUM, PRICE, RETURNS
 from .account import Account
+from .book import PROMISE, Book
+from .memories import Memories
 from .scene import Scene
 from .tools import COURIER
-from .wire import LEAVINGS, GaveUp, Leaving, Line
+from .wire import LEAVINGS, Frame, GaveUp, Leaving, Line
 
 # Seconds in which whatever was asked for must have ended: a message may wait for two actions at their deadlines.
 PATIENCE = 40.0
@@ -26,6 +28,9 @@ HANG_UP = 8.0  # seconds in which a server that was left must hang up too
 # that a cancel has taken, since on a crowded machine each way takes its time.
 CROSSING = 1.0
 GOING_DOWN = 1012  # the close code of a server that drains
+REMEMBERED = 0.4  # the share of visits in which something is remembered, and ...
+OF_THAT = 0.6  # ... of what is done there about that
+FIRST = 0  # the number of who has none
 POLITE = 0.3  # the share of connections that end with everything settled and checked
 SUBJECTS = (
     PRICE,
@@ -48,6 +53,7 @@ class User:
 
     def __init__(self, number: int, seed: int, scene: Scene) -> None:
         self._name = f"user {number}"
+        self._book = Book(self._name, number, scene.run, scene.tally, scene.note)
         self._rng = Random(f"{seed}/{number}")
         self._scene = scene
         self._visits = 0
@@ -70,7 +76,7 @@ class User:
                 continue
             self._visits += 1
             scene.tally.count("connections")
-            visit = Visit(f"{self._name}.{self._visits}", line, scene, self._rng)
+            visit = Visit(f"{self._name}.{self._visits}", line, scene, self._rng, self._book)
             try:
                 await self._visit(visit)
             finally:
@@ -84,8 +90,14 @@ class User:
             try:
                 with trio.CancelScope() as staying:
                     nursery.start_soon(_cut_short, self._scene.stop, staying)
+                    remembered = None
+                    if not self._book.full and self._rng.random() < REMEMBERED:
+                        remembered = await visit.remembering()
                     for _ in range(self._rng.randint(1, 12)):
-                        await visit.do_something()
+                        if remembered is not None and self._rng.random() < OF_THAT:
+                            await remembered.do_something()
+                        else:
+                            await visit.do_something()
                         await trio.sleep(self._rng.expovariate(1 / self._scene.target.think))
                 if polite or self._scene.stop.is_set():
                     await visit.settle()
@@ -109,8 +121,9 @@ async def _cut_short(stop: trio.Event, scope: trio.CancelScope) -> None:
 class Visit:
     """One connection of a user: what it does there, and its account of what came."""
 
-    def __init__(self, name: str, line: Line, scene: Scene, rng: Random) -> None:
-        self.account = Account(name, scene.tally, scene.note, scene.pages)
+    def __init__(self, name: str, line: Line, scene: Scene, rng: Random, book: Book | None = None) -> None:
+        self.book = book or Book(name, FIRST, scene.run, scene.tally, scene.note)
+        self.account = Account(name, scene.tally, scene.note, scene.pages, self.book)
         self._name = name
         self._line = line
         self._scene = scene
@@ -166,6 +179,14 @@ class Visit:
         """Do each thing once; raises WireClosed."""
         for act in self._ACTS:
             await act(self)
+        remembered = await self.remembering()
+        if remembered is not None:
+            await remembered.do_everything()
+
+    async def remembering(self) -> Memories | None:
+        """Go on in a thread of this user's; return what it does there about what is remembered, if anything is."""
+        memories = Memories(self, self.book, self._rng)
+        return memories if await memories.open() else None
 
     async def settle(self) -> None:
         """Cancel and wait until nothing is in progress or live, then check that nothing is owed."""
@@ -238,12 +259,42 @@ class Visit:
 
     # --- frames
 
-    async def _ask(self, question: str | None = None) -> str:
+    async def say(self, text: str, told: str = "") -> str:
+        """Send a message and return its id; raises WireClosed. told: as an account's `asked` has it."""
         self._asked += 1
         id = str(self._asked)
-        self.account.asked(id, trio.current_time())
-        await self._line.send("message", id=id, text=question or self._rng.choice(QUESTIONS))
+        self.account.asked(id, trio.current_time(), told)
+        await self._line.send("message", id=id, text=text)
         return id
+
+    async def cancel(self, id: str | None = None) -> None:
+        """Cancel everything, or what one message leads to; raises WireClosed."""
+        await self._cancel(id)
+
+    async def hear_out(self, id: str) -> None:
+        """Wait until a message has ended."""
+        await self._ended(id)
+
+    async def begin_to_ask(self, kind: str, **fields: Any) -> str:
+        """Ask something of what is remembered; return its label. Raises WireClosed."""
+        label = self.account.consults.ask(kind, trio.current_time(), **fields)
+        await self._line.send(kind, id=label, **fields)
+        return label
+
+    async def answer_to(self, label: str) -> Frame | None:
+        """Return the answer to what was asked of what is remembered, or None where the connection ends before."""
+        with trio.move_on_after(self._patience):
+            while not self._line.over.is_set():
+                frame = self.account.consults.take(label)
+                if frame is not None:
+                    return frame
+                await self._change(self._patience)
+            return None
+        self._tally.violation(PROMISE, f"{self._name}: {label} was not answered in {self._patience:g} s")
+        return None
+
+    async def _ask(self, question: str | None = None) -> str:
+        return await self.say(question or self._rng.choice(QUESTIONS))
 
     async def _cancel(self, id: str | None = None) -> None:
         self.account.cancelled(trio.current_time(), id)

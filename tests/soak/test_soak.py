@@ -11,6 +11,7 @@ from random import Random
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 import structlog
 import trio
 import trio.lowlevel
@@ -21,6 +22,9 @@ from agent.actions.webhook import WebhookExecutor
 from agent.errors import AgentError, UsageError, WireClosed
 from agent.host import WallClock
 from agent.ports.action import Call
+from agent.ports.remember import Answered
+from agent.session.effects import Keep
+from agent.session.turns import Turns
 from agent.soak import command, inside, phases, remote, users, wire
 from agent.soak.command import Users
 from agent.soak.crowd import ARRIVALS, DRAINED, see_taken_over, stay
@@ -29,6 +33,8 @@ from agent.soak.inside import Ground, SlowDisk
 from agent.soak.pages import Pages
 from agent.soak.scene import Scene, Target
 from agent.soak.wire import open_line
+from agent.storage.memories import forgetting
+from agent.storage.memories.schema import turn_words
 from agent.storage.sqlite import SqliteLedger
 from agent.storage.stores import kept_in
 from agent.testing.network import inline
@@ -63,6 +69,9 @@ async def test_a_short_soak_keeps_every_promise(
     assert report["reckoning"]["effects"] > 0
     assert report["reckoning"]["rows"]["done"] >= report["reckoning"]["told"]["done"] > 0
     assert report["reckoning"]["calls"]["webhook done"] > 0
+    remembered = report["reckoning"]["remembered"]
+    assert min(remembered["items"][status] for status in ("accepted", "forgotten", "proposed")) > 0
+    assert min(remembered[what] for what in ("told", "cancelled", "forgotten", "turns")) > 0
     assert report["counts"]["edit 200"] > 0
     assert report["counts"]["begin 200"] > 0
     assert report["counts"]["talks settled"] > 5
@@ -106,6 +115,46 @@ async def test_what_is_planted_is_found(
     assert any("still claimed" in example for example in report["examples"])
     assert any("held the loop" in line for line in report["failed"])
     assert report["objects_left"]["trio.lowlevel.ParkingLot"] > 0
+
+
+def kept_when_cancelled(patch: pytest.MonkeyPatch) -> None:
+    """A turn that is cancelled is remembered, too."""
+    real = Turns.cancel
+
+    def cancel(self: Turns) -> None:
+        turn = self._turn
+        real(self)
+        if turn is not None:
+            self._out.add(Keep(turn.question, Answered("So it is.")))
+
+    patch.setattr(Turns, "cancel", cancel)
+
+
+def left_when_forgotten(patch: pytest.MonkeyPatch) -> None:
+    """What was said of an item stays as it was said."""
+    patch.setattr(forgetting, "_UNSAY", sa.update(turn_words).where(sa.false()).values(text=""))
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize(
+    ("plant", "found"),
+    [(kept_when_cancelled, "was cancelled"), (left_when_forgotten, "shows what was forgotten")],
+)
+async def test_what_is_planted_in_the_memory_is_found(
+    plant: Callable[[pytest.MonkeyPatch], None],
+    found: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:
+    """By its users, or when what is kept is read at the end."""
+    monkeypatch.setattr(phases, "BUSY", 1.0)
+    with monkeypatch.context() as planted:
+        plant(planted)
+        assert await command.soak(users=Users(20, 4, 3), own=True, data=tmp_path, slow_disk=0.0) == 1
+    report = json.loads(capsys.readouterr().out)
+    assert report["violations"]["memory"] > 0
+    assert any(found in example for example in report["examples"]), report["examples"]
 
 
 @pytest.mark.proof

@@ -1,0 +1,113 @@
+"""What one connection asks of what is remembered: answered once each, in its order, with its user's own alone.
+
+Pure, as an account is.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from .book import PROMISE, Book
+from .figures import Tally
+from .wire import Frame
+
+ANSWERS = {
+    "open_thread": "thread",
+    "recall": "recalled",
+    "memory_list": "memory",
+    "memory_decide": "memory_changed",
+    "memory_edit": "memory_changed",
+    "memory_forget": "memory_changed",
+}
+_AT_ONCE = ("busy", "rate_limited", "shutting_down")  # refused before those that wait are answered
+_EXPECTED = (*_AT_ONCE, "unknown_thread", "changed", "refused", "memory_off", "memory_failed")
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    kind: str
+    at: float
+    item: str
+
+
+class Consults:
+    """What was asked, and the answers. place: the thread in which the connection is, "" where it is not known."""
+
+    def __init__(self, name: str, tally: Tally, book: Book | None) -> None:
+        self.place = ""
+        self._name = name
+        self._tally = tally
+        self._book = book
+        self._asked: dict[str, _Asked] = {}  # not answered yet, oldest first
+        self._answers: dict[str, Frame] = {}  # that nobody has taken
+        self._count = 0
+
+    @property
+    def waiting(self) -> bool:
+        """Whether an answer is still to come."""
+        return bool(self._asked)
+
+    def ask(self, kind: str, at: float, **fields: Any) -> str:
+        """Something is about to be asked; return its label."""
+        self._tally.count(f"asked {kind}")
+        self._count += 1
+        id = f"c{self._count}"
+        item = str(fields.get("item", ""))
+        self._asked[id] = _Asked(kind, at, item)
+        if kind == "memory_forget" and self._book is not None:
+            self._book.forgets(item)
+        return id
+
+    def take(self, id: str) -> Frame | None:
+        """Return the answer to what was asked, once it is there."""
+        return self._answers.pop(id, None)
+
+    def is_one(self, frame: Frame) -> bool:
+        """Whether a frame answers something that was asked here."""
+        return str(frame.get("id")) in self._asked
+
+    def came(self, frame: Frame, at: float) -> None:
+        """Take note of an answer."""
+        id = str(frame.get("id"))
+        asked = self._asked.get(id)
+        if asked is None:
+            self._broken(f"{frame['type']} for {frame.get('id')}, which was not asked here")
+            return
+        error = frame.get("code") if frame["type"] == "error" else None
+        if id != next(iter(self._asked)) and error not in _AT_ONCE:
+            self._broken(f"{id} is answered before what was asked before it")
+        del self._asked[id]
+        self._answers[id] = frame
+        if error is not None:
+            self._tally.count(f"{asked.kind} {error}")
+            if error not in _EXPECTED:
+                self._broken(f"{asked.kind} is answered {error}: {frame['message']}")
+            elif error == "memory_off" and self._book is not None:
+                self._book.off = True
+        elif frame["type"] != ANSWERS[asked.kind]:
+            self._broken(f"{asked.kind} is answered with {frame['type']}")
+        else:
+            self._judge(frame, asked, at)
+
+    def settled(self) -> None:
+        """The client has been quiet: check that nothing is left unanswered."""
+        for id, asked in self._asked.items():
+            self._broken(f"{id}, {asked.kind}, was not answered")
+
+    def _judge(self, frame: Frame, asked: _Asked, at: float) -> None:
+        book = self._book
+        if frame["type"] == "thread":
+            self.place = frame["thread"]
+        if book is None:
+            return
+        for excerpt in frame.get("excerpts", ()):
+            book.shown(excerpt["text"], self.place, asked.at, asked.kind)
+        if asked.kind == "memory_forget":
+            if frame["item"]["status"] != "forgotten":
+                self._broken(f"{asked.item} was to be forgotten, and is {frame['item']['status']}")
+            book.forgot(asked.item, at)
+        shown = (*frame.get("items", ()), *frame.get("replaced", ()))
+        for item in (*shown, frame["item"]) if "item" in frame else shown:
+            book.listed(item, self.place, asked.at, asked.kind)
+
+    def _broken(self, what: str) -> None:
+        self._tally.violation(PROMISE, f"{self._name}: {what}")

@@ -1,0 +1,156 @@
+"""What a user over HTTP does about what is remembered of it, in every thread of its own: as `memories` over a socket.
+
+Some requests are left before their answer, as every other: what became of an item is then seen when it is listed.
+"""
+
+from collections.abc import Awaitable, Callable, Iterable
+from random import Random
+from typing import Any, ClassVar
+from urllib.parse import quote
+
+import trio
+
+from .asking import Asking
+from .book import ANYWHERE, LIVE, Book, View
+from .exchange import Answer, Request
+from .memories import ASKS, EDITED, ORDERS, STATED, THINGS
+
+_NOTHING = "not_found"  # the answer of a server that remembers nothing
+_PAGES = 5  # of a list that are looked at
+Say = Callable[[str, str], Awaitable[None]]
+
+
+class Errands:
+    """What is done by one user. book: its own. say: sends a message of it, with the number under which that tells."""
+
+    def __init__(self, user: str, book: Book, asking: Asking, rng: Random, say: Say) -> None:
+        self._user = user
+        self._book = book
+        self._asking = asking
+        self._rng = rng
+        self._say = say
+
+    async def do_something(self) -> None:
+        """Do one thing. Cancelled, a request may have been sent."""
+        acts, weights = zip(*self._ACTS.items(), strict=True)
+        await self._rng.choices(acts, weights)[0](self)
+
+    async def do_everything(self) -> None:
+        """Do each thing once."""
+        for act in self._ACTS:
+            await act(self)
+
+    def proposed(self, updates: Iterable[View], asked_at: float) -> None:
+        """Take what a reply says of items."""
+        for each in updates:
+            self._book.listed(
+                {"revision": 0, "sources": (), **each, "replaces": ()}, ANYWHERE, asked_at, "a reply"
+            )
+
+    # --- what a user does
+
+    async def _order(self) -> None:
+        await self._tell(ORDERS, approves=True)
+
+    async def _state(self) -> None:
+        await self._tell(STATED, approves=False)
+
+    async def _ask(self) -> None:
+        await self._say(self._rng.choice(ASKS).format(self._rng.choice(THINGS)), "")
+
+    async def _list(self) -> None:
+        after: str | None = None
+        for _ in range(_PAGES):
+            asked_at = trio.current_time()
+            page = f"/memory?user_id={quote(self._user)}" + (f"&cursor={quote(after)}" if after else "")
+            came = await self._asking.ask("list items", Request("GET", page), _NOTHING)
+            self._book.off = came.word == _NOTHING
+            if not came.good:
+                return
+            for item in came.content["items"]:
+                self._book.listed(item, ANYWHERE, asked_at, "a list")
+            after = came.content.get("next_cursor")
+            if not after:
+                return
+
+    async def _look(self) -> None:
+        if (item := self._one("proposed", "rejected", "superseded", *LIVE)) is not None:
+            asked_at = trio.current_time()
+            path = f"/memory/{item['id']}?user_id={quote(self._user)}"
+            self._took(await self._asking.ask("get item", Request("GET", path), _NOTHING), asked_at)
+
+    async def _accept(self) -> None:
+        if (item := self._one("proposed")) is not None:
+            self._book.approves(item["text"])
+            await self._decides(item, "accept")
+
+    async def _accept_twice(self) -> None:
+        if (item := self._one("proposed")) is not None:
+            self._book.approves(item["text"])
+            async with trio.open_nursery() as both:
+                both.start_soon(self._decides, item, "accept")
+                both.start_soon(self._decides, item, self._rng.choice(("accept", "reject")))
+
+    async def _decide(self) -> None:
+        if (item := self._one("proposed", "rejected", "done", *LIVE)) is not None:
+            await self._decides(
+                item, self._rng.choice(("reject", "start", "done", "block", "unblock", "reopen"))
+            )
+
+    async def _edit(self) -> None:
+        if (item := self._one("proposed", *LIVE)) is not None:
+            number = self._book.tells(ANYWHERE, approves=True)
+            await self._decides(item, "edit", text=EDITED.format(self._rng.choice(THINGS), number))
+
+    async def _forget(self) -> None:
+        if (item := self._one("proposed", "rejected", "superseded", *LIVE)) is not None:
+            self._book.forgets(item["id"])
+            came = await self._decides(item, "forget")
+            if came.good:
+                self._book.forgot(item["id"], trio.current_time())
+
+    async def _forget_and_ask(self) -> None:
+        """Ask about what is being forgotten, and again afterwards."""
+        async with trio.open_nursery() as both:
+            both.start_soon(self._ask)
+            both.start_soon(self._forget)
+        await self._ask()
+        await self._list()
+
+    # --- how
+
+    async def _tell(self, forms: tuple[str, ...], approves: bool) -> None:
+        if not self._book.full:
+            number = self._book.tells(ANYWHERE, approves)
+            await self._say(self._rng.choice(forms).format(self._rng.choice(THINGS), number), number)
+
+    async def _decides(self, item: View, decision: str, **more: Any) -> Answer:
+        asked_at = trio.current_time()
+        body = {"user_id": self._user, "decision": decision, **more}
+        came = await self._asking.ask(
+            f"{decision} item", self._asking.hastily("POST", f"/memory/{item['id']}", body), _NOTHING
+        )
+        self._took(came, asked_at)
+        return came
+
+    def _took(self, came: Answer, asked_at: float) -> None:
+        if came.good:
+            self._book.listed(came.content["item"], ANYWHERE, asked_at, "an item")
+
+    def _one(self, *status: str) -> View | None:
+        items = self._book.of_status(ANYWHERE, *status)
+        return self._rng.choice(items) if items else None
+
+    _ACTS: ClassVar[dict[Callable[["Errands"], Awaitable[None]], int]] = {
+        _list: 5,
+        _order: 6,
+        _state: 6,
+        _ask: 5,
+        _look: 1,
+        _accept: 3,
+        _accept_twice: 2,
+        _decide: 2,
+        _edit: 3,
+        _forget: 3,
+        _forget_and_ask: 2,
+    }

@@ -1,0 +1,208 @@
+"""What a user of a socket does about what is remembered: tells, decides, corrects, looks for and forgets it.
+
+What is told is told in this thread, which may be one of an earlier connection, and is this thread's alone: nobody is
+known by a name here.
+"""
+
+from collections.abc import Awaitable, Callable
+from random import Random
+from typing import ClassVar, Protocol
+
+import trio
+
+from .book import LIVE, Book, View
+from .consults import Consults
+from .wire import Frame
+
+THINGS = ("locker", "bike", "garden", "studio", "cellar", "boat")
+"""So few that one is told of again, with another number."""
+ORDERS = ("Remember that my {} number is {}.", "Kom ihåg att min {} har nummer {}.")
+STATED = ("My {} budget is {} kr.", "I prefer the {} report {}.", "From now on always use the {} account {}.")
+ASKS = ("What is my {} number?", "How much is my {} budget?", "Which {} report do I prefer?")
+EDITED = "My {} number is {}."
+SOON = 0.8  # seconds at most until a turn is cancelled
+
+
+class Talks(Protocol):
+    """A connection, as `users.Visit` is one. Every method raises `agent.errors.WireClosed`."""
+
+    @property
+    def account(self) -> "Accounted":
+        """What it was promised and got."""
+        ...
+
+    async def say(self, text: str, told: str = "") -> str:
+        """Send a message; return its id."""
+        ...
+
+    async def hear_out(self, id: str) -> None:
+        """Wait until a message has ended."""
+        ...
+
+    async def cancel(self, id: str | None = None) -> None:
+        """Cancel everything, or what one message leads to."""
+        ...
+
+    async def begin_to_ask(self, kind: str, **fields: object) -> str:
+        """Ask something of what is remembered; return its label."""
+        ...
+
+    async def answer_to(self, label: str) -> Frame | None:
+        """Return an answer, or None where the connection ends before."""
+        ...
+
+
+class Accounted(Protocol):
+    """What is needed of an account."""
+
+    consults: Consults
+
+    def disowned(self, id: str) -> None:
+        """A cancel of a message that was answered has been taken."""
+        ...
+
+
+class Memories:
+    """What is done in one connection. book: its user's."""
+
+    def __init__(self, talks: Talks, book: Book, rng: Random) -> None:
+        self._talks = talks
+        self._book = book
+        self._rng = rng
+        self._place = ""
+
+    async def open(self) -> bool:
+        """Be told the thread, or go on in one of before; return whether anything is remembered here."""
+        before = self._rng.choice([*self._book.places[-3:], None])
+        answer = await self._asked("open_thread", **({} if before is None else {"thread": before}))
+        if answer is not None and answer["type"] == "error" and answer["code"] == "unknown_thread":
+            answer = await self._asked("open_thread")  # nothing that was said there was kept
+        if answer is None or answer["type"] != "thread":
+            return False
+        self._place = answer["thread"]
+        return True
+
+    async def do_something(self) -> None:
+        """Do one thing. Cancelled, a frame may have been sent."""
+        acts, weights = zip(*self._ACTS.items(), strict=True)
+        await self._rng.choices(acts, weights)[0](self)
+
+    async def do_everything(self) -> None:
+        """Do each thing once."""
+        for act in self._ACTS:
+            await act(self)
+
+    # --- what a user does
+
+    async def _order(self) -> None:
+        await self._talks.hear_out(await self._tell(ORDERS, approves=True))
+
+    async def _order_and_go_on(self) -> None:
+        await self._tell(ORDERS, approves=True)
+
+    async def _order_and_cancel(self) -> None:
+        id = await self._tell(ORDERS, approves=True)
+        await trio.sleep(self._rng.choice((0.0, self._rng.uniform(0, SOON))))
+        await self._talks.cancel(self._rng.choice((None, id)))
+        await self._talks.hear_out(id)
+
+    async def _state(self) -> None:
+        await self._talks.hear_out(await self._tell(STATED, approves=False))
+
+    async def _state_and_take_back(self) -> None:
+        """State something, and cancel what that leads to once it is answered."""
+        id = await self._tell(STATED, approves=False)
+        await self._talks.hear_out(id)
+        await self._talks.cancel(id)
+        if await self._asked("memory_list") is not None:  # so that the cancel was taken before
+            self._talks.account.disowned(id)
+
+    async def _ask(self) -> None:
+        await self._talks.hear_out(await self._talks.say(self._about(ASKS)))
+
+    async def _recall(self) -> None:
+        await self._asked("recall", query=self._about(ASKS))
+
+    async def _list(self) -> None:
+        await self._asked("memory_list")
+
+    async def _look(self) -> None:
+        if (item := self._one("proposed", "rejected", "superseded", *LIVE)) is not None:
+            await self._asked("memory_list", item=item["id"])
+
+    async def _accept(self) -> None:
+        if (item := self._one("proposed")) is not None:
+            self._book.approves(item["text"])
+            replaces = [each["item"] for each in item.get("replaces", ())]
+            await self._asked("memory_decide", item=item["id"], decision="accept", replaces=replaces)
+
+    async def _decide(self) -> None:
+        item = self._one("proposed", "rejected", "done", *LIVE)
+        if item is not None:
+            decision = self._rng.choice(("reject", "start", "done", "block", "unblock", "reopen"))
+            await self._asked("memory_decide", item=item["id"], decision=decision, revision=item["revision"])
+
+    async def _edit(self) -> None:
+        if not self._book.full and (item := self._one("proposed", *LIVE)) is not None:
+            number = self._book.tells(self._place, approves=True)
+            text = EDITED.format(self._rng.choice(THINGS), number)
+            await self._asked("memory_edit", item=item["id"], text=text)
+
+    async def _forget(self) -> None:
+        if (item := self._one("proposed", "rejected", "superseded", *LIVE)) is not None:
+            await self._asked("memory_forget", item=item["id"])
+
+    async def _forget_and_look(self) -> None:
+        """Ask about what is being forgotten, and again afterwards."""
+        item = self._one(*LIVE)
+        if item is None:
+            return
+        first = await self._talks.say(self._about(ASKS))
+        labels = [
+            await self._talks.begin_to_ask("memory_forget", item=item["id"]),
+            await self._talks.begin_to_ask("memory_forget", item=item["id"]),
+            await self._talks.begin_to_ask("recall", query=item["text"]),
+        ]
+        for label in labels:
+            await self._talks.answer_to(label)
+        await self._talks.hear_out(first)
+        await self._talks.hear_out(
+            await self._talks.say(f"{item['text'].rstrip('.').rstrip('0123456789 ')}?")
+        )
+        await self._asked("recall", query=item["text"])
+        await self._asked("memory_list")
+
+    # --- how
+
+    async def _tell(self, forms: tuple[str, ...], approves: bool) -> str:
+        if self._book.full:
+            return await self._talks.say(self._about(ASKS))
+        number = self._book.tells(self._place, approves)
+        return await self._talks.say(self._rng.choice(forms).format(self._rng.choice(THINGS), number), number)
+
+    def _about(self, forms: tuple[str, ...]) -> str:
+        return self._rng.choice(forms).format(self._rng.choice(THINGS))
+
+    def _one(self, *status: str) -> View | None:
+        items = self._book.of_status(self._place, *status)
+        return self._rng.choice(items) if items else None
+
+    async def _asked(self, kind: str, **fields: object) -> Frame | None:
+        return await self._talks.answer_to(await self._talks.begin_to_ask(kind, **fields))
+
+    _ACTS: ClassVar[dict[Callable[["Memories"], Awaitable[None]], int]] = {
+        _order: 6,
+        _order_and_cancel: 4,
+        _order_and_go_on: 2,
+        _state: 6,
+        _state_and_take_back: 2,
+        _ask: 6,
+        _list: 4,
+        _look: 1,
+        _recall: 3,
+        _accept: 3,
+        _decide: 2,
+        _edit: 2,
+        _forget: 3,
+        _forget_and_look: 2,
+    }

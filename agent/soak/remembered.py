@@ -1,0 +1,167 @@
+"""What stands in a server's file of what is remembered, held against what its users told, approved and had forgotten.
+
+Each number was told once, by one user, so it says which words a row holds. The file is read as it is, when its server
+has ended; numbers that were forgotten are looked for in every file of the folder.
+"""
+
+import sqlite3
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .book import APPROVED, CANCELLED, FORGETTING, FORGOT, LIVE, MARK, OFFERED, PROMISE, SAID, marks
+from .kept import Row
+from .notes import OF_MEMORY
+
+FILE = "memory.sqlite"  # as `storage.memories` names it, which costs 0.2 s to import
+Broken = tuple[str, str]
+_ITEMS = (
+    "SELECT i.number, i.scope, i.place, i.type, i.status, i.decided_by, w.text FROM items i"
+    " JOIN item_words w ON w.item = i.number WHERE i.created_at >= ?"
+)
+_LOG = "SELECT item, trigger, count(*) FROM item_log WHERE at >= ? GROUP BY item, trigger"
+_TURNS = (
+    "SELECT t.scope, t.message, t.role, w.text FROM turns t JOIN turn_words w ON w.turn = t.number"
+    " WHERE t.at >= ?"
+)
+_GAPS = "SELECT coalesce(sum(count), 0) FROM gaps WHERE at >= ?"
+_ROWS = "SELECT (SELECT count(*) FROM turns) + (SELECT count(*) FROM items)"
+_BY_RULE = ("event", "metric")
+_READ_AT_ONCE = 1 << 20
+_OVERLAP = 16  # bytes: a number that two pieces share
+
+
+@dataclass(frozen=True, slots=True)
+class KeptItem:
+    """An item's row. moves: how often each thing has happened to it."""
+
+    scope: int
+    place: str
+    type: str
+    status: str
+    decided_by: str | None
+    text: str
+    moves: Counter[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """All of it. items: by id. turns: what was said, by its scope and message, by side. gaps: that were noted."""
+
+    items: Mapping[str, KeptItem] = field(default_factory=dict)
+    turns: Mapping[tuple[int, str], Mapping[str, str]] = field(default_factory=dict)
+    gaps: int = 0
+    found: frozenset[str] = frozenset()  # the users' numbers in any file of the folder
+
+
+@dataclass(slots=True)
+class Words:
+    """What users said of each number, by what of it: see `book`. offered: the item of each suggestion."""
+
+    numbers: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    offered: dict[str, str] = field(default_factory=dict)
+
+
+def words(lines: Iterable[str]) -> Words:
+    """Return what the lines of notes tell of what is remembered."""
+    said = Words()
+    for line in lines:
+        if line.startswith(OF_MEMORY):
+            what, id, digest = line.split()[:3]
+            if what == OFFERED:
+                said.offered[id] = digest
+            else:
+                said.numbers[what].add(id)
+    return said
+
+
+def remembered_since(folder: Path, since: int) -> Memory:
+    """Return what is kept in a folder since a time (Unix ms). It blocks."""
+    with closing(sqlite3.connect(f"file:{folder / FILE}?mode=ro", uri=True)) as connection:
+        moves: dict[int, Counter[str]] = defaultdict(Counter)
+        for item, trigger, times in connection.execute(_LOG, (since,)):
+            moves[item][trigger] = times
+        items = {
+            f"i{number}": KeptItem(scope, place, kind, status, by, text, moves[number])
+            for number, scope, place, kind, status, by, text in connection.execute(_ITEMS, (since,))
+        }
+        turns: dict[tuple[int, str], dict[str, str]] = defaultdict(dict)
+        for scope, message, role, text in connection.execute(_TURNS, (since,)):
+            turns[scope, message][role] = text
+        gaps = int(connection.execute(_GAPS, (since,)).fetchone()[0])
+    return Memory(items, turns, gaps, numbers_in(folder))
+
+
+def rows_in(folder: Path) -> int:
+    """Return how many turns and items are kept in a folder. It blocks."""
+    with closing(sqlite3.connect(f"file:{folder / FILE}?mode=ro", uri=True)) as connection:
+        return int(connection.execute(_ROWS).fetchone()[0])
+
+
+def numbers_in(folder: Path) -> frozenset[str]:
+    """Return the users' numbers that stand in any file of a folder. It blocks."""
+    found: set[str] = set()
+    for path in folder.rglob("*"):
+        if path.is_file():
+            with path.open("rb") as file:
+                before = b""
+                while read := file.read(_READ_AT_ONCE):
+                    piece = before + read
+                    found.update(MARK.findall(piece.decode("latin-1")))
+                    before = piece[-_OVERLAP:]
+    return frozenset(found)
+
+
+def misremembered(memory: Memory, said: Words, rows: Mapping[str, Row]) -> Iterator[Broken]:
+    """Yield each broken promise and its words. rows: of the ledger, by suggestion."""
+    numbers = said.numbers
+    places = Counter((item.scope, item.place) for item in memory.items.values() if item.status in LIVE)
+    for place, count in places.items():
+        if count > 1:
+            yield PROMISE, f"{count} live items of one place {place}"
+    for id, item in memory.items.items():
+        yield from _item(id, item, numbers)
+    kept: set[str] = set()
+    for (_, message), sides in memory.turns.items():
+        of = {number for text in sides.values() for number in marks(text)}
+        kept |= of
+        if "user" in sides and "assistant" not in sides:
+            yield PROMISE, f"{message} is half kept"
+        for number in of & numbers[CANCELLED]:
+            yield PROMISE, f"{number} was told in a turn that was cancelled, and is kept"
+    for number in memory.found & numbers[FORGOT]:
+        yield PROMISE, f"{number} was forgotten, and is in a file"
+    lost = numbers[SAID] - kept - numbers[FORGETTING] - numbers[FORGOT]
+    if len(lost) > memory.gaps:
+        yield PROMISE, f"{len(lost)} exchanges are not kept, such as {min(lost)}, and {memory.gaps} are noted"
+    for suggestion, id in said.offered.items():
+        row, accepted = rows.get(suggestion), memory.items.get(id)
+        if row is not None and row.status == "done" and (accepted is None or not accepted.moves["approve"]):
+            yield PROMISE, f"{suggestion} is done, and {id} was never accepted"
+
+
+def _item(id: str, item: KeptItem, numbers: Mapping[str, set[str]]) -> Iterator[Broken]:
+    told = set(marks(item.text))
+    if item.moves["approve"] > 1 + item.moves["reopen"]:
+        yield PROMISE, f"{id} was accepted {item.moves['approve']} times"
+    by_rule = item.type in _BY_RULE and item.decided_by == "rule"
+    if item.status in LIVE and not by_rule and told - numbers[APPROVED]:
+        yield PROMISE, f"{id} is {item.status}, and nobody has approved it"
+    if told & numbers[CANCELLED]:
+        yield PROMISE, f"{id} is of a turn that was cancelled"
+    if item.status == "forgotten" and item.text:
+        yield PROMISE, f"{id} is forgotten, and has words"
+
+
+def figures(memory: Memory, said: Words) -> dict[str, object]:
+    """Return the figures of what is remembered."""
+    return {
+        "items": dict(sorted(Counter(item.status for item in memory.items.values()).items())),
+        "turns": len(memory.turns),
+        "gaps": memory.gaps,
+        "told": len(said.numbers[SAID]),
+        "cancelled": len(said.numbers[CANCELLED]),
+        "forgotten": len(said.numbers[FORGOT]),
+    }

@@ -1,0 +1,118 @@
+"""What was told and what is kept: each way in which they can disagree is found."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.memory.hearing import hear
+from agent.memory.keeper import Keeper
+from agent.ports.brain import Question
+from agent.ports.conversation import Scope
+from agent.ports.remember import Answered
+from agent.soak.kept import Row
+from agent.soak.remembered import (
+    KeptItem,
+    Memory,
+    figures,
+    misremembered,
+    numbers_in,
+    remembered_since,
+    rows_in,
+    words,
+)
+from agent.storage.memories.store import memory_in
+from agent.testing.fakes import Figures, Noon
+from agent.testing.network import inline
+
+N = "912300070000"
+SAID = [f"memory:approved {N} - -", f"memory:said {N} - -"]
+TURN = {(1, "m1"): {"user": f"It is {N}.", "assistant": "Noted."}}
+
+
+def kept(
+    status: str = "accepted", text: str = f"It is {N}", by: str | None = "user", **moves: int
+) -> KeptItem:
+    return KeptItem(1, "p", "fact", status, by, text, Counter({"approve": 1} | moves))
+
+
+def broken(lines: list[str], memory: Memory, rows: dict[str, Row] | None = None) -> list[str]:
+    return [what for _, what in misremembered(memory, words(lines), rows or {})]
+
+
+def test_what_agrees_is_not_noted() -> None:
+    """What was approved is live, what was forgotten has no words, and what was lost is noted."""
+    assert broken(SAID, Memory({"i1": kept()}, TURN)) == []
+    gone = [*SAID, f"memory:forgetting {N} - -", f"memory:forgot {N} - -"]
+    empty = {(1, "m1"): {"user": "", "assistant": ""}}
+    assert broken(gone, Memory({"i1": kept("forgotten", "")}, empty)) == []
+    assert broken(SAID, Memory({}, {}, gaps=1)) == []
+    assert broken(["confirmed a", *SAID[:1]], Memory()) == []
+    reopened = kept(approve=2, reopen=1)
+    assert (
+        broken([*SAID, "memory:offered s1 i1 -"], Memory({"i1": reopened}, TURN), {"s1": Row("done")}) == []
+    )
+
+
+@pytest.mark.parametrize(
+    ("lines", "memory", "why"),
+    [
+        ([], Memory({"i1": kept()}), "nobody has approved it"),
+        (SAID, Memory({"i1": kept(approve=2)}, TURN), "accepted 2 times"),
+        (SAID, Memory({"i1": kept(), "i2": kept()}, TURN), "2 live items"),
+        ([SAID[0], f"memory:cancelled {N} - -"], Memory({"i1": kept()}), "of a turn that was cancelled"),
+        ([f"memory:cancelled {N} - -"], Memory({}, TURN), "in a turn that was cancelled"),
+        (SAID, Memory({"i1": kept("forgotten")}, TURN), "has words"),
+        ([*SAID, f"memory:forgot {N} - -"], Memory(found=frozenset([N])), "is in a file"),
+        (SAID, Memory(), "1 exchanges are not kept"),
+        ([], Memory({}, {(1, "m1"): {"user": "Hi."}}), "half kept"),
+    ],
+)
+def test_what_disagrees_is_found(lines: list[str], memory: Memory, why: str) -> None:
+    """Each way of it."""
+    (what,) = broken(lines, memory)
+    assert why in what
+
+
+def test_what_a_ledger_tells_of_an_item_is_held_against_it() -> None:
+    """A suggestion that is done has made its item live."""
+    lines, rows = ["memory:offered s1 i1 -"], {"s1": Row("done")}
+    proposed = Memory({"i1": kept("proposed", "", None, approve=0)})
+    assert broken(lines, proposed, rows) == ["s1 is done, and i1 was never accepted"]
+    assert broken(lines, Memory(), rows) == ["s1 is done, and i1 was never accepted"]
+    assert broken(lines, proposed, {"s1": Row("failed")}) == []
+
+
+async def test_what_is_kept_is_read(tmp_path: Path) -> None:
+    """As a server has left it."""
+    async with memory_in(tmp_path, inline, Noon()) as memory:
+        keeper = Keeper(memory, Noon(), Figures(), hear)
+        question = Question("m1", f"Remember that my locker number is {N}.", "en", 0.0, Scope("p", "t", ""))
+        keeper.keep(question, Answered("Noted."), lambda question, proposal: None)
+        await keeper._write_next()
+        await memory.gap(Scope("p", "t", ""), Noon().now_ms(), 2)
+    found = remembered_since(tmp_path, 0)
+    (item,) = found.items.values()
+    assert (item.status, item.text, dict(item.moves)) == (
+        *("accepted", f"My locker number is {N}"),
+        {"propose": 1, "approve": 1},
+    )
+    ((_, sides),) = found.turns.items()
+    assert dict(sides) == {"user": question.text, "assistant": "Noted."}
+    assert (found.gaps, found.found) == (2, frozenset([N]))
+    assert rows_in(tmp_path) == 3
+    assert remembered_since(tmp_path, Noon().now_ms() + 1) == Memory({}, {}, 0, frozenset([N]))
+    figure: dict[str, Any] = figures(found, words(SAID))
+    assert (figure["items"], figure["told"], figure["gaps"]) == ({"accepted": 1}, 1, 2)
+
+
+def test_a_number_that_two_pieces_of_a_file_share_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also in a folder of the folder."""
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "file").write_bytes(b"\xff" * 25 + N.encode() + b"\x00 9123000700001")
+    for size in (1, 7, 30, 4096):
+        monkeypatch.setattr("agent.soak.remembered._READ_AT_ONCE", size)
+        assert N in numbers_in(tmp_path)
