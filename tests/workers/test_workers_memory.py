@@ -6,7 +6,7 @@ proofs as two workers in processes of their own.
 
 import json
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,8 @@ from agent.ports.memory import MemoryStore
 from agent.recall.recall import LOOK, Recall
 from tests.e2e.plain import Plain, plain
 from tests.server.api.whole import Whole, whole
+
+from .processes import PATIENCE, Pair, pair, until
 
 SENTINEL = "Zanzibarium-864209753"
 TELLS = f"Remember that my locker code is {SENTINEL}."
@@ -216,3 +218,96 @@ async def test_a_proposal_that_is_confirmed_in_both_is_accepted_once(
         history = [each.trigger for each in await one.store.history(found.scope, found.id)]
         assert history == ["propose", "approve"]
         assert found.scope == Scope(found.scope.project, "", "anna")
+
+
+async def in_each(stack: AsyncExitStack, server: Pair) -> list[Plain]:
+    """Connect anna until each worker has one connection of hers; return those."""
+    found: dict[int, Plain] = {}
+    for _ in range(20):
+        stream = await trio.open_tcp_stream("127.0.0.1", server.port)
+        port, host = stream.socket.getsockname()[1], f"127.0.0.1:{server.port}"
+        client = await stack.enter_async_context(plain(stream, [f"bearer.{ANNA}"], host=host))
+        await until(lambda port=port: port in server.holders())  # type: ignore[misc]
+        found.setdefault(server.holders()[port], client)
+        if len(found) == 2:
+            break
+    return list(found.values())
+
+
+async def accepted(client: Plain) -> dict[str, Any]:
+    """Return the item that is live, as soon as there is one: a turn is kept behind its answer."""
+    with trio.fail_after(PATIENCE):
+        while True:
+            items = (await until_told(client, "memory_list", status="accepted"))["items"]
+            if items:
+                return items[0]  # type: ignore[no-any-return]
+            await trio.sleep(0.01)
+
+
+async def until_told(client: Plain, kind: str, **fields: Any) -> dict[str, Any]:
+    """Ask something of what is remembered; return the frame that answers it."""
+    await client.send(type=kind, id="q", **fields)
+    while (frame := await client.next()).get("id") != "q":
+        pass
+    return frame
+
+
+async def until_answered(client: Plain, text: str) -> dict[str, Any]:
+    """Ask a question; return its answer."""
+    await client.ask(text)
+    return (await client.until("response"))[-1]
+
+
+@pytest.mark.proof
+def test_two_workers_in_processes_have_one_memory(tmp_path: Path) -> None:
+    """Told in one and cited in the other, forgotten in one and gone in the other, and confirmed in both but once."""
+    users = tmp_path / "users.toml"
+    users.write_text(f'anna = "{ANNA}"\n')
+    flags = ("--pace-ms", "0", "--users", str(users), "--token", "a-token-of-the-operator")
+
+    async def use() -> None:
+        async with AsyncExitStack() as stack:
+            one, other = await in_each(stack, server)
+            for number in range(5):
+                code = f"86420975{number}"
+                await until_answered(one, f"Remember that my locker code is {code}.")
+                item = await accepted(other)
+                answer = await until_answered(other, ASKS)
+                assert code in answer["text"]
+                assert any(each["file"].startswith("memory/") for each in answer["citations"])
+                await until_told(one, "memory_forget", item=item["id"])
+                told = [
+                    await until_answered(other, ASKS),
+                    await until_told(other, "recall", query=ASKS),
+                    await until_told(other, "memory_list"),
+                ]
+                assert code not in json.dumps(told)
+                assert holding(tmp_path / "data", code) == []
+            for number in range(5):
+                await until_answered(other, f"My fence is {40 + number} metres.")
+                suggested = (await other.until("action_suggestion"))[-1]
+                id = suggested["payload"]["item"]
+                async with trio.open_nursery() as both:
+                    both.start_soon(
+                        partial(other.send, type="confirm_action", suggestionId=suggested["suggestionId"])
+                    )
+                    both.start_soon(partial(until_told, one, "memory_decide", item=id, decision="accept"))
+                await other.until("action_executed")
+                kept = await until_told(one, "memory_list", item=id)
+                assert [each["trigger"] for each in kept["history"] if each["item"] == id] == [
+                    *("propose", "approve"),
+                ]
+
+    kb = tmp_path / "kb"
+    kb.mkdir()
+    (kb / "house.md").write_text("# House\n\nThe house opens at 8.\n")
+    with pair(tmp_path, *flags, kb=kb) as server:
+        server.ready()
+        trio.run(use)
+    assert "Traceback" not in server.log.read_text()
+
+
+def holding(folder: Path, word: str) -> list[str]:
+    """The files below a folder that hold a word."""
+    files = [each for each in sorted(folder.rglob("*")) if each.is_file()]
+    return [each.name for each in files if word.encode() in each.read_bytes()]
