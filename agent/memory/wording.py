@@ -21,6 +21,7 @@ from .orders import Orders
 _SUBJECT: Final = 60  # characters of a loop in which its verb stands
 _WHEN: Final = 60  # characters of an adverbial before a clause
 _NEAR: Final = 40  # characters in which a day is named
+_ENDS: Final = r"[;!]|,(?!\s*\d{4}\b)"  # of what may name a day, but for the comma before its year
 _LEAST: Final = 2  # words of what can be understood alone
 
 
@@ -106,8 +107,8 @@ class Wording:
 
     def stated(self, sentence: str) -> int:
         """Return where what a sentence states ends and a question follows; 0 of one that is a question throughout."""
-        breaks = [*self._asked.finditer(sentence)]
-        end = breaks[-1].start() if breaks and sentence.endswith("?") else 0
+        follows = self._asked.search(sentence)
+        end = follows.start() if follows is not None and sentence.endswith("?") else 0
         return 0 if self.asks(sentence[:end]) else end
 
     def leads_in(self, sentence: str) -> bool:
@@ -160,12 +161,8 @@ class Wording:
         sure: nothing before it says that it is not meant. first: it begins its sentence, as an order does.
         """
         said = self._orders.said(clause) if first else None
-        if (
-            said is None
-            and sure
-            and not self.saying.search(clause.text)
-            and not self.supposing.search(clause.text)
-        ):
+        clause = self._sure(clause)
+        if said is None and sure and not self.saying.search(clause.text):
             kinds = (
                 self._preference,
                 self._decision,
@@ -176,6 +173,18 @@ class Wording:
             )
             said = next((found for kind in kinds if (found := kind(clause)) is not None), None)
         return said if said is not None and self._names(said.about) else None
+
+    def _sure(self, clause: Clause) -> Clause:
+        """Return what of a clause is said before a doubt that is a clause of its own ("..., but I am not sure if").
+
+        Nothing, where the doubt is in its first one, or may be about that ("..., but I am not sure").
+        """
+        doubt = self.supposing.search(clause.text)
+        if doubt is None:
+            return clause
+        ends = [each.start() for each in self.separator.finditer(clause.text) if each.end() <= doubt.start()]
+        about_more = len(words(clause.text[doubt.end() :])) >= _LEAST
+        return clause.until(ends[-1] if ends and about_more else 0)
 
     def _preference(self, clause: Clause) -> Said | None:
         match = self._liking.match(clause.text)
@@ -249,7 +258,7 @@ class Wording:
         if not first or first[0] in self._say.seeking | self._articles:
             return None
         for until in self._until.finditer(rest):
-            due = soonest(re.split(r"[,;!]", rest[until.end() : until.end() + _NEAR])[0], clause.today)
+            due = soonest(re.split(_ENDS, rest[until.end() : until.end() + _NEAR])[0], clause.today)
             if due is not None and not self._no.search(rest, 0, until.start()):
                 return Said("open_loop", unnumbered(rest[: until.start()]), self._own(clause, match), due)
         return None
@@ -293,7 +302,7 @@ class Wording:
             match, day, about = passive, passive["rest"][until.end() - 1 :], passive["subject"]
         else:
             return None
-        due = soonest(re.split(r"[,;!]", day)[0], clause.today)
+        due = soonest(re.split(_ENDS, day)[0], clause.today)
         return None if due is None else Said("open_loop", unnumbered(about), self._own(clause, match), due)
 
     def _theirs(self, subject: str) -> bool:

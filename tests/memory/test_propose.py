@@ -438,3 +438,20 @@ def test_an_order_for_good_may_be_said_in_many_ways(text: str, lang: Lang) -> No
 def test_an_order_for_now_is_none_for_good(text: str, lang: Lang) -> None:
     """Nor is a case in which nothing is ordered."""
     assert said(text, lang) == []
+
+
+def test_a_doubt_of_its_own_leaves_what_is_sure() -> None:
+    """Where it is about something else; "but I am not sure" is about what was said."""
+    for text, alone in (
+        ("I prefer tea, but I'm not sure if you have any", ["I prefer tea"]),
+        ("I prefer tea, but I'm not sure", []),
+        ("I prefer tea if there is any and my size is 42", []),
+        ("My rent is 900 euros but it may change next year", ["My rent is 900 euros"]),
+        (
+            "I live in Lund, so I prefer trains, can you find one, maybe tomorrow?",
+            ["I live in Lund", "I prefer trains"],
+        ),
+        ("I want to pay it by June 1, 2024", []),
+        ("I want to pay it by June 1, 2026", ["I want to pay it by June 1, 2026 (2026-06-01)"]),
+    ):
+        assert said(text) == alone, text
