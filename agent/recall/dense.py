@@ -25,7 +25,7 @@ from agent.ports.work import RunSync
 
 from .packed import Packed
 from .packed import Rows as RowNumbers
-from .rows import Rows
+from .rows import NONE, Rows
 
 NEAR: Final = 100
 """Rows that vectors alone make candidates."""
@@ -218,15 +218,16 @@ class Dense:
         """
         if self._packed is None or not len(look.nearest):
             return {}, {}
-        wanted = {row for row in (*look.nearest.tolist(), *candidates) if seen(row)}
-        beside = {row: self._rows.neighbours(row, 1) for row in wanted}
-        needed = sorted({each for near in beside.values() for each in near})
-        known = [row for row in needed if row < self._known]
-        found = self._packed.cosines(np.array(known, np.int64), look.vector)
-        of = dict.fromkeys(needed, 0.0) | dict(zip(known, found.tolist(), strict=True))
-        own = {row: max(0.0, of[row]) for row in wanted}
-        around = {row: max(0.0, _mean([of[each] for each in near])) for row, near in beside.items()}
-        return own, around
+        wanted = [row for row in {*look.nearest.tolist(), *candidates} if seen(row)]
+        if not wanted:
+            return {}, {}
+        beside = np.array([(row, *self._rows.beside(row)) for row in wanted], np.int64).T
+        known = (beside != NONE) & (beside < self._known)
+        found = np.zeros(beside.shape)
+        found[known] = self._packed.cosines(beside[known], look.vector)
+        own = np.maximum(found[0], 0.0)
+        around = np.maximum(found.sum(axis=0) / (beside != NONE).sum(axis=0), 0.0)
+        return dict(zip(wanted, own.tolist(), strict=True)), dict(zip(wanted, around.tolist(), strict=True))
 
     def _among(self, places: frozenset[int]) -> RowNumbers:
         """Return the rows of some places that have vectors, in their order."""
@@ -238,7 +239,3 @@ class Dense:
                 self._numbers.clear()
             known = self._numbers[places] = self._known, found
         return known[1]
-
-
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)

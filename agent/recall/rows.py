@@ -237,17 +237,9 @@ class Rows:
             at = self._after[at]
         return before[-most:], after[:most]
 
-    def neighbours(self, row: int, count: int) -> Sequence[int]:
-        """Return up to `count` rows before a turn in its sitting, itself, and as many after it."""
-        rows = [row]
-        for links, where in ((self._before, 0), (self._after, len(rows) + count)):
-            at = links[row]
-            for _ in range(count):
-                if at == NONE:
-                    break
-                rows.insert(where, at)
-                at = links[at]
-        return rows
+    def beside(self, row: int) -> tuple[int, int]:
+        """Return the rows before and after a turn in its sitting, NONE where there is none."""
+        return self._before[row], self._after[row]
 
     def reached(self, row: int) -> Sequence[int]:
         """Return the turns before a new one whose documents its words belong to."""

@@ -116,6 +116,24 @@ async def test_what_is_kept_is_not_made_again(shelf: Shelf) -> None:
     assert max(shelf.read) <= dense.READ
 
 
+async def test_how_near_a_turn_is_with_those_beside_it_is_their_mean(shelf: Shelf) -> None:
+    """Of its sitting alone; one that has no vector yet counts as one that says something else."""
+    index = Index()
+    for each in (turn(1, "blue moon"), turn(2, "red sun"), turn(3, "blue sun")):
+        index.add(each)
+    found = dense_of(index, WordsEmbedder(), shelf)
+    await found.catch_up()
+    for each in (turn(4, "blue moon"), turn(5, "blue moon", sitting=1)):
+        index.add(each)
+    own, around = found.near(await found.look("blue moon", frozenset({0})), lambda row: row != 4, [3, 4])
+    assert own.keys() == around.keys() == {0, 1, 2, 3}
+    assert (own[0], own[3]) == (pytest.approx(1, abs=0.02), 0.0)
+    beside = {0: (0, 1), 1: (0, 1, 2), 2: (1, 2, 3), 3: (2, 3)}
+    exact = {row: sum(own[each] for each in rows) / len(rows) for row, rows in beside.items()}
+    assert around == pytest.approx(exact, abs=0.06)
+    assert own[2] > 0.3
+
+
 async def test_no_vector_is_written_alone_while_more_come(
     shelf: Shelf, autojump_clock: trio.testing.MockClock, nursery: trio.Nursery
 ) -> None:

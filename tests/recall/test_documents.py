@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 
 from agent.recall.documents import AROUND, LEAST, LONG, MOST, PART, parts_of, reach_of, read, window
-from agent.recall.rows import Rows
+from agent.recall.rows import NONE, Rows
 from tests.memory.made import MINE
 
 from .made import TALK, turn
@@ -66,7 +66,7 @@ def test_neighbours_are_of_the_same_sitting_and_thread() -> None:
         rows.add_turn(each)
     before, after = rows.around(2)
     assert ([rows.stems[word] for word in before], list(after)) == (["appl"], [])
-    assert list(rows.neighbours(2, 1)) == [0, 2]
+    assert rows.beside(2) == (0, NONE)
     assert rows.reached(2) == [0]
 
 
