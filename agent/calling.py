@@ -53,14 +53,8 @@ def rooms_of(made: Composed, store: Store, desk: ThreadDesk, registry: Registry,
 
 
 def consulted_of(made: Composed, registry: Registry) -> Consulted | None:
-    """Return what clients ask of what is remembered; None where nothing is. registry: of all sessions.
-
-    What another process forgets, these sessions are told of too.
-    """
-    if made.remembering is None:
-        return None
-    made.remembering.recall.tell_unsaid(Conversations(registry).erase)
-    return made.remembering.consulted(_transcripts(made, registry))
+    """Return what clients ask of what is remembered; None where nothing is. registry: of all sessions."""
+    return None if made.remembering is None else made.remembering.consulted(_transcripts(made, registry))
 
 
 def _transcripts(made: Composed, registry: Registry) -> tuple[Transcript, ...]:

@@ -120,7 +120,6 @@ class Recall:
         self._enough = trio.Event()
         self._unembedded = trio.Event()
         self._told: str | None = None  # why there are no vectors, while that is so
-        self._unsaid: Callable[[Sequence[StoredTurn]], None] | None = None
 
     # --- what is kept comes into the index
 
@@ -167,20 +166,12 @@ class Recall:
             row = self.index.forget(turn.n)
             if self._near is not None and row >= 0:
                 self._near.forget(row)
-        gone = [turn for turn in turns if not turn.remark.text]
-        if gone and self._unsaid is not None:
-            self._unsaid(gone)
         for item in items:
             row = self.index.drop(item.id)
             if self._near is not None and row >= 0:
                 self._near.forget(row)
             if item.status in LIVE:
                 self.index.put(item)
-
-    def tell_unsaid(self, unsaid: Callable[[Sequence[StoredTurn]], None]) -> None:
-        """Have somebody told of the turns that are forgotten, by whatever process, as it is learnt: LOOK seconds later
-        at most. It must not block."""
-        self._unsaid = unsaid
 
     async def keep_up(self) -> None:
         """Follow the store, write what waits into the index, in batches, and embed it, until cancelled.

@@ -20,10 +20,6 @@ class Conversations:
     async def forget(self, turns: Sequence[StoredTurn], item: str = "") -> None:
         """Let no session tell a model any more of what was said in these turns."""
         await trio.lowlevel.checkpoint()
-        self.erase(turns, item)
-
-    def erase(self, turns: Sequence[StoredTurn], item: str = "") -> None:
-        """Do that at once."""
         messages = frozenset(turn.remark.message for turn in turns)
         refs = frozenset([*(turn.id for turn in turns), *([item] if item else [])])
         self._registry.post_all(Erased(messages, refs, trio.current_time()))
