@@ -51,10 +51,12 @@ class Clause:
 
 
 def pattern(text: str) -> re.Pattern[str]:
+    """Return a pattern that is the same for small letters and capitals."""
     return re.compile(text, re.IGNORECASE | re.DOTALL)
 
 
 def any_of(listed: frozenset[str]) -> str:
+    """Return the alternatives of a pattern for some words, the longest first."""
     return "|".join(map(re.escape, sorted(listed, key=lambda word: (-len(word), word))))
 
 

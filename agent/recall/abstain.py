@@ -3,9 +3,9 @@
 Strategy: the score of the best candidate does not tell (of questions about what the other one said it is higher). What
 tells is how much of the question one document holds, rare words counting more, if the one said it who is asked about,
 and how much less the others' documents hold; and whether anybody here ever used its words, which says less where little
-was said. These are weighed in a
-logistic, whose round weights were fitted on three dialogues of LoCoMo, against questions about the other speaker, which
-count twice, and about other dialogues. `python -m tests.bench.recall` prints how well it tells on all.
+was said. These are weighed in a logistic, whose round weights were fitted on three dialogues of LoCoMo, against
+questions about the other speaker, which count twice, and about other dialogues. `python -m tests.bench.recall` prints
+how well it tells on all.
 """
 
 import math

@@ -288,6 +288,11 @@ def test_whatever_is_said_can_be_kept(text: str, lang: str) -> None:
         "'a ",
         '"',
         "In abc we ",
+        "when i say a ",
+        "no a a a ",
+        "remember for a a a ",
+        "deadline for a ",
+        "if a, ",
     ],
 )
 def test_a_long_message_takes_no_long_time(text: str) -> None:
