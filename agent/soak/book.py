@@ -105,11 +105,11 @@ class Book:
         for number in marks(text):
             told = self._told.get(number)
             if number[4:8] != self._mine:
-                self._broken(f"{where} shows what another user has told")
+                self.broken(f"{where} shows what another user has told")
             elif told is not None and ANYWHERE not in (told, place) and told != place:
-                self._broken(f"{where} shows what was told in another thread")
+                self.broken(f"{where} shows what was told in another thread")
             elif self._gone.get(number, asked_at) < asked_at:
-                self._broken(f"{where} shows what was forgotten")
+                self.broken(f"{where} shows what was forgotten")
 
     def listed(self, item: View, place: str, asked_at: float, where: str) -> None:
         """The server has shown an item."""
@@ -119,9 +119,9 @@ class Book:
         self.shown("\n".join(every), place, asked_at, f"{where} of {id}")
         if status == "forgotten":
             if any(every):
-                self._broken(f"{where}: {id} is forgotten, and has words")
+                self.broken(f"{where}: {id} is forgotten, and has words")
         elif self._gone.get(id, asked_at) < asked_at:
-            self._broken(f"{where}: {id} was forgotten, and is {status}")
+            self.broken(f"{where}: {id} was forgotten, and is {status}")
         known = self.items.get(id)
         if known is None or known["revision"] <= item["revision"]:
             self.items[id] = {**item, "place": place, "text": item["text"] or self._text(id)}
@@ -133,5 +133,6 @@ class Book:
     def _text(self, item: str) -> str:
         return str(self.items[item]["text"]) if item in self.items else ""
 
-    def _broken(self, what: str) -> None:
+    def broken(self, what: str) -> None:
+        """Note a broken promise of what is remembered."""
         self._tally.violation(PROMISE, f"{self._name}: {what}")

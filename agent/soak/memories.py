@@ -10,7 +10,7 @@ from typing import ClassVar, Protocol
 
 import trio
 
-from .book import LIVE, Book, View
+from .book import LIVE, MARK, Book, View
 from .consults import Consults
 from .wire import Frame
 
@@ -166,9 +166,8 @@ class Memories:
         for label in labels:
             await self._talks.answer_to(label)
         await self._talks.hear_out(first)
-        await self._talks.hear_out(
-            await self._talks.say(f"{item['text'].rstrip('.').rstrip('0123456789 ')}?")
-        )
+        about = MARK.sub("", item["text"])  # who says it again has it kept again
+        await self._talks.hear_out(await self._talks.say(f"{about}?"))
         await self._asked("recall", query=item["text"])
         await self._asked("memory_list")
 
