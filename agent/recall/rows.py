@@ -83,8 +83,6 @@ class Rows:
         thread.lang = language(remark.text) or thread.lang
         row = len(self)
         before = thread.last if thread.last != NONE and thread.sitting == remark.sitting else NONE
-        if before != NONE:
-            self._after[before] = row
         thread.last, thread.sitting = row, remark.sitting
         self._turn_rows[turn.n] = row
         speaker = self._speaker(remark.speaker or remark.role)
@@ -95,6 +93,8 @@ class Rows:
         self._turns.append(turn.n)
         self._before.append(before)
         self._after.append(NONE)
+        if before != NONE:  # last of all: who writes those before it, in a thread, may look at it from now on
+            self._after[before] = row
         return row
 
     def forget_turn(self, n: int) -> Sequence[int]:

@@ -1,9 +1,13 @@
 """What is found, whose, and when: at once, and the same after it was written."""
 
+from contextlib import suppress
+
 import pytest
 
+from agent.lang import Lang
 from agent.ports.conversation import Scope
 from agent.ports.recall import Reach
+from agent.recall.documents import Said, read
 from agent.recall.index import BATCH, Index
 from agent.recall.query import read_query
 from tests.memory.made import DAY, MINE, NOW, item
@@ -138,6 +142,23 @@ def test_what_comes_while_the_index_is_written_waits() -> None:
     index.commit()
     assert index.waiting == 0
     assert set(found(index, "hiking")) == {0, 1, 2}
+
+
+def test_a_turn_is_beside_another_once_all_of_it_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Since those before it are written in a thread, which looks at what is beside them, while it is added."""
+    index = index_of(turn(1, "One hat."), commit=False)
+    beside: list[int] = []
+
+    def read_while_it_is_written(text: str, lang: Lang) -> Said:
+        with suppress(IndexError):
+            index.write(index.batch())
+            beside.append(len(index.rows.neighbours(0, 1)))
+        return read(text, lang)
+
+    monkeypatch.setattr("agent.recall.rows.read", read_while_it_is_written)
+    index.add(turn(2, "Another hat."))
+    assert beside == [1]
+    assert len(index.rows.neighbours(0, 1)) == 2
 
 
 def test_words_count_by_what_is_in_the_scope() -> None:
