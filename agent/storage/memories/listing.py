@@ -7,7 +7,7 @@ import sqlalchemy as sa
 
 from ...config import ITEM_HISTORY
 from ...ports.conversation import Scope
-from ...ports.memory import Change, Changes, Item, ItemStatus, ItemType
+from ...ports.memory import Change, Changes, Item, ItemStatus, ItemType, StoredTurn
 from ...ports.pages import Page, Window
 from . import items as kept
 from . import scopes, turns
@@ -26,6 +26,7 @@ _LIVE = kept.SELECT.where(
     sa.or_(items.c.valid_to.is_(None), items.c.valid_to > _AT),
     sa.or_(items.c.expires_at.is_(None), items.c.expires_at > _AT),
 ).order_by(_NEWEST)
+_NEWEST_LIVE = _LIVE.limit(sa.bindparam("most"))
 
 
 def _line() -> sa.Select[tuple[int]]:
@@ -43,9 +44,7 @@ _HISTORY = (
     .limit(ITEM_HISTORY)
 )
 _AFTER: sa.BindParameter[int] = sa.bindparam("after")
-_FED = (
-    sa.select(feed.c.number).where(feed.c.number > _AFTER).order_by(feed.c.number).limit(sa.bindparam("most"))
-)
+_FED = sa.select(feed).where(feed.c.number > _AFTER).order_by(feed.c.number).limit(sa.bindparam("most"))
 _WITHIN = (feed.c.number > _AFTER, feed.c.number <= sa.bindparam("upto"))
 _CHANGED_TURNS = turns.SELECT.where(
     turns_table.c.number.in_(sa.select(feed.c.turn).where(*_WITHIN, feed.c.turn.is_not(None)))
@@ -75,7 +74,8 @@ def live(
 ) -> tuple[Item, ...]:
     """Return the items that may be told of at a time, oldest first."""
     of = {"of": scopes.known(connection, scopes.whose(scope)), "at": at, "types": sorted(types or _TYPES)}
-    rows = connection.execute(_LIVE if most is None else _LIVE.limit(most), of).all()
+    wanted, bound = (_LIVE, of) if most is None else (_NEWEST_LIVE, of | {"most": most})
+    rows = connection.execute(wanted, bound).all()
     return tuple(row.item for row in kept.read(connection, rows[::-1]))
 
 
@@ -95,10 +95,15 @@ def history_of(connection: sa.Connection, number: int) -> tuple[Change, ...]:
 
 def changed(after: int, limit: int, connection: sa.Connection) -> Changes:
     """Return what has changed, as it is now."""
-    fed = connection.execute(_FED, {"after": after, "most": limit}).scalars().all()
+    fed = connection.execute(_FED, {"after": after, "most": limit}).all()
     if not fed:
         return Changes((), (), after)
-    within = {"after": after, "upto": fed[-1]}
-    said = turns.read(connection.execute(_CHANGED_TURNS, within).all())
-    rows = kept.read(connection, connection.execute(_CHANGED_ITEMS, within).all())
-    return Changes(said, tuple(row.item for row in rows), fed[-1])
+    upto = fed[-1].number
+    within = {"after": after, "upto": upto}
+    said: tuple[StoredTurn, ...] = ()
+    rows: tuple[kept.Row, ...] = ()
+    if any(each.turn is not None for each in fed):
+        said = turns.read(connection.execute(_CHANGED_TURNS, within).all())
+    if any(each.item is not None for each in fed):
+        rows = kept.read(connection, connection.execute(_CHANGED_ITEMS, within).all())
+    return Changes(said, tuple(row.item for row in rows), upto)
