@@ -2,15 +2,13 @@
 
 Strategy: queries are built from terms, never parsed, so no character of a question can be an operator. The rarest terms
 of a query are taken first and the rest dropped when the posting lists together get long: that bounds the time of a
-search on a large index, and leaves out only what tells least. Which number stands at which address is read once, for
-all documents, which takes some 40 ms for 100,000.
+search on a large index, and leaves out only what tells least.
 
 A searcher keeps the state that it began with, whatever is written after it. BM25's counts still know what was deleted,
 until tantivy merges it away.
 """
 
 import math
-from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +16,6 @@ from typing import Any
 import tantivy
 
 from .filters import Filter
-from .postings import NUMBERS
 from .queries import Term
 
 _TERMS = 64  # of a query
@@ -41,27 +38,8 @@ class Searcher:
         index.reload()
         self.schema: tantivy.Schema = index.schema
         self._searcher = index.searcher()
-        self._numbers = self._number(numbers)
+        self._numbers = numbers
         self._terms: dict[Term, tuple[int, tantivy.Query]] = {}
-
-    def _number(self, field: str) -> "list[array[int]]":
-        """Return the number of the document at each address: one array per segment."""
-        numbers = [array(NUMBERS) for _ in range(self._searcher.num_segments)]
-        if not self._searcher.num_docs:
-            return numbers
-        hits = self._searcher.search(
-            tantivy.Query.all_query(),
-            self._searcher.num_docs,
-            count=False,
-            order_by_field=field,
-            order=tantivy.Order.Asc,
-        ).hits
-        for number, address in hits:
-            of = numbers[address.segment_ord]
-            if address.doc >= len(of):
-                of.extend([0] * max(len(of), address.doc + 1 - len(of)))
-            of[address.doc] = number
-        return numbers
 
     @property
     def documents(self) -> int:
@@ -91,12 +69,14 @@ class Searcher:
 
         weights: what a term counts, 1 where it is not named. must: the filters that all let a document through.
         """
-        counted = sorted([(self._term(each)[0], each) for each in terms])
+        known = self._term
+        counted = sorted([(*known(each), each) for each in terms], key=_rarest)
         total = max(1, self._searcher.num_docs)
         clauses: list[tuple[tantivy.Occur, tantivy.Query]] = []
         postings = 0
         most = 0.0
-        for frequency, term in counted:
+        should = tantivy.Occur.Should
+        for frequency, query, term in counted:
             weight = weights.get(term, 1.0) if weights else 1.0
             most += weight * math.log(1 + (total - frequency + 0.5) / (frequency + 0.5)) * _SATURATED
             if not frequency or len(clauses) >= _TERMS:
@@ -104,10 +84,7 @@ class Searcher:
             postings += frequency
             if clauses and postings > budget:
                 continue
-            query = self._term(term)[1]
-            clauses.append(
-                (tantivy.Occur.Should, query if weight == 1.0 else tantivy.Query.boost_query(query, weight))
-            )
+            clauses.append((should, query if weight == 1.0 else tantivy.Query.boost_query(query, weight)))
         if not clauses:
             return Found({}, most)
         query = tantivy.Query.boolean_query(clauses)
@@ -115,7 +92,8 @@ class Searcher:
             filters = [tantivy.Query.const_score_query(each, 0.0) for each in must]
             query = tantivy.Query.boolean_query([(tantivy.Occur.Must, each) for each in (query, *filters)])
         hits = self._searcher.search(query, limit, count=False).hits
-        return Found({self._numbers[at.segment_ord][at.doc]: score for score, at in hits}, most)
+        numbers: Any = self._searcher.fast_field_values(self._numbers, [at for _, at in hits])
+        return Found(dict(zip(numbers, [score for score, _ in hits], strict=True)), most)
 
     def _term(self, term: Term) -> tuple[int, tantivy.Query]:
         """Return in how many documents a term stands, and what finds it; kept, since nothing of it changes."""
@@ -127,3 +105,8 @@ class Searcher:
             found = tantivy.Query.term_query(self.schema, field, text, index_option="freq")
             known = self._terms[term] = self._searcher.doc_freq(field, text), found
         return known
+
+
+def _rarest(counted: tuple[int, tantivy.Query, Term]) -> tuple[int, Term]:
+    """Return what terms are sorted by."""
+    return counted[0], counted[2]

@@ -71,8 +71,10 @@ class Recollection:
         shown = frozenset(each.message for each in question.history if each.message)
         search = Search(text, lang, question.scope, now, RECALLED, RECALLED_TOKENS, shown=shown)
         with trio.move_on_after(MEMORY_READ) as late, suppress(StorageFailed):
-            live = await self._store.live(question.scope, now, PICTURED, PICTURE_READ)
             recalled = await self._recaller.recall(search) if text else NOTHING
+            live = _pictured(recalled.items)
+            if live is None:
+                live = await self._store.live(question.scope, now, PICTURED, PICTURE_READ)
             said = [each.id for each in recalled.excerpts if each.citable]
             standing = await self._store.standing(said, now) if said else frozenset()
             return _remembered(question, live, recalled, standing, lang, now)
@@ -114,6 +116,12 @@ class Recollection:
         with trio.move_on_after(MEMORY_READ), suppress(StorageFailed):
             return ids == await self._store.standing(ids, self._clock.now_ms())
         return False
+
+
+def _pictured(items: Sequence[Item] | None) -> Sequence[Item] | None:
+    """Return those of a user's live items that are told of; None where they are not known, or too many."""
+    live = [each for each in items or () if each.type in PICTURED]
+    return None if items is None or len(live) > PICTURE_READ else live
 
 
 def _remembered(

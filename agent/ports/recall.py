@@ -6,6 +6,7 @@ from typing import Literal, Protocol, TypeAlias
 
 from ..lang import Lang
 from .conversation import Scope
+from .memory import Item
 
 ExcerptKind: TypeAlias = Literal["turn", "item"]
 Reach: TypeAlias = Literal["scope", "thread", "user"]
@@ -60,12 +61,14 @@ class Excerpt:
 class Recalled:
     """What was found, oldest first. score: 0..1, how surely anything fits; below the floor there are no excerpts.
 
-    disagreements: pairs of ids of excerpts of one key with different numbers, the older first.
+    disagreements: pairs of ids of excerpts of one key with different numbers, the older first. items: all that are
+    live, as of the search, whose it was, in no order; None where who searches cannot tell.
     """
 
     excerpts: tuple[Excerpt, ...] = ()
     score: float = 0.0
     disagreements: tuple[tuple[str, str], ...] = ()
+    items: tuple[Item, ...] | None = None
 
     def without(self, ids: Collection[str]) -> "Recalled":
         """Return it without some excerpts."""

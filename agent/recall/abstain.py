@@ -9,7 +9,7 @@ how well it tells on all.
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Final
@@ -63,10 +63,18 @@ class Mass:
         self._total = total or 1.0
         self.known = sum(self._told.values()) / self._total
 
-    def share(self, *words: Iterable[int]) -> float:
-        """Return what share of the question some words hold together, 0..1."""
-        held = self._told.keys() & chain(*words)
-        return sum([self._told[each] for each in held]) / self._total
+    def most(self, documents: Iterable[Sequence[Sequence[int]]]) -> float:
+        """Return the largest share of the question that one of some documents holds, 0..1.
+
+        documents: the words of each, in as many parts as they come.
+        """
+        best, told = 0.0, self._told
+        for parts in documents:
+            held = told.keys() & chain.from_iterable(parts)
+            best = max(best, sum([told[each] for each in held]) / self._total)
+            if best >= self.known:  # none holds more
+                break
+        return best
 
 
 def sureness(held: Held) -> float:

@@ -7,7 +7,7 @@ are compared by their stems, in the language of the text; one that does not tell
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -41,7 +41,7 @@ _LENGTHS: Final = frozenset(
     for word, unit in UNITS.items()
     if len(word) > 1 and unit in ("day", "night", "week", "month", "year", "workday")
 )
-_YEAR: Final = re.compile(r"(?:19|20)\d\d")
+_YEARS: Final = frozenset(map(str, range(1900, 2100)))
 
 
 def _phrases() -> tuple[frozenset[str], frozenset[str]]:
@@ -57,7 +57,9 @@ def _phrases() -> tuple[frozenset[str], frozenset[str]]:
     )
 
 
-_TIMES, _TIME_PHRASES = _phrases()
+_WORDS, _TIME_PHRASES = _phrases()
+_TIMES: Final = _WORDS | _YEARS
+_PHRASES_BEGIN: Final = frozenset(each.split()[0] for each in _TIME_PHRASES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +130,22 @@ _ENDINGS: Final = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """Where one begins and ends in its text, and its folded words that carry a subject."""
+
+    start: int
+    end: int
+    words: frozenset[str]
+
+
+def sentences(text: str) -> tuple[Sentence, ...]:
+    """Return the sentences of a text."""
+    return tuple(
+        Sentence(start, end, frozenset(content(words(text[start:end])))) for start, end in by_line(text)
+    )
+
+
 def content(said: Sequence[str]) -> list[str]:
     """Return those of some folded words that carry a subject: no function words, no single letters."""
     return [
@@ -139,8 +157,10 @@ def content(said: Sequence[str]) -> list[str]:
 
 def _timed(said: Sequence[str]) -> bool:
     """Tell whether folded words say when something was."""
-    if not _TIMES.isdisjoint(said) or any(len(word) == 4 and _YEAR.fullmatch(word) for word in said):
+    if not _TIMES.isdisjoint(said):
         return True
+    if _PHRASES_BEGIN.isdisjoint(said):
+        return False
     text = f" {' '.join(said)} "
     return any(phrase in text for phrase in _TIME_PHRASES)
 
@@ -150,12 +170,14 @@ def reach_of(own: int) -> int:
     return max(LEAST, min(MOST, AROUND - own))
 
 
-def window(own: Sequence[str], before: Sequence[str], after: Sequence[str], about: Sequence[str]) -> str:
-    """Return the terms of a turn's document, between spaces. about: who said it, and when."""
-    return " ".join([*(list(own) * OWN), *before, *after, *about])
+def window(
+    own: Sequence[str], before: Iterable[str], after: Iterable[str], about: Sequence[str]
+) -> list[str]:
+    """Return the terms of a turn's document. about: who said it, and when."""
+    return [*(list(own) * OWN), *before, *after, *about]
 
 
-def parts_of(said: Sequence[str], starts: Sequence[int], about: Sequence[str]) -> Iterator[str]:
+def parts_of(said: Sequence[str], starts: Sequence[int], about: Sequence[str]) -> Iterator[list[str]]:
     """Yield the terms of the document of each part of a long message."""
     for start, end in pairwise((*starts, len(said))):
         yield window(said[start:end], (), (), about)
@@ -174,8 +196,14 @@ def about(lang: Lang, by: str, at: int) -> tuple[str, ...]:
 
 def month_of(at: int) -> int:
     """Return the first millisecond of the month of a time."""
-    day = day_of(at).replace(day=1, hour=0, minute=0, second=0, microsecond=0)
-    return int(day.timestamp() * 1000)
+    return _month_of(at // _DAY)
+
+
+@lru_cache(maxsize=4096)
+def _month_of(day: int) -> int:
+    """Return the first millisecond of the month of a day, which are counted from 1970 on."""
+    first = day_of(day * _DAY).replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+    return int(first.timestamp() * 1000)
 
 
 def day_of(at: int) -> datetime:
@@ -183,6 +211,7 @@ def day_of(at: int) -> datetime:
     return datetime.fromtimestamp(max(_FIRST, min(at, _LAST)) / 1000, UTC)
 
 
+_DAY: Final = 86_400_000
 _FIRST: Final = 0
 _LAST: Final = 253_402_300_799_000  # the last second of the year 9999
 

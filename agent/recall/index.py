@@ -9,7 +9,6 @@ are written again with it. Nothing is kept on disk: what is forgotten is then in
 Whose a row is filters before anything is ranked, in the index and in the tail.
 """
 
-import json
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,20 +27,20 @@ from agent.ports.recall import Reach
 from .query import Asked
 from .rank import ARM, GRAM_ARM, PART_ARM
 from .rows import NONE, Rows
-from .tail import GRAMS, WORDS, Tail, bm25_rarity, texts_of
+from .tail import GRAMS, WORDS, Tail, bm25_rarity, terms_of
+from .whose import REACHES, name_of
 
 BATCH: Final = 64
 """Rows that wait, from which they are put into the index."""
 
 _ROW: Final = "row"
-_REACHES: Final[tuple[Reach, ...]] = ("scope", "thread", "user")
 _SCHEMA: Final = schema_of(
-    terms=(WORDS,), grams=(GRAMS,), names=(_ROW, *_REACHES), numbers=("number", "valid_from", "valid_to")
+    terms=(WORDS,), grams=(GRAMS,), names=(_ROW, *REACHES), numbers=("number", "valid_from", "valid_to")
 )
 _HEAP: Final = 15_000_000  # bytes; tantivy's least for one thread
 _POSTINGS: Final = 5_000  # entries of posting lists that the search of one arm reads
 _FOR_EVER: Final = 2**63 - 1
-_PLACES_KEPT: Final = 1_024  # scopes of which it is known which places are theirs
+_COUNTS_KEPT: Final = 1_024  # scopes of which it is known how many documents are theirs
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,19 +108,22 @@ class Index:
         self._items = False  # whether there ever was one
         self._tail = Tail(self.rows)
         self._counts: dict[tuple[Reach, Scope], Counts] = {}
-        self._places: dict[tuple[Reach, Scope], tuple[int, frozenset[int], frozenset[str]]] = {}
 
     @property
     def waiting(self) -> int:
         """Return how many rows are not in the index as they are now."""
         return len(self._waiting) + len(self._gone)
 
-    def add(self, turn: StoredTurn) -> None:
-        """Add a turn, which can be found at once; one that is there, or was refused, is left out. Some 30 µs."""
+    def add(self, turn: StoredTurn, later: bool = False) -> None:
+        """Add a turn, which can be found at once; one that is there, or was refused, is left out. Some 30 µs.
+
+        later: it is found when it is written, as one of many that are read again, which would make the tail long; those
+        around it are found meanwhile as they were.
+        """
         row = self.rows.add_turn(turn)
         if row != NONE:
             for each in (row, *self.rows.reached(row)):
-                self._wait(each)
+                self._wait(each, later)
 
     def forget(self, n: int) -> int:
         """Take what turn `n` said out, also of what its neighbours are found by; return its row, or NONE."""
@@ -154,11 +156,12 @@ class Index:
         self._gone.append(row)
         self._old.add(row)
 
-    def _wait(self, row: int) -> None:
+    def _wait(self, row: int, later: bool = False) -> None:
         self._changes += 1
         self._waiting[row] = self._changes
-        self._old.add(row)
-        self._tail.add(row)
+        if not later or row in self._tail:
+            self._old.add(row)
+            self._tail.add(row)
 
     # --- what waits becomes the index
 
@@ -175,6 +178,7 @@ class Index:
         for row in batch.rows:
             if self.rows.live(row):
                 self._write(row, writer)
+                self.rows.written(row)
         writer.commit()
         writer.wait_merging_threads()
         return Searcher(self._tantivy)
@@ -184,11 +188,11 @@ class Index:
         self._searcher = searcher
         self._counts.clear()
         del self._gone[: len(batch.gone)]
-        for row, changed in batch.rows.items():
-            if self._waiting.get(row) == changed:
-                del self._waiting[row]
-                self._tail.remove(row)
-        self._old = {*self._waiting, *self._gone}
+        written = batch.rows
+        self._waiting = {row: at for row, at in self._waiting.items() if written.get(row) != at}
+        for row in [each for each in self._tail if each not in self._waiting]:
+            self._tail.remove(row)
+        self._old = {*self._tail, *self._gone}
 
     def commit(self) -> None:
         """Put all that waits into the index. Blocks."""
@@ -197,20 +201,20 @@ class Index:
             self.take(batch, self.write(batch))
 
     def _write(self, row: int, writer: tantivy.IndexWriter) -> None:
-        scope, item = self.rows.places[self.rows.place[row]], self.rows.item(row)
+        item, names = self.rows.item(row), self.rows.whose.names(self.rows.place[row])
         begins, ends = (0, _FOR_EVER) if item is None else (item.valid_from, until(item))
-        for part, text in enumerate(texts_of(self.rows, row)):
+        for part, terms in enumerate(terms_of(self.rows, row)):
             document = tantivy.Document()
             document.add_unsigned("number", len(self._documents))
             document.add_unsigned("valid_from", max(0, begins))
             document.add_unsigned("valid_to", max(0, ends))
             document.add_text(_ROW, str(row))
-            for reach in _REACHES:
-                document.add_text(reach, name_of(scope, reach))
-            document.add_text(WORDS, text)
-            self._lengths[0] += text.count(" ") + 1
+            for reach, name in zip(REACHES, names, strict=True):
+                document.add_text(reach, name)
+            document.add_text(WORDS, " ".join(terms))
+            self._lengths[0] += len(terms)
             if not part:
-                letters = f" {' '.join(self.rows.letters(row))} "
+                letters = f" {self.rows.letters(row)} "
                 document.add_text(GRAMS, letters)
                 self._lengths[1] += max(0, len(letters) - 3)
             self._has_parts |= part > 0
@@ -230,7 +234,7 @@ class Index:
         """Return the counts of what a search goes over, without what waits."""
         known = self._counts.get((reach, scope))
         if known is None:
-            if len(self._counts) >= _PLACES_KEPT:
+            if len(self._counts) >= _COUNTS_KEPT:
                 self._counts.clear()
             must = [named(_SCHEMA, reach, name_of(scope, reach))]
             known = self._counts[reach, scope] = Counts(self._searcher, must)
@@ -238,22 +242,11 @@ class Index:
 
     def places(self, reach: Reach, scope: Scope) -> frozenset[int]:
         """Return the numbers of the places that a search goes as far as."""
-        return self._seen_by(reach, scope)[1]
+        return self.rows.whose.seen(reach, scope)[0]
 
     def speakers(self, reach: Reach, scope: Scope) -> frozenset[str]:
         """Return who spoke in them."""
-        return self._seen_by(reach, scope)[2]
-
-    def _seen_by(self, reach: Reach, scope: Scope) -> tuple[int, frozenset[int], frozenset[str]]:
-        known, rows = self._places.get((reach, scope)), self.rows
-        if known is None or known[0] != len(rows.spoken):
-            if len(self._places) >= _PLACES_KEPT:
-                self._places.clear()
-            name = name_of(scope, reach)
-            found = frozenset(at for at, each in enumerate(rows.places) if name_of(each, reach) == name)
-            names = frozenset(rows.speakers[by] for place, by in rows.spoken if place in found)
-            known = self._places[reach, scope] = len(rows.spoken), found, names
-        return known
+        return self.rows.whose.seen(reach, scope)[1]
 
     def seen(self, at: int) -> Callable[[int], bool]:
         """Return what tells whether a row is there at a time: a turn, or an item that is valid then."""
@@ -321,12 +314,6 @@ class Index:
             if self.rows.parts(row):
                 windows[row] = (score + parts.pop(row, 0.0)) / 2
         return windows | {row: score / 2 for row, score in parts.items()}
-
-
-def name_of(scope: Scope, reach: Reach) -> str:
-    """Return what a scope is called as far as a search goes: two of one name are seen together."""
-    thread = "" if reach == "user" or (reach == "scope" and scope.user) else scope.thread
-    return json.dumps((scope.project, scope.user, thread))  # whatever marks they have, no two are one
 
 
 def until(item: Item) -> int:

@@ -5,7 +5,7 @@ that holds most of the question is shown with as many around it as have room. Wh
 conversation is read. Two that say different numbers of one thing are both shown, and named as such.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,10 +13,8 @@ from agent.numbers.read import tokens as numbers_in
 from agent.numbers.token import Kind
 from agent.ports.memory import Number
 from agent.ports.recall import Excerpt
-from agent.text.sentences import by_line
-from agent.text.words import words
 
-from .documents import content
+from .documents import Sentence, sentences
 
 EXCERPT: Final = 120
 """Tokens of one excerpt at most."""
@@ -31,25 +29,34 @@ def estimated(text: str) -> int:
     return -(-len(text) // PER_TOKEN)
 
 
-def excerpt(text: str, said: Collection[str], most: int = EXCERPT) -> str:
-    """Return a text, or the part of it that holds most of some folded words. most: tokens, estimated."""
+def excerpt(
+    text: str,
+    said: Collection[str],
+    cut: Callable[[], Sequence[Sentence]] | None = None,
+    most: int = EXCERPT,
+) -> str:
+    """Return a text, or the part of it that holds most of some folded words.
+
+    cut: returns its sentences, where they are known. most: tokens, estimated.
+    """
     if estimated(text) <= most:
         return text
     room = most * PER_TOKEN
-    spans = list(by_line(text))
+    spans = sentences(text) if cut is None else cut()
     if not spans:
         return text[:room]
     wanted = set(said)
-    held = [len(wanted.intersection(content(words(text[start:end])))) for start, end in spans]
+    held = [len(wanted & each.words) for each in spans]
     first = last = held.index(max(held))
     grown = True
     while grown:
         grown = False
         for low, high in ((-1, 0), (0, 1)):
             low, high = first + low, last + high
-            if low >= 0 and high < len(spans) and spans[high][1] - spans[low][0] <= room:
+            if low >= 0 and high < len(spans) and spans[high].end - spans[low].start <= room:
                 first, last, grown = low, high, True
-    return text[spans[first][0] : min(spans[last][1], spans[first][0] + room)]
+    start = spans[first].start
+    return text[start : min(spans[last].end, start + room)]
 
 
 def chosen(excerpts: Iterable[Excerpt], limit: int, budget: int) -> tuple[Excerpt, ...]:

@@ -159,9 +159,10 @@ def _by(folded: str, said: list[str], lang: Lang, speakers: Collection[str], ask
     """Return whom of the speakers a question is about: those that it names, or else who asks, or who is asked."""
     plain = {word.removesuffix("'s") for word in said}
     plain |= {word.removesuffix("s") for word in plain if len(word) > _GENITIVE}
-    named = {each for each in speakers if not plain.isdisjoint(_names(each))}
+    called = _called(frozenset(speakers))
+    named = frozenset([each for word in plain if word in called for each in called[word]])
     if named:
-        return frozenset(named)
+        return named
     recalling = LANGUAGES[lang].recalling
     left = words(_REQUESTS[lang].sub(" ", folded))
     meant = ""
@@ -175,10 +176,14 @@ def _by(folded: str, said: list[str], lang: Lang, speakers: Collection[str], ask
 _GENITIVE: Final = 3  # letters of a word that may be a name with a Swedish genitive's s
 
 
-@lru_cache(maxsize=1024)
-def _names(speaker: str) -> frozenset[str]:
-    """Return the words that name a speaker."""
-    return frozenset() if speaker in (USER, ASSISTANT) else frozenset(content(words(speaker)))
+@lru_cache(maxsize=64)
+def _called(speakers: frozenset[str]) -> Mapping[str, Collection[str]]:
+    """Return the words that name some speakers, and whom each of them names."""
+    found: dict[str, list[str]] = {}
+    for speaker in speakers - {USER, ASSISTANT}:
+        for word in set(content(words(speaker))):
+            found.setdefault(word, []).append(speaker)
+    return found
 
 
 # --- dates

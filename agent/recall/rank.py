@@ -70,6 +70,11 @@ def taken_off(size: int, asks: float, weights: Weights) -> float:
     return off + weights.short * _SHORTNESS[size] if size < len(_SHORTNESS) else off
 
 
+def short_ones(weights: Weights) -> tuple[float, ...]:
+    """Return what turns lose that ask nothing, by their words, of those below ASKING."""
+    return tuple(taken_off(size, 0.0, weights) for size in range(ASKING))
+
+
 _SHORTNESS: Final = tuple(1 - math.log(1 + size) / math.log(SHORT) for size in range(SHORT - 1))
 
 

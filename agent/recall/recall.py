@@ -9,6 +9,8 @@ tail at once, the index when BATCH rows wait or nothing has come for a while.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from itertools import islice
 from typing import Any, Final, Protocol
 
@@ -23,10 +25,10 @@ from agent.ports.recall import NOTHING, Excerpt, Recalled, Search
 from agent.ports.work import RunSync
 
 from .abstain import FLOOR, LOOKED_AT, Held, Mass, rarity, sureness
-from .index import BATCH, Index
+from .index import BATCH, Index, until
 from .present import Claim, chosen, disagreements, excerpt, numbers_of
 from .query import Asked, read_query
-from .rank import ASKING, WEIGHTS, Arm, Weights, summed, taken_off
+from .rank import ASKING, WEIGHTS, Arm, Weights, short_ones, summed, taken_off
 
 QUIET: Final = 1.0
 """Seconds in which nothing came, after which what waits is put into the index."""
@@ -34,10 +36,12 @@ AGAIN: Final = 60.0
 """Seconds in which nothing came, after which a served model that failed is asked again, and what waits is kept."""
 LOOK: Final = 5.0
 """Seconds after which it is looked whether another process has changed something, where nobody asks before."""
-_PAGE: Final = 200
-"""Changes that are read at once: some 7 ms of the event loop."""
-BULK: Final = 10_000
-"""Rows that wait, from which they are written though more are known to come: what waits takes memory."""
+PAGE: Final = 64
+"""Changes that are read at once: some 2 ms of the event loop."""
+BULK: Final = 25_000
+"""Rows that wait, from which they are written though more are known to come: what waits takes memory, and what is
+written in few pieces is searched sooner."""
+_MUCH: Final = 2_500  # rows that are written at once, after which there is memory to give back
 _COMPARED: Final = 12
 """Excerpts whose numbers are read."""
 
@@ -113,7 +117,9 @@ class Recall:
         self._near = None if near is None else near(self.index)
         self.floor = floor
         self._weights = weights
+        self._off = short_ones(weights)
         self._upto = 0
+        self._complete = False  # nothing was left to be read at the last look
         self._following = trio.Lock()  # who reads what has changed
         self._beginning = True  # what is kept has not been read to its end yet
         self._came = trio.Event()
@@ -139,29 +145,42 @@ class Recall:
         It can be found from then on, or not any more. A cancel leaves nothing half taken.
         """
         async with self._following:
-            changes = await self._store.changed(self._upto, _PAGE)
-            if changes.upto == self._upto:
+            changes = await self._store.changed(self._upto, PAGE)
+            more = changes.upto - self._upto >= PAGE
+            self._complete = not more
+            if self._complete:
                 self._beginning = False
+            if changes.upto == self._upto:
+                self._say_what_waits()
                 return False
             self._upto = changes.upto
-            self.changed(changes.turns, changes.items)
+            self.changed(changes.turns, changes.items, more)
             return True
 
-    def changed(self, turns: Sequence[StoredTurn] = (), items: Sequence[Item] = ()) -> None:
+    def changed(
+        self, turns: Sequence[StoredTurn] = (), items: Sequence[Item] = (), more: bool = False
+    ) -> None:
         """Take in turns that were kept or forgotten, and what became of items. Never blocks.
 
-        What is new can be found at once, and what is gone no more.
+        What is new can be found at once, and what is gone no more. more: it is a part of much, most likely; its turns
+        are found when they are written.
         """
-        self._take(turns, items)
-        self._came.set()
+        self._take(turns, items, more)
         self._unembedded.set()
+        if not more or self.index.waiting >= BULK:
+            self._say_what_waits()
+
+    def _say_what_waits(self) -> None:
+        """Let what waits be written: at once where it is enough, else when nothing came for a while."""
+        if self.index.waiting:
+            self._came.set()
         if self.index.waiting >= BATCH:
             self._enough.set()
 
-    def _take(self, turns: Sequence[StoredTurn], items: Sequence[Item]) -> None:
+    def _take(self, turns: Sequence[StoredTurn], items: Sequence[Item], more: bool) -> None:
         for turn in turns:
             if turn.remark.text:
-                self.index.add(turn)
+                self.index.add(turn, later=more)
                 continue
             row = self.index.forget(turn.n)
             if self._near is not None and row >= 0:
@@ -196,6 +215,7 @@ class Recall:
                     pass
             except StorageFailed:
                 _log.warning("what is remembered cannot be read now")
+                self._say_what_waits()
             await trio.sleep(LOOK)
 
     async def _keep_written(self) -> None:
@@ -219,7 +239,7 @@ class Recall:
         if self.index.waiting:
             batch = self.index.batch()
             self.index.take(batch, await self._run_sync(lambda: self.index.write(batch)))
-            if len(batch.rows) >= BULK:
+            if len(batch.rows) >= _MUCH:
                 await self._run_sync(give_back)
 
     async def embed(self) -> None:
@@ -248,7 +268,7 @@ class Recall:
 
         After a start it is found as it is read. A cancel leaves nothing. Raises `agent.errors.StorageFailed`.
         """
-        await self._take_what_is_new()
+        complete = await self._take_what_is_new()
         look = None
         near = self._near
         if near is not None and near.behind <= BATCH and (near.langs is None or search.lang in near.langs):
@@ -259,16 +279,25 @@ class Recall:
         found = self.recalled(search, look)
         if self._beginning and found.excerpts:  # what was forgotten since it was read comes last
             found = found.without(await self._store.forgotten([each.id for each in found.excerpts]))
-        return found
+        return replace(found, items=self._items(search)) if complete else found
 
-    async def _take_what_is_new(self) -> None:
-        """Take in all that has changed, after others who do; while the whole is read first, what is at hand."""
+    async def _take_what_is_new(self) -> bool:
+        """Take in all that has changed, after others who do; while the whole is read first, what is at hand.
+
+        Return whether that was all.
+        """
         if self._beginning:
             if not self._following.locked():
                 await self._follow()
-            return
-        while await self._follow():
+            return not self._beginning
+        while await self._follow() and not self._complete:
             pass
+        return True
+
+    def _items(self, search: Search) -> tuple[Item, ...]:
+        """Return the items that are live, and valid then."""
+        there = self.index.rows.items(search.scope)
+        return tuple([each for each in there if each.valid_from <= search.at < until(each)])
 
     def recalled(self, search: Search, look: Any = None) -> Recalled:
         """Return what fits of what is in the index. look: what vectors say of it, as `Near.look` returns it."""
@@ -311,17 +340,12 @@ class Recall:
             arms += [(weights.own, own), (weights.around, around)]
         by = rows.spoken_by(asked.by)
         ranking: list[tuple[float, int]] = []
-        sizes, asks, spoke, timed, when, dated = (
-            rows.sizes,
-            rows.asks,
-            rows.by,
-            rows.timed,
-            asked.when,
-            asked.dated,
-        )
+        sizes, asks, spoke, off = rows.sizes, rows.asks, rows.by, self._off
+        timed, when, dated = rows.timed, asked.when, asked.dated
         for row, score in summed(arms).items():
-            if sizes[row] < ASKING:
-                score -= taken_off(sizes[row], asks[row] / 255, weights)
+            size = sizes[row]
+            if size < ASKING:
+                score -= taken_off(size, asks[row] / 255, weights) if asks[row] else off[size]
             if spoke[row] in by:
                 score += weights.speaker
             if when and timed(row):
@@ -337,7 +361,7 @@ class Recall:
     def _shown(self, search: Search, row: int) -> bool:
         """Tell whether the reader has a turn before him anyway."""
         rows = self.index.rows
-        return rows.messages[row] in search.shown and rows.places[rows.place[row]] == search.scope
+        return rows.messages[row] in search.shown and rows.scope(row) == search.scope
 
     def _held(self, search: Search, asked: Asked, found: Sequence[int]) -> Held:
         """Return how much of a question the best of what was found holds, of who is asked about and of the others."""
@@ -353,12 +377,11 @@ class Recall:
         by = rows.spoken_by(asked.by)
         right = list(islice((row for row in found if not by or rows.by[row] in by), LOOKED_AT))
         wrong = list(islice((row for row in found if rows.by[row] not in by), LOOKED_AT)) if by else []
-        own = [mass.share(rows.words(row)) for row in right]
         return Held(
             mass.known,
-            max(own, default=0.0),
-            max([mass.share(rows.words(row), *rows.around(row)) for row in right], default=0.0),
-            max([mass.share(rows.words(row)) for row in wrong], default=0.0) if by else None,
+            mass.most([rows.words(row)] for row in right),
+            mass.most([rows.words(row), *rows.around(row)] for row in right),
+            mass.most([rows.words(row)] for row in wrong) if by else None,
         )
 
     def _known(self, asked: Asked) -> dict[str, None]:
@@ -379,10 +402,10 @@ class Recall:
         return Excerpt(
             rows.id(row),
             "turn" if item is None else "item",
-            excerpt(rows.texts[row], asked.words),
+            excerpt(rows.texts[row], asked.words, partial(rows.sentences, row)),
             rows.at[row],
             rows.speakers[rows.by[row]],
-            rows.places[rows.place[row]].thread,
+            rows.scope(row).thread,
             min(1.0, score),
             rows.citable(row),
             rows.messages[row],

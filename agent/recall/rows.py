@@ -6,6 +6,7 @@ words stand in one array, by number.
 """
 
 from array import array
+from bisect import bisect_left
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -16,12 +17,25 @@ from agent.ports.memory import Item, StoredTurn
 from agent.text.language import language
 from agent.text.words import words
 
-from .documents import Said, about, compared, content, month_of, reach_of, read, shortened
+from .documents import (
+    Said,
+    Sentence,
+    about,
+    compared,
+    content,
+    month_of,
+    reach_of,
+    read,
+    sentences,
+    shortened,
+)
 from .query import ASSISTANT, USER
+from .whose import Whose, name_of
 
 NONE: Final = -1
 _TIMED, _USERS, _LIVE = 1, 2, 4
 _MANY: Final = 65_535  # words that are counted
+_CUT: Final = 512  # rows whose sentences are known, some 2 KB of each
 
 
 @dataclass(slots=True)
@@ -36,7 +50,7 @@ class _Thread:
 class Rows:
     """Turns and items by row, 0 on. For one thread to add to, which others may look at meanwhile.
 
-    texts: "" of a row that is gone. at: Unix milliseconds. place: the number of its scope in `places`. by: the number
+    texts: "" of a row that is gone. at: Unix milliseconds. place: the number of its scope in `whose`. by: the number
     of who said it in `speakers`. sizes: words. asks: the share of questions in it, in 1/255.
     """
 
@@ -48,25 +62,30 @@ class Rows:
         self.by = array("I")
         self.sizes = array("H")
         self.asks = bytearray()
-        self.places: list[Scope] = []
+        self.whose = Whose()
         self.speakers: list[str] = []
         self.langs: dict[Lang, None] = {}
-        self.spoken: dict[tuple[int, int], None] = {}  # places, and who spoke there
         self.stems: list[str] = [""]  # in place of each word of a turn that was forgotten
         self._numbers: dict[str, int] = {}  # stem -> its number
         self._words = array("I")
         self._ends = array("I", [0])
         self._parts: dict[int, tuple[int, ...]] = {}
+        self._letters: dict[int, str] = {}  # of rows that were not written yet
+        self._sentences: dict[int, tuple[Sentence, ...]] = {}  # of rows that were asked about last
         self._marks = bytearray()
         self._turns = array("q")  # numbers of turns; of an item 0
         self._items: dict[int, Item] = {}
         self._item_rows: dict[str, int] = {}
-        self._turn_rows: dict[int, int] = {}
+        self._of_scope: dict[str, dict[str, Item]] = {}  # items by id, by whose they are
+        self._said = array(
+            "q"
+        )  # numbers of turns, ascending, and the row of each: a tenth of what a dict takes
+        self._said_rows = array("I")
         self._before = array("q")
         self._after = array("q")
         self._lang_of = array("H")
         self._threads: dict[int, _Thread] = {}
-        self._place_numbers: dict[Scope, int] = {}
+        self._spoke: set[tuple[int, int]] = set()  # places, and who spoke there
         self._speaker_numbers: dict[str, int] = {}
 
     def __len__(self) -> int:
@@ -76,17 +95,18 @@ class Rows:
     def add_turn(self, turn: StoredTurn) -> int:
         """Add a turn and return its row; one that is there already, or that holds a refused answer, is NONE."""
         remark = turn.remark
-        if turn.n in self._turn_rows or remark.blocked:
+        if remark.blocked or self._row_of(turn.n) != NONE:
             return NONE
-        place = self._place(turn.scope)
+        place = self.whose.place(turn.scope)
         thread = self._threads.setdefault(place, _Thread())
         thread.lang = language(remark.text) or thread.lang
         row = len(self)
         before = thread.last if thread.last != NONE and thread.sitting == remark.sitting else NONE
         thread.last, thread.sitting = row, remark.sitting
-        self._turn_rows[turn.n] = row
-        speaker = self._speaker(remark.speaker or remark.role)
-        self.spoken.setdefault((place, speaker))
+        at = bisect_left(self._said, turn.n)  # the end, nearly always
+        self._said.insert(at, turn.n)
+        self._said_rows.insert(at, row)
+        speaker = self._speaker(remark.speaker or remark.role, place)
         said = read(remark.text, thread.lang)
         marks = _LIVE | (_USERS if remark.role == USER else 0) | (_TIMED if said.timed else 0)
         self._add(remark.text, remark.message, remark.at, place, speaker, said, marks)
@@ -99,27 +119,31 @@ class Rows:
 
     def forget_turn(self, n: int) -> Sequence[int]:
         """Take what a turn said out; return its row, and those beside it whose documents held its words; () of none."""
-        row = self._turn_rows.get(n, NONE)
+        row = self._row_of(n)
         if row == NONE or not self.live(row):
             return ()
         beside = [each for links in (self._before, self._after) for each in self._held_by(row, links)]
-        self.texts[row] = ""
-        self._marks[row] = 0
+        self._empty(row)
         self._parts.pop(row, None)
         for at in range(self._ends[row], self._ends[row + 1]):
             self._words[at] = 0
         return (row, *beside)
 
+    def _row_of(self, n: int) -> int:
+        """Return the row of a turn, or NONE."""
+        at = bisect_left(self._said, n)
+        return self._said_rows[at] if at < len(self._said) and self._said[at] == n else NONE
+
     def add_item(self, item: Item) -> int:
         """Add an item in place of what was known of it, and return its row."""
         self.drop_item(item.id)
-        place = self._place(item.scope)
+        place = self.whose.place(item.scope)
         said = read(item.text, language(item.text) or DEFAULT)
         keyed = replace(said, stems=(*said.stems, *[shortened(said.lang, each) for each in item.key]))
         row = len(self)
         self._item_rows[item.id], self._items[row] = row, item
-        speaker = self._speaker("")
-        self.spoken.setdefault((place, speaker))
+        self._of_scope.setdefault(name_of(item.scope, "scope"), {})[item.id] = item
+        speaker = self._speaker("", place)
         marks = _LIVE | _USERS | (_TIMED if said.timed else 0)
         self._add(item.text, "", item.created_at, place, speaker, keyed, marks)
         self._turns.append(0)
@@ -131,22 +155,26 @@ class Rows:
         """Take an item out; return the row that it had, or NONE."""
         row = self._item_rows.pop(id, NONE)
         if row != NONE:
-            del self._items[row]
-            self.texts[row] = ""
-            self._marks[row] = 0
+            item = self._items.pop(row)
+            self._of_scope[name_of(item.scope, "scope")].pop(id)
+            self._empty(row)
         return row
+
+    def _empty(self, row: int) -> None:
+        self.texts[row] = ""
+        self._marks[row] = 0
+        self._sentences.pop(row, None)
+        self._letters.pop(row, None)
 
     def _add(
         self, text: str, message: str, at: int, place: int, speaker: int, said: Said, marks: int
     ) -> None:
         self.langs.setdefault(said.lang)
-        numbers = self._numbers
-        for term in said.stems:
-            number = numbers.get(term)
-            if number is None:
-                number = numbers[term] = len(self.stems)
-                self.stems.append(term)
-            self._words.append(number)
+        numbers = [*map(self._numbers.get, said.stems)]
+        self._words.extend(
+            self._new(term) if at is None else at for term, at in zip(said.stems, numbers, strict=True)
+        )
+        self._letters[len(self)] = " ".join(said.words)
         if said.parts:
             self._parts[len(self)] = said.parts
         self._ends.append(len(self._words))
@@ -160,19 +188,28 @@ class Rows:
         self._marks.append(marks)
         self.texts.append(text)
 
-    def _place(self, scope: Scope) -> int:
-        number = self._place_numbers.setdefault(scope, len(self.places))
-        if number == len(self.places):
-            self.places.append(scope)
+    def _new(self, term: str) -> int:
+        """Return the number of a stem that may be new."""
+        number = self._numbers.setdefault(term, len(self.stems))
+        if number == len(self.stems):
+            self.stems.append(term)
         return number
 
-    def _speaker(self, name: str) -> int:
+    def _speaker(self, name: str, place: int) -> int:
+        """Return the number of who spoke in a place."""
         number = self._speaker_numbers.setdefault(name, len(self.speakers))
         if number == len(self.speakers):
             self.speakers.append(name)
+        if (place, number) not in self._spoke:
+            self._spoke.add((place, number))
+            self.whose.spoke(place, name)
         return number
 
     # --- what is asked of a row
+
+    def scope(self, row: int) -> Scope:
+        """Return whose a row is."""
+        return self.whose.scopes[self.place[row]]
 
     def live(self, row: int) -> bool:
         """Tell whether a row is there."""
@@ -195,6 +232,10 @@ class Rows:
         item = self._items.get(row)
         lang = list(self.langs)[self._lang_of[row]]
         return () if item is None else tuple([shortened(lang, each) for each in item.key])
+
+    def items(self, scope: Scope) -> Collection[Item]:
+        """Return the items of a scope."""
+        return self._of_scope.get(name_of(scope, "scope"), {}).values()
 
     def id(self, row: int) -> str:
         """Return what a row is cited by."""
@@ -219,9 +260,23 @@ class Rows:
         """Return the numbers of a row's stems, in their order."""
         return self._words[self._ends[row] : self._ends[row + 1]]
 
-    def letters(self, row: int) -> Sequence[str]:
-        """Return the folded words of a row that carry a subject, as 4-grams are cut of them."""
-        return content(words(self.texts[row]))
+    def letters(self, row: int) -> str:
+        """Return the folded words of a row that carry a subject, between spaces, as 4-grams are cut of them."""
+        known = self._letters.get(row)
+        return " ".join(content(words(self.texts[row]))) if known is None else known
+
+    def written(self, row: int) -> None:
+        """Take that a row's letters are not needed soon."""
+        self._letters.pop(row, None)
+
+    def sentences(self, row: int) -> Sequence[Sentence]:
+        """Return the sentences of a row."""
+        known = self._sentences.get(row)
+        if known is None:
+            if len(self._sentences) >= _CUT:
+                del self._sentences[next(iter(self._sentences))]
+            known = self._sentences[row] = sentences(self.texts[row])
+        return known
 
     def around(self, row: int) -> "tuple[array[int], array[int]]":
         """Return the words of its neighbours that count for a turn: those before it, and those after it."""

@@ -7,10 +7,11 @@ hundredths of a millisecond. Its documents are the same as the index's, cut the 
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Final
 
-from agent.lexical.queries import Term, gram_terms
+from agent.lexical.queries import Term, grams_of
 
 from .documents import parts_of, window
 from .rows import Rows
@@ -23,20 +24,19 @@ K1, B = 1.2, 0.75
 Terms = Mapping[str, float]
 
 
-class _Document:
-    """What one row is found by. words: of its window, and of each part. grams: of its own words."""
+@dataclass(frozen=True, slots=True)
+class _Bag:
+    """Terms of a document and how often it has each. size: of all of them together."""
 
-    def __init__(self, rows: Rows, row: int) -> None:
-        said, *parts = [Counter(text.split(" ")) for text in texts_of(rows, row)]
-        self.window, self.parts = said, parts
-        self.grams = Counter(gram for _, gram in gram_terms(rows.letters(row), GRAMS))
+    counts: Mapping[str, int]
+    size: int
 
 
-def texts_of(rows: Rows, row: int) -> list[str]:
-    """Return the terms of a row's documents, between spaces: of its window, then of its parts."""
-    stems, about = rows.stems, rows.about(row)
-    own = [stems[each] for each in rows.words(row)]
-    before, after = ([stems[each] for each in side] for side in rows.around(row))
+def terms_of(rows: Rows, row: int) -> list[list[str]]:
+    """Return the terms of a row's documents: of its window, then of its parts."""
+    stem, about = rows.stems.__getitem__, rows.about(row)
+    own = [*map(stem, rows.words(row))]
+    before, after = (map(stem, side) for side in rows.around(row))
     return [window(own, before, after, about), *parts_of(own, rows.parts(row), about)]
 
 
@@ -45,23 +45,29 @@ class Tail:
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
-        self._documents: dict[int, _Document | None] = {}  # None until they are looked at
+        self._windows: dict[int, list[_Bag] | None] = {}  # and parts; None until they are looked at
+        self._grams: dict[int, _Bag] = {}  # of those that were looked at
+
+    def __iter__(self) -> Iterator[int]:
+        """Return the rows."""
+        return iter(self._windows)
 
     def __contains__(self, row: int) -> bool:
         """Tell whether a row is searched here."""
-        return row in self._documents
+        return row in self._windows
 
     def __len__(self) -> int:
         """Return how many rows there are."""
-        return len(self._documents)
+        return len(self._windows)
 
     def add(self, row: int) -> None:
-        """Add a row, or see it again after what it is found by has changed."""
-        self._documents[row] = None
+        """Add a row, or see it again after those around it have changed; its own words do not."""
+        self._windows[row] = None
 
     def remove(self, row: int) -> None:
         """Take a row out."""
-        self._documents.pop(row, None)
+        self._windows.pop(row, None)
+        self._grams.pop(row, None)
 
     def best(
         self,
@@ -77,37 +83,52 @@ class Tail:
         seen: whether a row may be found. frequency: of a term in the index. documents: that it has. lengths: how many
         words, and 4-grams, its documents have on average; 0 of none.
         """
-        here = [(row, self._document(row)) for row in self._documents if seen(row)]
-        total = documents + len(here)
-        found: tuple[dict[int, float], dict[int, float], dict[int, float]] = ({}, {}, {})
+        here = [row for row in self._windows if seen(row)]
         if not here:
-            return found
-        weights = {
-            each: counts
-            * bm25_rarity(total, frequency((WORDS, each)) + _held(each, (of.window for _, of in here)))
-            for each, counts in words.items()
+            return {}, {}, {}
+        cut = {row: self._cut(row) for row in here}
+        of_windows = {row: bags[0] for row, bags in cut.items()}
+        of_grams = {row: self._grams[row] for row in here}
+        total = documents + len(here)
+        average = lengths[0] or _mean_size(of_windows.values())
+        weights = _weights(words, of_windows, lambda term: frequency((WORDS, term)), total)
+        windows = _scores(of_windows, weights, average)
+        parts = {
+            row: max(_scores(dict(enumerate(of)), weights, average).values(), default=0.0)
+            for row in windows
+            if (of := cut[row][1:])
         }
-        of_grams = {
-            each: bm25_rarity(total, frequency((GRAMS, each)) + _held(each, (of.grams for _, of in here)))
-            for each in grams
-        }
-        long = lengths[0] or sum(of.window.total() for _, of in here) / len(here)
-        wide = lengths[1] or sum(of.grams.total() for _, of in here) / len(here)
-        for row, of in here:
-            _put(found[0], row, _score(of.window, weights, long))
-            _put(found[1], row, max([_score(part, weights, long) for part in of.parts], default=0.0))
-            _put(found[2], row, _score(of.grams, of_grams, wide))
-        return found
+        every = dict.fromkeys(grams, 1.0)
+        weights = _weights(every, of_grams, lambda term: frequency((GRAMS, term)), total)
+        lettered = _scores(of_grams, weights, lengths[1] or _mean_size(of_grams.values()))
+        return windows, {row: score for row, score in parts.items() if score > 0}, lettered
 
-    def _document(self, row: int) -> _Document:
-        known = self._documents[row]
+    def _cut(self, row: int) -> list[_Bag]:
+        """Return what a row is found by: the terms of its window, then of its parts; and know its 4-grams."""
+        known = self._windows[row]
         if known is None:
-            known = self._documents[row] = _Document(self._rows, row)
+            known = self._windows[row] = [
+                _Bag(Counter(terms), len(terms)) for terms in terms_of(self._rows, row)
+            ]
+        if row not in self._grams:
+            letters = self._rows.letters(row).split(" ")
+            grams = dict.fromkeys([gram for word in letters if word for gram in grams_of(word)], 1)
+            self._grams[row] = _Bag(grams, len(grams))
         return known
 
 
-def _held(term: str, documents: Iterable[Counter[str]]) -> int:
-    return sum(term in each for each in documents)
+def _mean_size(bags: Collection[_Bag]) -> float:
+    return sum(each.size for each in bags) / len(bags) or 1.0
+
+
+def _weights(terms: Terms, bags: Mapping[int, _Bag], frequency: Callable[[str], int], total: int) -> Terms:
+    """Return what each term counts that any of some documents holds. total: of documents, these included."""
+    weights: dict[str, float] = {}
+    for term, counts in terms.items():
+        held = sum([term in bag.counts for bag in bags.values()])
+        if held:
+            weights[term] = counts * bm25_rarity(total, frequency(term) + held)
+    return weights
 
 
 def bm25_rarity(total: int, frequency: int) -> float:
@@ -115,17 +136,13 @@ def bm25_rarity(total: int, frequency: int) -> float:
     return math.log(1 + (max(total, frequency) - frequency + 0.5) / (frequency + 0.5))
 
 
-def _score(document: Counter[str], weights: Terms, average: float) -> float:
-    """Return BM25's score of a document."""
-    norm = K1 * (1 - B + B * document.total() / (average or 1.0))
-    score = 0.0
+def _scores(bags: Mapping[int, _Bag], weights: Terms, average: float) -> dict[int, float]:
+    """Return BM25's scores of the documents that hold any of some terms. average: size of all documents."""
+    scores: dict[int, float] = {}
     for term, weight in weights.items():
-        count = document.get(term, 0)
-        if count:
-            score += weight * count * (K1 + 1) / (count + norm)
-    return score
-
-
-def _put(found: dict[int, float], row: int, score: float) -> None:
-    if score > 0:
-        found[row] = score
+        for at, bag in bags.items():
+            count = bag.counts.get(term, 0)
+            if count:
+                norm = K1 * (1 - B + B * bag.size / average)
+                scores[at] = scores.get(at, 0.0) + weight * count * (K1 + 1) / (count + norm)
+    return scores

@@ -3,12 +3,13 @@
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import trio
 import trio.testing
 
-from agent.config import MEMORY_AGAIN, MEMORY_READ
+from agent.config import MEMORY_AGAIN, MEMORY_READ, PICTURE_READ
 from agent.errors import StorageFailed
 from agent.memory.recollection import Recollection
 from agent.ports.brain import Question
@@ -16,6 +17,7 @@ from agent.ports.conversation import Exchange
 from agent.ports.memory import MemoryStore
 from agent.ports.recall import Excerpt, Recalled, Search
 from agent.ports.remember import NOTHING_REMEMBERED
+from agent.recall.recall import Recall
 from agent.storage.open import opened_memory
 from agent.storage.settings import StorageSettings
 from agent.testing.fakes import Noon
@@ -131,6 +133,44 @@ async def test_what_is_not_live_or_not_theirs_is_told_to_nobody(
         assert kept.text in told.reminder.standing
         assert told.reminder.situation == ""
         assert not any(each in repr(told) for each in ("31", "32", "33", "40", "41", "42", "43"))
+
+
+async def test_what_the_search_knows_to_be_live_is_not_read_again(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """But where it cannot tell, or there is more than is chosen from; what is another's is told to nobody."""
+    async with store() as memory:
+        rule = await accepted(memory, a_draft("Always answer in one line", "answers", "rule"))
+        anothers = await accepted(memory, a_draft("Always answer in verse", "verse", "rule"), OTHERS[0])
+        found = Found()
+        told: list[str] = []
+        for items in ((), (rule, anothers), None, (rule,) * (PICTURE_READ + 1)):
+            found.found = replace(found.found, items=items)
+            remembered = await Recollection(memory, found, Noon()).remembered(ASKED, "budget?", "en")
+            told.append(remembered.reminder.standing)
+        assert told[0] == ""
+        assert all(rule.text in each and "verse" not in each for each in told[1:])
+
+
+async def test_what_another_process_changes_is_told_as_it_is(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
+    """From the next turn on, whatever the search has taken in before."""
+    settings = StorageSettings(str(tmp_path))
+    async with (
+        opened_memory(settings, inline, Noon()) as memory,
+        opened_memory(settings, inline, Noon()) as other,
+    ):
+        recollection = Recollection(memory, Recall(memory, inline), Noon())
+        assert (await recollection.remembered(ASKED, "budget?", "en")).reminder.standing == ""
+        rule = await accepted(other, a_draft("Always answer in one line", "answers", "rule"))
+        assert rule.text in (await recollection.remembered(ASKED, "budget?", "en")).reminder.standing
+        new = await other.replace(ANA, rule.id, a_draft("Always answer in two lines", "answers", "rule"), NOW)
+        standing = (await recollection.remembered(ASKED, "budget?", "en")).reminder.standing
+        assert new.text in standing
+        assert rule.text not in standing
+        await other.forget(ANA, new.id, NOW)
+        assert (await recollection.remembered(ASKED, "budget?", "en")).reminder.standing == ""
 
 
 @pytest.mark.parametrize("trouble", ["slow", "broken"])

@@ -40,7 +40,7 @@ def test_it_is_told_what_says_when(text: str, lang: str, timed: bool) -> None:
 def test_a_window_is_about_as_long_whatever_its_own_words() -> None:
     """The fewer neighbours, the more own words; own ones twice."""
     assert [reach_of(own) for own in (0, 15, 35, 1000)] == [MOST, AROUND - 15, LEAST, LEAST]
-    assert window(["a"], ["b"], ["c"], ["d"]) == "a a b c d"
+    assert window(["a"], ["b"], ["c"], ["d"]) == ["a", "a", "b", "c", "d"]
 
 
 def test_a_long_message_has_parts_of_whole_sentences() -> None:

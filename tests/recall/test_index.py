@@ -10,6 +10,7 @@ from agent.ports.recall import Reach
 from agent.recall.documents import Said, read
 from agent.recall.index import BATCH, Index
 from agent.recall.query import read_query
+from agent.recall.rows import NONE
 from tests.memory.made import DAY, MINE, NOW, item
 
 from .made import TALK, index_of, turn
@@ -144,6 +145,41 @@ def test_what_comes_while_the_index_is_written_waits() -> None:
     assert set(found(index, "hiking")) == {0, 1, 2}
 
 
+def test_what_is_read_in_bulk_is_found_when_it_is_written() -> None:
+    """Those before it meanwhile as they were, unless something beside them is forgotten; what is new at once."""
+    index = index_of(*TALK[:2])
+    index.add(TALK[2], later=True)
+    assert index.waiting == 3
+    assert set(found(index, "kitten")) == {0, 1}
+    assert found(index, "hiking") == {}
+    index.add(turn(9, "A hat.", sitting=7))
+    assert set(found(index, "hat")) == {3}
+    assert index.forget(2) == 1
+    assert found(index, "kitten") == {}
+    index.commit()
+    assert (index.waiting, found(index, "kitten")) == (0, {})
+    assert set(found(index, "hiking")) == {0, 2}
+
+
+def test_what_waits_in_the_tail_is_seen_there_as_it_is_read_on() -> None:
+    """Also by what comes after it in bulk."""
+    index = index_of(TALK[0], commit=False)
+    index.add(TALK[1], later=True)
+    assert set(found(index, "kitten")) == {0}
+    index.commit()
+    assert set(found(index, "kitten")) == {0, 1}
+
+
+def test_the_sentences_of_a_row_go_with_it() -> None:
+    """Whether it is forgotten or its item is no more."""
+    index = index_of(turn(1, "One hat. Two hats."), turn(2, "Three hats."))
+    index.put(item())
+    assert [len(index.rows.sentences(row)) for row in (0, 1, 2)] == [2, 1, 1]
+    index.forget(1)
+    index.drop("i1")
+    assert [len(index.rows.sentences(row)) for row in (0, 1, 2)] == [0, 1, 0]
+
+
 def test_a_turn_is_beside_another_once_all_of_it_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
     """Since those before it are written in a thread, which looks at what is beside them, while it is added."""
     index = index_of(turn(1, "One hat."), commit=False)
@@ -152,13 +188,13 @@ def test_a_turn_is_beside_another_once_all_of_it_is_there(monkeypatch: pytest.Mo
     def read_while_it_is_written(text: str, lang: Lang) -> Said:
         with suppress(IndexError):
             index.write(index.batch())
-            beside.append(len(index.rows.neighbours(0, 1)))
+            beside.append(index.rows.beside(0)[1])
         return read(text, lang)
 
     monkeypatch.setattr("agent.recall.rows.read", read_while_it_is_written)
     index.add(turn(2, "Another hat."))
-    assert beside == [1]
-    assert len(index.rows.neighbours(0, 1)) == 2
+    assert beside == [NONE]
+    assert index.rows.beside(0) == (NONE, 1)
 
 
 def test_words_count_by_what_is_in_the_scope() -> None:

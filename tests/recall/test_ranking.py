@@ -32,9 +32,11 @@ def test_sureness_rises_with_what_is_held_and_falls_with_what_others_hold() -> N
 def test_rare_words_are_most_of_a_question() -> None:
     """Those that nothing holds count too."""
     mass = Mass([(1, rarity(100, 1)), (2, rarity(100, 90)), (None, rarity(100, 0))], 100)
-    assert mass.share([2]) < mass.share([1]) < mass.share([1], [2]) == mass.known < 1
-    assert mass.share([]) == 0
-    assert Mass([], 0).share([1]) == 0
+    common, rare, both = (mass.most([each]) for each in ([[2]], [[1]], [[1], [2]]))
+    assert common < rare < both == mass.known < 1
+    assert mass.most([[[2]], [[7], [1]], [[2], [7]]]) == rare  # the best of several
+    assert mass.most([]) == mass.most([[[]]]) == 0
+    assert Mass([], 0).most([[[1]]]) == 0
 
 
 def made(id: str, text: str = "x" * 30, at: int = 0, score: float = 1.0) -> Excerpt:
@@ -88,7 +90,7 @@ def test_no_numbers_are_none(text: str) -> None:
 
 def test_an_unknown_word_says_less_where_little_was_said() -> None:
     """A talk of ten turns has few words of any question; one of thousands has most."""
-    shares = [Mass([(1, 1.0), (None, 1.0)], documents).share([1]) for documents in (0, 10, 60, 6000)]
+    shares = [Mass([(1, 1.0), (None, 1.0)], documents).most([[[1]]]) for documents in (0, 10, 60, 6000)]
     assert shares[0] == 1.0
     assert shares[2] == pytest.approx(2 / 3)
     assert shares == sorted(shares, reverse=True)

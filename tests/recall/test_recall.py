@@ -10,9 +10,9 @@ from agent.ports.memory import Changes
 from agent.ports.recall import Recalled
 from agent.recall.dense import Dense
 from agent.recall.index import BATCH
-from agent.recall.recall import AGAIN, QUIET, Recall
+from agent.recall.recall import AGAIN, PAGE, QUIET, Recall
 from agent.testing.vectors import WordsEmbedder
-from tests.memory.made import item
+from tests.memory.made import DAY, NOW, item
 
 from .made import TALK, Feed, best, inline, recall_of, search, turn
 
@@ -178,6 +178,39 @@ async def test_the_index_is_written_after_a_while_or_when_enough_waits(
     await trio.testing.wait_all_tasks_blocked()
     assert recall.index.waiting == 0
     nursery.cancel_scope.cancel()
+
+
+async def test_much_that_is_kept_is_read_again_behind_the_turns(
+    autojump_clock: trio.testing.MockClock, nursery: trio.Nursery
+) -> None:
+    """A page at a time, and written in a few pieces, not one by one; a page that is full is not waited for long."""
+    feed = Feed(*[turn(n, f"Kitten {n}.", sitting=n) for n in range(1, 2 * PAGE + 1)], most=PAGE)
+    recall = Recall(feed, inline)
+    assert best(await recall.recall(search("kitten"))) == []
+    assert recall.index.waiting == PAGE
+    nursery.start_soon(recall.keep_up)
+    await trio.sleep(QUIET + 0.1)
+    assert recall.index.waiting == 0
+    assert len(recall.index.rows) == 2 * PAGE
+    assert len(best(await recall.recall(search("kitten")))) == 10
+    nursery.cancel_scope.cancel()
+
+
+async def test_the_live_items_come_with_what_was_found_where_all_was_read() -> None:
+    """Those that are valid, and of who asks; none where more is to be read, or somebody reads just now."""
+    there = item(valid_from=NOW, valid_to=NOW + DAY)
+    others = [item(id="i2", scope=Scope("p", "", "eve")), item(id="i3", status="done")]
+    feed = Feed(turn(1, "Hi."), items=[there, *others], most=PAGE)
+    recall = Recall(feed, inline)
+    assert (await recall.recall(search("nothing"))).items == (there,)
+    assert (await recall.recall(search("nothing", at=NOW - 1))).items == ()
+    assert (await recall.recall(search("nothing", at=NOW + DAY))).items == ()
+    assert (await recall.recall(search("nothing", Scope("p", "", "bo")))).items == ()
+    feed.changes.append(item(status="superseded", valid_to=NOW + DAY))
+    assert (await recall.recall(search("nothing"))).items == ()
+    feed.changes += [turn(n, "Hi.", sitting=n) for n in range(10, 10 + PAGE)]
+    assert (await recall.recall(search("nothing"))).items is None
+    assert (await recall.recall(search("nothing"))).items == ()
 
 
 async def test_vectors_find_what_shares_no_stem() -> None:
