@@ -33,20 +33,16 @@ TALK = (
 
 
 class Feed:
-    """What is kept, in a list of changes; `changed` hands them out a few at a time.
+    """What is kept, in a list of changes."""
 
-    most: so many.
-    """
-
-    def __init__(self, *turns: StoredTurn, items: Sequence[Item] = (), most: int = 2) -> None:
+    def __init__(self, *turns: StoredTurn, items: Sequence[Item] = ()) -> None:
         self.changes: list[StoredTurn | Item] = [*turns, *items]
         self.asked = 0
-        self.most = most
 
     async def changed(self, after: int, limit: int) -> Changes:
         """Return the next changes."""
         self.asked += 1
-        new = self.changes[after : after + min(self.most, limit)]
+        new = self.changes[after : after + limit]
         turns = tuple(each for each in new if isinstance(each, StoredTurn))
         return Changes(turns, tuple(each for each in new if isinstance(each, Item)), after + len(new))
 
