@@ -120,6 +120,7 @@ class Recall:
         self._off = short_ones(weights)
         self._upto = 0
         self._complete = False  # nothing was left to be read at the last look
+        self._looks = self._ended = 0  # that have begun, and the last one that left nothing to be read
         self._following = trio.Lock()  # who reads what has changed
         self._beginning = True  # what is kept has not been read to its end yet
         self._came = trio.Event()
@@ -139,17 +140,22 @@ class Recall:
                 await self._write()
         await self._write()
 
-    async def _follow(self) -> bool:
+    async def _follow(self, came: int | None = None) -> bool:
         """Take in a page of what has changed in the store; return whether there was anything.
 
-        It can be found from then on, or not any more. A cancel leaves nothing half taken.
+        It can be found from then on, or not any more. came: how many looks had begun when its caller came: one that
+        began since and left nothing is his too. A cancel leaves nothing half taken.
         """
         async with self._following:
+            if came is not None and self._ended > came:
+                return False
+            self._looks += 1
             changes = await self._store.changed(self._upto, PAGE)
             more = changes.upto - self._upto >= PAGE
             self._complete = not more
             if self._complete:
                 self._beginning = False
+                self._ended = self._looks
             if changes.upto == self._upto:
                 self._say_what_waits()
                 return False
@@ -290,7 +296,8 @@ class Recall:
             if not self._following.locked():
                 await self._follow()
             return not self._beginning
-        while await self._follow() and not self._complete:
+        came = self._looks
+        while await self._follow(came) and not self._complete:
             pass
         return True
 

@@ -115,7 +115,9 @@ def test_what_is_made_at_each_start_is_not_kept(folder: Path, capsys: Out, name:
 def test_what_the_index_lacks_is_told(folder: Path, capsys: Out, monkeypatch: pytest.MonkeyPatch) -> None:
     """By its ids, and by the exit status."""
     add = Index.add
-    monkeypatch.setattr(Index, "add", lambda self, turn: None if turn.n == 3 else add(self, turn))
+    monkeypatch.setattr(
+        Index, "add", lambda self, turn, later=False: None if turn.n == 3 else add(self, turn, later)
+    )
     assert run(folder, "--vectors", "off") == 3
     out, err = capsys.readouterr()
     assert "index: 2 of 3 messages and answers, 1 of 1 live items" in out

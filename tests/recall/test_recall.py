@@ -153,6 +153,24 @@ async def test_what_another_process_has_changed_is_seen_by_the_next_search() -> 
     assert [best(each) for each in found] == [["t900"]] * 3
 
 
+async def test_who_waits_together_looks_once() -> None:
+    """A look that began after somebody came, and left nothing, is his too."""
+    feed = Feed(*TALK)
+    recall = Recall(feed, inline)
+    await recall.catch_up()
+    real, before = feed.changed, feed.asked
+
+    async def changed(after: int, limit: int) -> Changes:
+        await trio.testing.wait_all_tasks_blocked()
+        return await real(after, limit)
+
+    vars(feed)["changed"] = changed
+    async with trio.open_nursery() as nursery:
+        for _ in range(20):
+            nursery.start_soon(recall.recall, search("Which kitten?"))
+    assert 1 <= feed.asked - before <= 2
+
+
 async def test_what_was_forgotten_while_all_was_read_is_not_found() -> None:
     """Its row was read before, and that it is gone comes last."""
     feed = Feed(*TALK, *[turn(n, f"Nothing much {n}.", sitting=n) for n in range(10, 10 + 2 * PAGE)])
