@@ -10,6 +10,7 @@ from typing import ClassVar, Protocol
 
 import trio
 
+from ..config import CONFIRM_SECONDS
 from .book import LIVE, MARK, Book, View
 from .consults import Consults
 from .wire import Frame
@@ -84,11 +85,11 @@ class Memories:
 
     async def do_something(self) -> None:
         """Do one thing. Cancelled, a frame may have been sent."""
-        acts, weights = zip(*self._ACTS.items(), strict=True)
+        acts, weights = zip(*(self._ACTS | self._LONG).items(), strict=True)
         await self._rng.choices(acts, weights)[0](self)
 
     async def do_everything(self) -> None:
-        """Do each thing once."""
+        """Do each thing once that does not take long."""
         for act in self._ACTS:
             await act(self)
 
@@ -108,6 +109,11 @@ class Memories:
 
     async def _state(self) -> None:
         await self._talks.hear_out(await self._tell(STATED, approves=False))
+
+    async def _state_and_wait(self) -> None:
+        """State something, and let what that leads to expire."""
+        await self._state()
+        await trio.sleep(CONFIRM_SECONDS + SOON)
 
     async def _state_and_take_back(self) -> None:
         """State something, and cancel what that leads to once it is answered."""
@@ -205,3 +211,4 @@ class Memories:
         _forget: 3,
         _forget_and_look: 2,
     }
+    _LONG: ClassVar[dict[Callable[["Memories"], Awaitable[None]], int]] = {_state_and_wait: 2}

@@ -66,7 +66,7 @@ async def soak_inside(run: Run, seed: int, data: Path | None, slow: float) -> No
                 await _crowded(run, crowd, server, remembered)
                 await _all_left(run, crowd, server)
                 if file is not None:
-                    at_rest = await threads(lambda: kept_since(file, began, WallClock().now_ms()))
+                    at_rest = await threads(lambda: kept_since(file, began, WallClock().now_ms() - LATE))
                     for broken in left_open(at_rest):
                         run.tally.violation(*broken)
                 await _drained(run, crowd, server)
