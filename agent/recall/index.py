@@ -38,6 +38,7 @@ _SCHEMA: Final = schema_of(
     terms=(WORDS,), grams=(GRAMS,), names=(_ROW, *REACHES), numbers=("number", "valid_from", "valid_to")
 )
 _HEAP: Final = 15_000_000  # bytes; tantivy's least for one thread
+_LARGE: Final = 5_000  # rows of a batch that gets twice that: an index in one piece is searched sooner
 _POSTINGS: Final = 5_000  # entries of posting lists that the search of one arm reads
 _FOR_EVER: Final = 2**63 - 1
 _COUNTS_KEPT: Final = 1_024  # scopes of which it is known how many documents are theirs
@@ -171,7 +172,7 @@ class Index:
 
     def write(self, batch: Batch) -> Searcher:
         """Put a batch into the index and return what searches it then. Blocks; what is searched meanwhile stays."""
-        writer = self._tantivy.writer(_HEAP, 1)
+        writer = self._tantivy.writer(_HEAP * 2 if len(batch.rows) > _LARGE else _HEAP, 1)
         if self._documents:
             for row in (*batch.gone, *batch.rows):
                 writer.delete_documents_by_term(_ROW, str(row))
