@@ -44,6 +44,10 @@ class Talks(Protocol):
         """Cancel everything, or what one message leads to."""
         ...
 
+    async def wait(self, seconds: float) -> None:
+        """Do nothing for a while, or until the connection ends."""
+        ...
+
     async def begin_to_ask(self, kind: str, **fields: object) -> str:
         """Ask something of what is remembered; return its label."""
         ...
@@ -113,7 +117,7 @@ class Memories:
     async def _state_and_wait(self) -> None:
         """State something, and let what that leads to expire."""
         await self._state()
-        await trio.sleep(CONFIRM_SECONDS + SOON)
+        await self._talks.wait(CONFIRM_SECONDS + SOON)
 
     async def _state_and_take_back(self) -> None:
         """State something, and cancel what that leads to once it is answered."""

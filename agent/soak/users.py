@@ -271,6 +271,11 @@ class Visit:
         """Cancel everything, or what one message leads to; raises WireClosed."""
         await self._cancel(id)
 
+    async def wait(self, seconds: float) -> None:
+        """Do nothing for a while, or until the connection ends."""
+        with trio.move_on_after(seconds):
+            await self._line.over.wait()
+
     async def hear_out(self, id: str) -> None:
         """Wait until a message has ended."""
         await self._ended(id)
