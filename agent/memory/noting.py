@@ -119,6 +119,7 @@ class Noting:
     async def _read(self, taken: Unread) -> None:
         now = self._clock.now_ms()
         drafts: Sequence[Draft] = ()
+        known: Sequence[Item] = ()
         try:
             if taken.turn.remark.text:  # else it was forgotten
                 known = await self._known(taken)
@@ -134,7 +135,8 @@ class Noting:
             _log.warning("a message could not be read by the memory model", kind=type(error).__name__)
             await self._failed(taken, None)
             return
-        proposed = await self._unread.read(taken, drafts, self._clock.now_ms())
+        shown = [each.id for each in known]
+        proposed = await self._unread.read(taken, drafts, self._clock.now_ms(), shown)
         if proposed is not None:
             self._observer.count("notes", "read")
             self._ask(taken, proposed)

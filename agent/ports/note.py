@@ -4,7 +4,7 @@ The queue is in the rows of what was said: a turn that nobody has read yet says 
 what was not reached before an end is read after the next start.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -60,11 +60,14 @@ class UnreadStore(Protocol):
         """
         ...
 
-    async def read(self, taken: Unread, drafts: Sequence[Draft], at: int) -> tuple[Proposed, ...] | None:
+    async def read(
+        self, taken: Unread, drafts: Sequence[Draft], at: int, known: Collection[str] = ()
+    ) -> tuple[Proposed, ...] | None:
         """Note that a turn was read and propose what came of it, in one transaction; return that, what is new only.
 
-        None where one of its turns was forgotten meanwhile: then nothing is proposed, and what is left is unread as
-        before. Nothing comes of a draft whose key another item of the same message has, whatever became of that.
+        known: ids of the items that were shown with it. None where one of these, or of its turns, was forgotten
+        meanwhile: then nothing is proposed, and what is left is unread as before. Nothing comes of a draft whose key
+        another item of the same message has, whatever became of that.
         """
         ...
 

@@ -105,6 +105,19 @@ async def test_what_was_forgotten_meanwhile_proposes_nothing(memory: ReadStore, 
     assert await memory.read(again, (), NOW) == ()
 
 
+async def test_what_was_known_and_forgotten_meanwhile_comes_back_in_nothing(memory: ReadStore) -> None:
+    """A model was shown it beside the message, and may have repeated it."""
+    item = await accepted(memory, budget(50, message="m0"))
+    await memory.keep([unread()], NOW)
+    [found] = await memory.take(9, NOW, LATER)
+    await memory.forget(ANA, item.id, NOW)
+    assert await memory.read(found, [a_draft("He has a dog", "dog")], NOW, [item.id]) is None
+    [again] = await memory.take(9, NOW, LATER)
+    got = await memory.read(again, [a_draft("He has a dog", "dog")], NOW, [])
+    assert got is not None
+    assert len(got) == 1
+
+
 async def test_a_refused_answer_is_not_shown(memory: ReadStore) -> None:
     """It was said to nobody's help, and may hold what was refused."""
     refused = Kept(

@@ -146,9 +146,11 @@ class SqliteMemory:
             return ()
         return await self._database.write(partial(unread.take, most, at, until))
 
-    async def read(self, taken: Unread, drafts: Sequence[Draft], at: int) -> tuple[Proposed, ...] | None:
-        """Note that a turn was read and propose what came of it; None where it was forgotten meanwhile."""
-        return await self._database.write(partial(unread.read, taken, drafts, at))
+    async def read(
+        self, taken: Unread, drafts: Sequence[Draft], at: int, known: Collection[str] = ()
+    ) -> tuple[Proposed, ...] | None:
+        """Note that a turn was read and propose what came of it; None where some of it was forgotten meanwhile."""
+        return await self._database.write(partial(unread.read, taken, drafts, at, known))
 
     async def missed(self, taken: Unread, counts: bool) -> bool:
         """Note that reading failed; return whether any try is left."""

@@ -4,7 +4,7 @@ A turn says how often it may still be tried (`unread`), and until when somebody 
 taken at a time, the oldest; who dies with it loses it when that time is over.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import sqlalchemy as sa
 
@@ -14,6 +14,7 @@ from ..transaction import Transaction
 from . import items as kept
 from .deciding import propose
 from .schema import IS_UNREAD, item_sources, items, turn_words, turns
+from .standing import forgotten
 from .turns import SELECT
 from .turns import read as turns_of
 
@@ -83,13 +84,13 @@ def anything_free(at: int, connection: sa.Connection) -> bool:
 
 
 def read(
-    taken: Unread, drafts: Sequence[Draft], at: int, transaction: Transaction
+    taken: Unread, drafts: Sequence[Draft], at: int, known: Collection[str], transaction: Transaction
 ) -> tuple[Proposed, ...] | None:
     """Note that a turn was read and propose what came of it; what the port says of `read`."""
     connection, turn = transaction.connection, taken.turn
     of = {"of": turn.n}
     shown = [each.n for each in (turn, *taken.before) if each.remark.text]
-    if connection.execute(_EMPTIED, {"among": shown}).scalar_one():
+    if connection.execute(_EMPTIED, {"among": shown}).scalar_one() or forgotten(known, connection):
         connection.execute(_FREED, of)
         return None
     if connection.execute(_READ, of).scalar_one_or_none() is None:  # another has read it, too
