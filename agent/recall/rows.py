@@ -77,12 +77,10 @@ class Rows:
         self._items: dict[int, Item] = {}
         self._item_rows: dict[str, int] = {}
         self._of_scope: dict[str, dict[str, Item]] = {}  # items by id, by whose they are
-        self._said = array(
-            "q"
-        )  # numbers of turns, ascending, and the row of each: a tenth of what a dict takes
-        self._said_rows = array("I")
-        self._before = array("q")
-        self._after = array("q")
+        self._said = array("q")  # numbers of turns, ascending, ...
+        self._said_rows = array("I")  # ... and the row of each: a tenth of what a dict takes
+        self._before = array("i")
+        self._after = array("i")
         self._lang_of = array("H")
         self._threads: dict[int, _Thread] = {}
         self._spoke: set[tuple[int, int]] = set()  # places, and who spoke there
@@ -179,7 +177,8 @@ class Rows:
             self._parts[len(self)] = said.parts
         self._ends.append(len(self._words))
         self._lang_of.append(list(self.langs).index(said.lang))
-        self.messages.append(message)
+        shared = self.messages[-1:] == [message]  # a question and its answer
+        self.messages.append(self.messages[-1] if shared else message)
         self.at.append(at)
         self.place.append(place)
         self.by.append(speaker)

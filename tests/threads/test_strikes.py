@@ -96,6 +96,7 @@ def test_a_forgetting_that_stops_half_way_is_found(monkeypatch: pytest.MonkeyPat
         await trio.lowlevel.checkpoint()
 
     monkeypatch.setattr(SqliteThreads, "forget", forget)
+    monkeypatch.setattr(SqliteThreads, "unsay", forget)
     _, bad = strike_all("told_and_forgotten", "leave", 20)
     assert any("what was forgotten is in the messages" in why for _, broken in bad for why in broken)
 
