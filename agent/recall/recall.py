@@ -39,7 +39,7 @@ LOOK: Final = 5.0
 PAGE: Final = 64
 """Changes that are read at once."""
 _STEP: Final = 16  # of a full page that are taken in without a pause: some ms of the event loop
-BULK: Final = 25_000
+BULK: Final = 12_500
 """Rows that wait, from which they are written though more are known to come: what waits takes memory, and what is
 written in few pieces is searched sooner."""
 _MUCH: Final = 2_500  # rows that are written at once, after which there is memory to give back
