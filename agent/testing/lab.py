@@ -257,8 +257,10 @@ class Lab:
     async def forget(self) -> None:
         """Have the struck client's first live item forgotten."""
         session = self.session()
-        if self.kept is not None and session is not None:
-            await self.kept.forget(Scope(session.project, session.id), self.app.registry)
+        scope = None if session is None else Scope(session.project, session.id)
+        del session  # which may end meanwhile, and is not to be kept alive from here
+        if self.kept is not None and scope is not None:
+            await self.kept.forget(scope, self.app.registry)
 
     def stop(self) -> None:
         """End the server now."""
