@@ -1,11 +1,8 @@
 """Finds what was said (implements `agent.ports.recall.Recaller`).
 
 Strategy: read the question, let the arms give candidates, rank these, say how surely any of them fits, and show the
-best within the budget: half a millisecond for 100,000 turns, on the event loop. The vector of a question is awaited
-where its embedder takes a thread. Where vectors are not all there yet, or a served model fails, its words find alone.
-
-The index is caught up with the store when it starts, and written in batches behind the conversation: rows first, the
-tail at once, the index when BATCH rows wait or nothing has come for a while.
+best within the budget: a millisecond for 100,000 turns, on the event loop. The vector of a question is awaited where
+its embedder takes a thread. Where vectors are not all there yet, or a served model fails, its words find alone.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -17,48 +14,25 @@ from typing import Any, Final, Protocol
 import structlog
 import trio
 
-from agent.errors import EmbeddingFailed, StorageFailed
-from agent.heap import give_back
+from agent.errors import EmbeddingFailed
 from agent.lang import Lang
-from agent.ports.memory import LIVE, Changes, Item, StoredTurn
+from agent.ports.memory import Item, StoredTurn
 from agent.ports.recall import NOTHING, Excerpt, Recalled, Search
 from agent.ports.work import RunSync
 
 from .abstain import FLOOR, LOOKED_AT, Held, Mass, rarity, sureness
+from .following import Feed, Following
 from .index import BATCH, Index, until
 from .present import Claim, chosen, disagreements, excerpt, numbers_of
 from .query import Asked, read_query
 from .rank import ASKING, WEIGHTS, Arm, Weights, short_ones, summed, taken_off
 
-QUIET: Final = 1.0
-"""Seconds in which nothing came, after which what waits is put into the index."""
 AGAIN: Final = 60.0
 """Seconds in which nothing came, after which a served model that failed is asked again, and what waits is kept."""
-LOOK: Final = 5.0
-"""Seconds after which it is looked whether another process has changed something, where nobody asks before."""
-PAGE: Final = 64
-"""Changes that are read at once."""
-_STEP: Final = 16  # of a full page that are taken in without a pause: some ms of the event loop
-BULK: Final = 12_500
-"""Rows that wait, from which they are written though more are known to come: what waits takes memory, and what is
-written in few pieces is searched sooner."""
-_MUCH: Final = 2_500  # rows that are written at once, after which there is memory to give back
 _COMPARED: Final = 12
 """Excerpts whose numbers are read."""
 
 _log = structlog.get_logger("agent.recall")
-
-
-class Feed(Protocol):
-    """What is kept, as it changes: `agent.ports.memory.MemoryStore` is one."""
-
-    async def changed(self, after: int, limit: int) -> Changes:
-        """Return what has changed since an earlier call, of every scope."""
-        ...
-
-    async def forgotten(self, ids: Collection[str]) -> frozenset[str]:
-        """Return which of these items and turns were forgotten."""
-        ...
 
 
 class Near(Protocol):
@@ -113,96 +87,33 @@ class Recall:
         weights: Weights = WEIGHTS,
     ) -> None:
         self.index = Index()
-        self._store = store
-        self._run_sync = run_sync
-        self._near = None if near is None else near(self.index)
         self.floor = floor
+        self._store = store
+        self._following = Following(store, self.index, run_sync, self._let_go)
+        self._near = None if near is None else near(self.index)
         self._weights = weights
         self._off = short_ones(weights)
-        self._upto = 0
-        self._complete = False  # nothing was left to be read at the last look
-        self._looks = self._ended = 0  # that have begun, and the last one that left nothing to be read
-        self._following = trio.Lock()  # who reads what has changed
-        self._beginning = True  # what is kept has not been read to its end yet
-        self._came = trio.Event()
-        self._enough = trio.Event()
-        self._unembedded = trio.Event()
         self._told: str | None = None  # why there are no vectors, while that is so
 
-    # --- what is kept comes into the index
+    # --- what is kept comes into the index, and gets its vectors
 
     async def catch_up(self) -> None:
         """Take in what has changed in the store, and write the index. Raises `agent.errors.StorageFailed`.
 
         A cancel leaves an index that goes on from where it was.
         """
-        while await self._follow():
-            if self.index.waiting >= BULK:
-                await self._write()
-        await self._write()
+        await self._following.catch_up()
 
-    async def _follow(self, came: int | None = None) -> bool:
-        """Take in a page of what has changed in the store; return whether there was anything.
-
-        It can be found from then on, or not any more. came: how many looks had begun when its caller came: one that
-        began since and left nothing is his too. What a cancel leaves half taken is taken again.
-        """
-        async with self._following:
-            if came is not None and self._ended > came:
-                return False
-            self._looks += 1
-            changes = await self._store.changed(self._upto, PAGE)
-            more = changes.upto - self._upto >= PAGE
-            self._complete = not more
-            if self._complete:
-                self._beginning = False
-                self._ended = self._looks
-            if changes.upto == self._upto:
-                self._say_what_waits()
-                return False
-            turns = changes.turns
-            while more and turns:  # others get their turn between them
-                self._take(turns[:_STEP], (), more)
-                turns = turns[_STEP:]
-                await trio.lowlevel.checkpoint()
-            self.changed(turns, changes.items, more)
-            self._upto = changes.upto
-            return True
-
-    def changed(
-        self, turns: Sequence[StoredTurn] = (), items: Sequence[Item] = (), more: bool = False
-    ) -> None:
+    def changed(self, turns: Sequence[StoredTurn] = (), items: Sequence[Item] = ()) -> None:
         """Take in turns that were kept or forgotten, and what became of items. Never blocks.
 
-        What is new can be found at once, and what is gone no more. more: it is a part of much, most likely; its turns
-        are found when they are written.
+        What is new can be found at once, and what is gone no more.
         """
-        self._take(turns, items, more)
-        self._unembedded.set()
-        if not more or self.index.waiting >= BULK:
-            self._say_what_waits()
+        self._following.changed(turns, items)
 
-    def _say_what_waits(self) -> None:
-        """Let what waits be written: at once where it is enough, else when nothing came for a while."""
-        if self.index.waiting:
-            self._came.set()
-        if self.index.waiting >= BATCH:
-            self._enough.set()
-
-    def _take(self, turns: Sequence[StoredTurn], items: Sequence[Item], more: bool) -> None:
-        for turn in turns:
-            if turn.remark.text:
-                self.index.add(turn, later=more)
-                continue
-            row = self.index.forget(turn.n)
-            if self._near is not None and row >= 0:
-                self._near.forget(row)
-        for item in items:
-            row = self.index.drop(item.id)
-            if self._near is not None and row >= 0:
-                self._near.forget(row)
-            if item.status in LIVE:
-                self.index.put(item)
+    def _let_go(self, row: int) -> None:
+        if self._near is not None:
+            self._near.forget(row)
 
     async def keep_up(self) -> None:
         """Follow the store, write what waits into the index, in batches, and embed it, until cancelled.
@@ -210,8 +121,7 @@ class Recall:
         One task's, for as long as this is used.
         """
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(self._keep_following)
-            nursery.start_soon(self._keep_written)
+            nursery.start_soon(self._following.keep_up)
             if self._near is not None:
                 nursery.start_soon(self._keep_embedded)
 
@@ -220,39 +130,14 @@ class Recall:
         self._near = near(self.index)
         await self._keep_embedded()
 
-    async def _keep_following(self) -> None:
-        while True:
-            try:
-                while await self._follow():
-                    pass
-            except StorageFailed:
-                _log.warning("what is remembered cannot be read now")
-                self._say_what_waits()
-            await trio.sleep(LOOK)
-
-    async def _keep_written(self) -> None:
-        while True:
-            await self._came.wait()
-            with trio.move_on_after(QUIET):
-                await self._enough.wait()
-            self._came, self._enough = trio.Event(), trio.Event()
-            await self._write()
-
     async def _keep_embedded(self) -> None:
         while True:
-            self._unembedded = trio.Event()
+            self._following.come = trio.Event()
             await self.embed()
             with trio.move_on_after(AGAIN) as quiet:
-                await self._unembedded.wait()
+                await self._following.come.wait()
             if quiet.cancelled_caught:
                 await self.keep_vectors()
-
-    async def _write(self) -> None:
-        if self.index.waiting:
-            batch = self.index.batch()
-            self.index.take(batch, await self._run_sync(lambda: self.index.write(batch)))
-            if len(batch.rows) >= _MUCH:
-                await self._run_sync(give_back)
 
     async def embed(self) -> None:
         """Embed what has no vector yet, where there are vectors. A cancel leaves what is done."""
@@ -280,7 +165,7 @@ class Recall:
 
         After a start it is found as it is read. A cancel leaves nothing. Raises `agent.errors.StorageFailed`.
         """
-        complete = await self._take_what_is_new()
+        complete = await self._following.look()
         look = None
         near = self._near
         if near is not None and near.behind <= BATCH and (near.langs is None or search.lang in near.langs):
@@ -289,23 +174,9 @@ class Recall:
             except EmbeddingFailed as error:
                 self._say(error)
         found = self.recalled(search, look)
-        if self._beginning and found.excerpts:  # what was forgotten since it was read comes last
+        if self._following.beginning and found.excerpts:  # what was forgotten since it was read comes last
             found = found.without(await self._store.forgotten([each.id for each in found.excerpts]))
         return replace(found, items=self._items(search)) if complete else found
-
-    async def _take_what_is_new(self) -> bool:
-        """Take in all that has changed, after others who do; while the whole is read first, what is at hand.
-
-        Return whether that was all.
-        """
-        if self._beginning:
-            if not self._following.locked():
-                await self._follow()
-            return not self._beginning
-        came = self._looks
-        while await self._follow(came) and not self._complete:
-            pass
-        return True
 
     def _items(self, search: Search) -> tuple[Item, ...]:
         """Return the items that are live, and valid then."""

@@ -20,7 +20,8 @@ from agent.ports.conversation import Scope
 from agent.ports.pages import Window
 from agent.ports.projects import HOUSE
 from agent.ports.recall import Search
-from agent.recall.recall import LOOK, Recall
+from agent.recall.following import LOOK
+from agent.recall.recall import Recall
 from agent.testing.network import inline
 from tests.server.api import TOKEN
 from tests.server.api.whole import Whole, whole

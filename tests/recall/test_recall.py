@@ -9,8 +9,9 @@ from agent.ports.conversation import Scope
 from agent.ports.memory import Changes
 from agent.ports.recall import Recalled
 from agent.recall.dense import Dense
+from agent.recall.following import PAGE, QUIET
 from agent.recall.index import BATCH
-from agent.recall.recall import AGAIN, PAGE, QUIET, Recall
+from agent.recall.recall import AGAIN, Recall
 from agent.testing.vectors import WordsEmbedder
 from tests.memory.made import DAY, NOW, item
 

@@ -19,7 +19,8 @@ from agent.config import MEMORY_READ
 from agent.errors import StorageFailed
 from agent.ports.conversation import Scope
 from agent.ports.memory import MemoryStore
-from agent.recall.recall import LOOK, Recall
+from agent.recall.following import LOOK
+from agent.recall.recall import Recall
 from tests.e2e.plain import Plain, plain
 from tests.server.api.whole import Whole, whole
 
