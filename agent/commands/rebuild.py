@@ -18,6 +18,7 @@ from ..storage.open import opened_archive
 from ..storage.settings import StorageSettings
 from .output import OK, REFUSED, complain, write
 from .paging import paged
+from .remembered import Data
 from .search import SERVED
 
 _NAMED = 20  # ids that are told
@@ -25,10 +26,7 @@ _NAMED = 20  # ids that are told
 
 async def rebuild(
     *,
-    data: Annotated[
-        str,
-        Parameter(env_var="AGENT_DATA", help="Folder that the server keeps, or user for your data folder."),
-    ] = USER_DATA,
+    data: Data = USER_DATA,
     vectors: Annotated[str, Parameter(env_var="AGENT_VECTORS")] = "auto",
 ) -> int:
     """Throw away all that was made of what is remembered, make it anew, and look

@@ -18,6 +18,7 @@ from ..ports.note import Found
 from ..text.language import language
 from ..text.words import words
 from .items import alike, cleaned, corrected, draft, numbers_of
+from .repeats import within
 
 BY_RULE: Final[frozenset[ItemType]] = frozenset({"event", "metric"})
 """The types that a rule accepts, which nothing but a user's words may propose."""
@@ -33,7 +34,7 @@ def sound(found: Sequence[Found], turn: StoredTurn, known: Sequence[Item], at: i
     drafts: list[Draft] = []
     for each in found:
         quote = words(each.quote)
-        if not _within(quote, said) or not _hold(numbers, (each.text, each.subject)):
+        if not quote or not within(quote, said) or not _hold(numbers, (each.text, each.subject)):
             continue
         with suppress(BadItem):
             made = _made(each, turn, known, at)
@@ -52,12 +53,6 @@ def _made(found: Found, turn: StoredTurn, known: Sequence[Item], at: int) -> Dra
     if item is None:  # also where it names what is not there: what it contradicts is found by its key
         return draft(Candidate(found.type, found.subject, found.text, lang, sources), at)
     return replace(corrected(item, found.text, lang, at, sources), replaces=item.id)
-
-
-def _within(quote: Sequence[str], said: Sequence[str]) -> bool:
-    """Tell whether words stand in others, in their order; none stand nowhere."""
-    size = len(quote)
-    return size > 0 and any(said[start : start + size] == quote for start in range(len(said) - size + 1))
 
 
 def _hold(numbers: Sequence[Number], texts: Sequence[str]) -> bool:

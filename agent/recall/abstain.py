@@ -15,7 +15,7 @@ from itertools import chain
 from typing import Final
 
 FLOOR: Final = 0.12
-"""Below it nothing is found: refuses some 3 in 100 of the questions that are answered, of which most found nothing."""
+"""Below it nothing is found: refuses some 2 in 100 of the questions that are answered, of which most found nothing."""
 LOOKED_AT: Final = 12
 """Candidates of each side that are looked at, the best first."""
 FEW: Final = 60

@@ -39,6 +39,12 @@ def test_its_quote_must_stand_in_the_message(quote: str) -> None:
     assert texts(found(quote="i live IN lund,  at")) == [FOUND.text]
 
 
+def test_no_words_stand_nowhere() -> None:
+    """Not in a message that has none either."""
+    wordless = replace(TURN, remark=replace(TURN.remark, text="... 👍"))
+    assert texts(found(quote="!"), turn=wordless) == []
+
+
 @pytest.mark.parametrize(
     ("text", "fits"),
     [

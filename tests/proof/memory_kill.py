@@ -6,8 +6,9 @@ within a transaction, before and after its commit, and before and after the log 
 
 import os
 import signal
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import replace
+from itertools import count
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -78,23 +79,25 @@ def _live(
     pipe: Connection,
     live: Callable[[ReadStore, Connection], Awaitable[None]],
 ) -> None:
-    counted = 0
+    async def life() -> int:
+        async with memory_in(folder, Threads(), WallClock()) as memory:
+            counted = kill_before(statements)
+            await live(memory, pipe)
+        return next(counted)
 
-    def count(*_: Any) -> None:
-        nonlocal counted
-        counted += 1
-        if counted == statements:
+    pipe.send(("ended", trio.run(life)))
+
+
+def kill_before(statements: int) -> Iterator[int]:
+    """Kill this process before so many statements from now on, and never for 0; its next value is how many began."""
+    began = count()
+
+    def counted(*_: Any) -> None:
+        if next(began) + 1 == statements:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    async def life() -> None:
-        nonlocal counted
-        async with memory_in(folder, Threads(), WallClock()) as memory:
-            counted = 0
-            sa.event.listen(sa.Engine, "before_cursor_execute", count)
-            await live(memory, pipe)
-
-    trio.run(life)
-    pipe.send(("ended", counted))
+    sa.event.listen(sa.Engine, "before_cursor_execute", counted)
+    return began
 
 
 def accepter(folder: Path, ids: list[str], pipe: Connection) -> None:
@@ -117,21 +120,13 @@ def accepter(folder: Path, ids: list[str], pipe: Connection) -> None:
 
 def one_forgetting(folder: Path, statements: int, pipe: Connection) -> None:
     """Say something in both files, then forget it; killed before so many statements of that, and never for 0."""
-    counted = 0
 
-    def count(*_: Any) -> None:
-        nonlocal counted
-        counted += 1
-        if counted == statements:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    async def life() -> None:
+    async def life() -> int:
         async with both_files(folder, Threads(), WallClock()) as (desk, memory, store):
             id = await say_everywhere(memory, store)
             pipe.send(("said", id))
-            sa.event.listen(sa.Engine, "before_cursor_execute", count)
+            counted = kill_before(statements)
             await desk.forget(WHOSE, id)
-            sa.event.remove(sa.Engine, "before_cursor_execute", count)
+        return next(counted)
 
-    trio.run(life)
-    pipe.send(("ended", counted))
+    pipe.send(("ended", trio.run(life)))

@@ -75,7 +75,7 @@ turns = numbered(
     whole("sitting"),
     whole(
         "unread", server_default="0"
-    ),  # how often a model may still try to read it; below 0 it was given up
+    ),  # the tries that a model has left to read it; below 0 it was given up
     whole("taken", server_default="0"),  # until when somebody reads it
     sa.UniqueConstraint("scope", "message", "role"),
     one_of("role", Side),
