@@ -13,7 +13,8 @@ from ..text.words import fold
 
 _SUBJECT: Final = 60  # characters before a verb in which is said what it is about
 _OPENERS: Final = 6  # words and phrases before a clause that say nothing
-_WHEN: Final = 60  # characters of an adverbial before a clause
+WHEN: Final = 60
+"""Characters of an adverbial before a clause."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,20 +61,31 @@ def any_of(listed: frozenset[str]) -> str:
     return "|".join(map(re.escape, sorted(listed, key=lambda word: (-len(word), word))))
 
 
-def openings(say: Remembering) -> tuple[str, str, str]:
-    """Return the patterns of what may open a clause: words that say nothing, an adverbial too, a subject too."""
-    opened = rf"(?P<before>(?:(?:{say.joining}|{say.openers})\b[\s,!.:–-]+){{0,{_OPENERS}}})"
-    timed = rf"{opened}(?P<when>(?:(?:{say.when})\b[^,;:?]{{1,{_WHEN}}}?[,:]?\s+)??)"
-    return opened, timed, rf"{opened}(?P<said>(?P<subject>[^,;:]{{1,{_SUBJECT}}}?)\s+"
+class Opening:
+    """What may open a clause, in the words of one language, as the beginning of a pattern.
 
+    plain: words that say nothing. timed: an adverbial too. stated: a subject too; the group `said` is left open.
+    """
 
-def own(clause: Clause, match: re.Match[str], joining: re.Pattern[str]) -> str:
-    """Return what a clause says, without what opens it where a mark parts the two."""
-    before = clause.text[: match.start("said")].rstrip()
-    if before and before[-1].isalnum():
-        joined = joining.match(clause.text)
-        return clause.written[joined.end() if joined else 0 :]
-    return clause.written[match.start("said") :]
+    def __init__(self, say: Remembering) -> None:
+        self.plain = rf"(?P<before>(?:(?:{say.joining}|{say.openers})\b[\s,!.:–-]+){{0,{_OPENERS}}})"
+        self.timed = rf"{self.plain}(?P<when>(?:(?:{say.when})\b[^,;:?]{{1,{WHEN}}}?[,:]?\s+)??)"
+        self.stated = rf"{self.plain}(?P<said>(?P<subject>[^,;:]{{1,{_SUBJECT}}}?)\s+"
+        self._plain = pattern(self.plain)
+        self._joining = pattern(rf"(?:{say.joining})\s+")
+
+    def end(self, text: str) -> int:
+        """Return where the words that say nothing end, with which a text begins."""
+        opened = self._plain.match(text)
+        return opened.end() if opened else 0
+
+    def own(self, clause: Clause, match: re.Match[str]) -> str:
+        """Return what a clause says, without what opens it where a mark parts the two. match: has a group `said`."""
+        before = clause.text[: match.start("said")].rstrip()
+        if before and before[-1].isalnum():
+            joined = self._joining.match(clause.text)
+            return clause.written[joined.end() if joined else 0 :]
+        return clause.written[match.start("said") :]
 
 
 def coming(text: str, today: date) -> date | None:

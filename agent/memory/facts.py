@@ -11,7 +11,7 @@ from typing import Final
 from ..lang.remembering import Remembering
 from ..numbers.read import Kind, tokens
 from ..text.words import FUNCTION_WORDS, fold, words
-from .clauses import Clause, Said, any_of, openings, own, pattern
+from .clauses import Clause, Opening, Said, any_of, pattern
 from .items import unnumbered
 
 _NAMED: Final = 6  # words of what has a number of its own
@@ -22,12 +22,12 @@ _NAME: Final = re.compile(r"[^\W\d_]*[A-ZÅÄÖ][^\W_]*(?:[ -][^\W\d_]*[A-ZÅÄ�
 
 
 class Facts:
-    """The rules with the words of one language."""
+    """The rules with the words of one language. opening: what may open a clause in it."""
 
-    def __init__(self, say: Remembering) -> None:
+    def __init__(self, say: Remembering, opening: Opening) -> None:
         self._say = say
-        opened, _, stated = openings(say)
-        self._joining = pattern(rf"(?:{say.joining})\s+")
+        self._opening = opening
+        opened, stated = opening.plain, opening.stated
         self._favourite = pattern(rf"(?:{say.favourite})")
         self._living = pattern(rf"{opened}(?P<said>(?P<verb>{say.living})\s+(?P<rest>.+))")
         self._being = pattern(rf"{opened}(?P<said>(?P<verb>{say.being})\b(?P<rest>.*))")
@@ -72,7 +72,7 @@ class Facts:
         named = words(match["subject"])
         if named[:1] == [] or named[0] not in self._say.mine or not self._say.talk.isdisjoint(named):
             return None
-        about, text = " ".join(named[1:]), own(clause, match, self._joining)
+        about, text = " ".join(named[1:]), self._opening.own(clause, match)
         if len(named) > _NAMED:
             return None
         if self._counts(match["rest"]):
@@ -93,7 +93,7 @@ class Facts:
         if match is None or (match.re is self._living and not self._is_thing(match["rest"])):
             return None
         verb = [word for word in words(match["verb"]) if word not in FUNCTION_WORDS]
-        return Said("fact", " ".join(verb[-1:]), own(clause, match, self._joining))
+        return Said("fact", " ".join(verb[-1:]), self._opening.own(clause, match))
 
     def _is(self, clause: Clause) -> Said | None:
         """What the user is, and does not cease to be soon."""
@@ -101,7 +101,7 @@ class Facts:
         if match is None:
             return None
         what = re.split(r"[,;.!:–]", clause.text[match.start("said") :])[0]
-        return Said("fact", unnumbered(what), own(clause, match, self._joining))
+        return Said("fact", unnumbered(what), self._opening.own(clause, match))
 
     def _counts(self, rest: str) -> bool:
         """Tell whether a text begins with a number, and nothing follows that makes it another's."""

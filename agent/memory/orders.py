@@ -9,32 +9,30 @@ from typing import Final
 
 from ..lang.remembering import Remembering
 from ..text.words import words
-from .clauses import Clause, Said, openings, own, pattern
+from .clauses import WHEN, Clause, Opening, Said, pattern
 from .items import unnumbered
 
-_WHEN: Final = 60  # characters of a case
 _EARLY: Final = 5  # words of an order, of which one is "always" or "never"
 _LEAST: Final = 2  # words of what can be understood alone
 
 
 class Orders:
-    """The rules with the words of one language."""
+    """The rules with the words of one language. opening: what may open a clause in it."""
 
-    def __init__(self, say: Remembering) -> None:
+    def __init__(self, say: Remembering, opening: Opening) -> None:
         self._say = say
-        opened, _, _ = openings(say)
-        self._opening = pattern(opened)
-        self._joining = pattern(rf"(?:{say.joining})\s+")
+        self._opening = opening
+        opened = opening.plain
         self._henceforth = pattern(rf"{opened}(?P<said>(?:{say.henceforth})\b[\s,:]*(?P<rest>.*))")
         self._some_henceforth = pattern(rf"\b(?:{say.henceforth})\b")
         self._standing = pattern(say.standing)
         self._wanting = pattern(rf"{opened}(?P<said>(?:{say.requesting})\s+(?P<rest>(?:{say.standing})\b.+))")
-        self._whenever = pattern(rf"{opened}(?P<said>(?:{say.whenever})[^,;:]{{1,{_WHEN}}},\s+(?P<rest>.+))")
+        self._whenever = pattern(rf"{opened}(?P<said>(?:{say.whenever})[^,;:]{{1,{WHEN}}},\s+(?P<rest>.+))")
         self._commanding = pattern(
             rf"{opened}(?P<said>(?:{say.commanding})\s+(?P<rest>(?:{say.standing})\b.+))"
         )
         self._conditional = pattern(
-            rf"{opened}(?P<said>(?:{say.conditional})\b[^,;:?]{{1,{_WHEN}}}?"
+            rf"{opened}(?P<said>(?:{say.conditional})\b[^,;:?]{{1,{WHEN}}}?"
             rf"(?:,\s+|\s+(?=(?:{say.commanding})\b))(?P<rest>.+))"
         )
         self._for_good = pattern(rf"{opened}(?P<said>(?P<rest>(?:{say.lasting_order}).*))")
@@ -44,13 +42,13 @@ class Orders:
         """Return the rule of a clause: from now on; always and never, of orders only; an order that is for good."""
         begins = self._henceforth.match(clause.text)
         if begins is not None:
-            return Said("rule", unnumbered(begins["rest"]), own(clause, begins, self._joining))
+            return Said("rule", unnumbered(begins["rest"]), self._opening.own(clause, begins))
         for way in (self._wanting, self._commanding, self._for_good, self._whenever, self._defining):
             match = way.match(clause.text)
             if match is not None and (way is not self._whenever or self._orders(match["rest"])):
-                return Said("rule", unnumbered(match["said"]), own(clause, match, self._joining))
+                return Said("rule", unnumbered(match["said"]), self._opening.own(clause, match))
         if (match := self._in_case(clause.text)) is not None:
-            return Said("rule", unnumbered(match["said"]), own(clause, match, self._joining))
+            return Said("rule", unnumbered(match["said"]), self._opening.own(clause, match))
         order = self.ordered(clause.text)
         return None if order is None else Said("rule", unnumbered(order), clause.written[-len(order) :])
 
@@ -60,9 +58,9 @@ class Orders:
 
     def ordered(self, text: str) -> str | None:
         """Return an order for good, without what opens it; None where a text is none."""
-        order = self._unopened(text)
+        order = text[self._opening.end(text) :]
         said = order.partition(":")[0]  # what follows is what the order is about
-        first = words(said[: 2 * _WHEN])[:_EARLY]
+        first = words(said[: 2 * WHEN])[:_EARLY]
         lasting = [self._standing.fullmatch(word) is not None for word in first]
         orders = [word in self._say.ordering for word in first]
         if orders[:1] == [True] and (any(lasting) or self._some_henceforth.search(said)):
@@ -79,9 +77,5 @@ class Orders:
 
     def _orders(self, text: str) -> bool:
         """Tell whether a text begins with an order."""
-        first = words(self._unopened(text)[:_WHEN])[:1]
+        first = words(text[self._opening.end(text) :][:WHEN])[:1]
         return bool(first) and first[0] in self._say.ordering
-
-    def _unopened(self, text: str) -> str:
-        opened = self._opening.match(text)
-        return text[opened.end() :] if opened else text

@@ -13,13 +13,12 @@ from typing import Final
 from ..lang import LANGUAGES, Lang
 from ..ports.memory import ItemType
 from ..text.words import FUNCTION_WORDS, words
-from .clauses import Clause, Said, any_of, openings, own, pattern, soonest
+from .clauses import WHEN, Clause, Opening, Said, any_of, pattern, soonest
 from .facts import Facts
 from .items import key_of, unnumbered
 from .orders import Orders
 
 _SUBJECT: Final = 60  # characters of a loop in which its verb stands
-_WHEN: Final = 60  # characters of an adverbial before a clause
 _NEAR: Final = 40  # characters in which a day is named
 _ENDS: Final = r"[;!]|,(?!\s*\d{4}\b)"  # of what may name a day, but for the comma before its year
 _LEAST: Final = 2  # words of what can be understood alone
@@ -36,9 +35,10 @@ class Wording:
         self._function = language.writing.function_words
         self._articles = mood.articles
         self._questions = mood.asking | mood.inverting
-        opened, timed, stated = openings(say)
-        self._facts = Facts(say)
-        self._orders = Orders(say)
+        opening = self._opening = Opening(say)
+        opened, timed, stated = opening.plain, opening.timed, opening.stated
+        self._facts = Facts(say, opening)
+        self._orders = Orders(say, opening)
         told_by = (
             say.telling,
             say.kept,
@@ -65,8 +65,6 @@ class Wording:
         self._deadline = pattern(
             rf"{opened}(?P<said>(?:{say.deadline})\s+(?P<rest>[^,;:]+?)\s+(?:{say.equals})\s+(?P<day>.+))"
         )
-        self._opening = pattern(opened)
-        self._joining = pattern(rf"(?:{say.joining})\s+")
         self._telling = pattern(rf"{opened}(?P<requested>(?:{say.requesting})\s+)?(?:{say.telling})\W*")
         self._recalling = pattern(rf"(?:{say.recalling})\b")
         self._preferring = pattern(rf"{opened}(?P<said>(?:{say.preferring})\b\s*(?P<rest>.*))")
@@ -101,7 +99,7 @@ class Wording:
         told = self._telling.match(sentence)
         if told is not None and told["requested"]:
             return False
-        first = words(self._unopened(sentence)[:_WHEN])[:1]
+        first = words(sentence[self._opening.end(sentence) :][:WHEN])[:1]
         begins = bool(first) and first[0] in self._questions and told is None
         return (begins and not self._orders.conditional(sentence)) or "?" in sentence
 
@@ -144,8 +142,7 @@ class Wording:
         if asked is None:
             return None
         of = sentence.until(asked.start())
-        opened = self._opening.match(of.text)
-        of = of.after(opened.end() if opened else 0)
+        of = of.after(self._opening.end(of.text))
         said = self.said(of, sure=True) or Said("fact", self._subject(of.text), of.written)
         if not self._names(said.about) or len(words(of.text)) < _LEAST:
             return None
@@ -195,12 +192,12 @@ class Wording:
                 return None
             if first[0] in FUNCTION_WORDS and not self._habits.match(liked):
                 return None
-            return self._lasting("preference", liked, unnumbered(liked), self._own(clause, match))
+            return self._lasting("preference", liked, unnumbered(liked), self._opening.own(clause, match))
         match = self._preferring.match(clause.text)
         if match is None or (self._no.match(match["rest"]) and not self._linking.match(match["rest"])):
             return None
         about = self._preferred(match["rest"])
-        return self._lasting("preference", match["rest"], about, self._own(clause, match))
+        return self._lasting("preference", match["rest"], about, self._opening.own(clause, match))
 
     def _preferred(self, rest: str) -> str:
         """Return what a preference is about: the kind of thing, not which of it ("window seats" are seats).
@@ -230,7 +227,7 @@ class Wording:
         rest = rest[linked.end() :] if linked else rest
         topic = self._topic.search(rest)
         about = topic["topic"] if topic and self._names(topic["topic"]) else self._subject(rest)
-        return self._lasting("decision", rest, about, self._own(clause, match))
+        return self._lasting("decision", rest, about, self._opening.own(clause, match))
 
     def _lasting(self, type: ItemType, of: str, about: str, text: str) -> Said | None:
         """Return a choice, unless it is one of what was said or made in the conversation ("the second version")."""
@@ -247,7 +244,7 @@ class Wording:
             about = match["subject"]
         if self._no.search(clause.text):
             return None
-        return Said("open_loop", about, self._own(clause, match), finishes=True)
+        return Said("open_loop", about, self._opening.own(clause, match), finishes=True)
 
     def _loop(self, clause: Clause) -> Said | None:
         match = self._intending.match(clause.text)
@@ -260,15 +257,10 @@ class Wording:
         for until in self._until.finditer(rest):
             due = soonest(re.split(_ENDS, rest[until.end() : until.end() + _NEAR])[0], clause.today)
             if due is not None and not self._no.search(rest, 0, until.start()):
-                return Said("open_loop", unnumbered(rest[: until.start()]), self._own(clause, match), due)
+                return Said(
+                    "open_loop", unnumbered(rest[: until.start()]), self._opening.own(clause, match), due
+                )
         return None
-
-    def _own(self, clause: Clause, match: re.Match[str]) -> str:
-        return own(clause, match, self._joining)
-
-    def _unopened(self, text: str) -> str:
-        opened = self._opening.match(text)
-        return text[opened.end() :] if opened else text
 
     def _names(self, about: str) -> bool:
         return bool(key_of(about, self._lang))
@@ -303,7 +295,11 @@ class Wording:
         else:
             return None
         due = soonest(re.split(_ENDS, day)[0], clause.today)
-        return None if due is None else Said("open_loop", unnumbered(about), self._own(clause, match), due)
+        return (
+            None
+            if due is None
+            else Said("open_loop", unnumbered(about), self._opening.own(clause, match), due)
+        )
 
     def _theirs(self, subject: str) -> bool:
         return not self._say.yours.isdisjoint(words(subject)[:1])
