@@ -28,14 +28,13 @@ from .llm.open import (
     model_decider,
     model_drafter,
     model_filler,
-    model_noter,
     opened_decider,
     opened_drafter,
     shown_decision,
     shown_draft,
 )
 from .mcp.open import opened_servers
-from .models.open import open_language_model, open_memory_model
+from .models.open import open_language_model
 from .ports.action import Executor
 from .ports.brain import Brain
 from .ports.clock import Clock
@@ -51,7 +50,7 @@ from .ports.projects import Holdings, ProjectLibrary, ProjectStore, PromptDebug
 from .ports.remember import Memory
 from .ports.tools import Arguments, ReadTools, RunsAt
 from .ports.work import RunSync
-from .remembering import Remembering, Workers, opened_remembering
+from .remembering import Remembering, Workers, opened_noter, opened_remembering
 from .retrieval.library import ProjectIndexes
 from .retrieval.search import KnowledgeBase
 from .retrieval.watch import Watch, watching
@@ -195,9 +194,11 @@ async def composed(
         if settings.memory.memory == "off" and settings.model.memory_model is not None:
             raise UsageError("memory-model is for a memory: leave it away, or memory at on")
         if settings.memory.memory == "on":
-            noter = await stack.enter_async_context(
-                noting(settings, observer, chosen.run_sync or Threads(1), chosen)
-            )
+            noter = chosen.noter
+            if noter is None:
+                noter = await stack.enter_async_context(
+                    opened_noter(settings.model, observer, chosen.run_sync or Threads(1))
+                )
             remembering = await stack.enter_async_context(
                 opened_remembering(
                     settings.storage,
@@ -263,21 +264,6 @@ async def composed(
             prompts,
             remembering,
         )
-
-
-@asynccontextmanager
-async def noting(
-    settings: Settings, observer: Observer, run_sync: RunSync, chosen: Adapters | None = None
-) -> AsyncGenerator[Noter | None, None]:
-    """Open what reads users' words besides the rules, for the time of a block; None where the settings name no model.
-
-    chosen: what stands in for it. Raises UsageError when the model cannot be used.
-    """
-    if chosen is not None and chosen.noter is not None:
-        yield chosen.noter
-        return
-    async with open_memory_model(settings.model, observer, run_sync) as model:
-        yield None if model is None else model_noter(model, run_sync)
 
 
 def opened_tools(settings: Settings, clock: Clock) -> Toolbox:

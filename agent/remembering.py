@@ -12,6 +12,7 @@ from .config import MEMORY
 from .embedding.open import open_near
 from .embedding.settings import VectorSettings
 from .errors import UsageError
+from .llm.open import model_noter
 from .memory.asking import REMEMBER
 from .memory.desk import OwnMemory
 from .memory.executor import RememberExecutor
@@ -19,6 +20,8 @@ from .memory.hearing import hear
 from .memory.keeper import Keeper
 from .memory.noting import Noting
 from .memory.recollection import Recollection
+from .models.open import open_memory_model
+from .models.settings import ModelSettings
 from .ports.action import Executor
 from .ports.clock import Clock
 from .ports.memory import MemoryStore
@@ -116,6 +119,19 @@ async def opened_remembering(
             partial(_vectors, vectors, workers.indexing, store if settings.data != MEMORY else None),
             clock,
         )
+
+
+@asynccontextmanager
+async def opened_noter(
+    settings: ModelSettings, observer: Observer, run_sync: RunSync
+) -> AsyncGenerator[Noter | None, None]:
+    """Open what reads what users say besides the rules, for the time of a block; None where the settings name no model.
+
+    observer: keeps the model's figures. run_sync: does its blocking work. Raises `agent.errors.UsageError` when the
+    model cannot be used.
+    """
+    async with open_memory_model(settings, observer, run_sync) as model:
+        yield None if model is None else model_noter(model, run_sync)
 
 
 async def _vectors(
