@@ -30,6 +30,7 @@ from .documents import (
     shortened,
 )
 from .query import ASSISTANT, USER
+from .texts import Texts
 from .whose import Whose, name_of
 
 NONE: Final = -1
@@ -50,12 +51,12 @@ class _Thread:
 class Rows:
     """Turns and items by row, 0 on. For one thread to add to, which others may look at meanwhile.
 
-    texts: "" of a row that is gone. at: Unix milliseconds. place: the number of its scope in `whose`. by: the number
+    texts: of a row that is gone "". at: Unix milliseconds. place: the number of its scope in `whose`. by: the number
     of who said it in `speakers`. sizes: words. asks: the share of questions in it, in 1/255.
     """
 
     def __init__(self) -> None:
-        self.texts: list[str] = []
+        self.texts = Texts()
         self.messages: list[str] = []
         self.at = array("q")
         self.place = array("I")
@@ -159,7 +160,7 @@ class Rows:
         return row
 
     def _empty(self, row: int) -> None:
-        self.texts[row] = ""
+        self.texts.empty(row)
         self._marks[row] = 0
         self._sentences.pop(row, None)
         self._letters.pop(row, None)
