@@ -11,10 +11,13 @@ from dataclasses import dataclass
 class Dating:
     """Words for days that are counted from the one on which they are said.
 
-    days: phrases, by how many days they are away. weekdays: names and their forms, by how many days they are behind
-    Monday; gone: of forms that name the last one by themselves. spans: "week", "weekend", "month" and "year" by the
-    word. this, following, last: phrases that stand before a weekday or a span and say which one. ahead, behind: what
-    stands before or behind a length of time and counts it from today on; ago: behind one that is counted back.
+    days: phrases, by how many days they are away. weekdays: names, and then their other forms, by how many days they
+    are behind Monday; gone: of forms that name the last one by themselves. spans: "week", "weekend", "month" and
+    "year" by the word. this, following, last: phrases that stand before a weekday or a span and say which one. ahead,
+    behind: what stands before or behind a length of time and counts it from today on; ago: behind one that is counted
+    back. each: before what comes again and again ("every Friday"). per: those of `this` that after a number say how
+    often ("500 kr i veckan"); one: before what is one of its kind. on, from_now: before a weekday, and before a length
+    of time, where that can only be to come ("is on Friday", "is in three days").
     """
 
     days: Mapping[str, int]
@@ -27,3 +30,8 @@ class Dating:
     ahead: frozenset[str]
     behind: frozenset[str]
     ago: frozenset[str]
+    each: frozenset[str]
+    per: frozenset[str]
+    one: frozenset[str]
+    on: frozenset[str]
+    from_now: frozenset[str]

@@ -89,20 +89,25 @@ class Opening:
 
 
 def coming(text: str, today: date) -> date | None:
-    """Return the one day to come that a text names or means; None where it is none, or it may be several."""
-    meant = _days(text, today)
-    return next(iter(meant)) if len(meant) == 1 else None
+    """Return the one day to come that a text names or means, whether it tells of what was or of what will be.
+
+    None where it is none, or it may be several.
+    """
+    meant = [each for each in _days(text, today) if each > today]
+    return meant[0] if len(meant) == 1 and meant[0] in _days(text, today, sure=True) else None
 
 
 def soonest(text: str, today: date) -> date | None:
-    """Return the first day after today that a text names or means, else today where it is that."""
-    return min(_days(text, today) or {today} & _all_days(text, today), default=None)
+    """Return the first day after today that a text names or means for what is to come, else today where it is that.
+
+    None of what comes again and again.
+    """
+    meant = _days(text, today)
+    return min((each for each in meant if each > today), default=today if today in meant else None)
 
 
-def _days(text: str, today: date) -> frozenset[date]:
-    return frozenset(each for each in _all_days(text, today) if each > today)
-
-
-def _all_days(text: str, today: date) -> frozenset[date]:
+def _days(text: str, today: date, sure: bool = False) -> frozenset[date]:
     found = tokens(text, source=True)
-    return days.whole(text, found) | days.all_days(days.meanings(fold(text), text, found), today)
+    said = days.mentions(fold(text), text, found)
+    meant = [each.meaning for each in said if not each.often and (each.sure or not sure)]
+    return days.whole(text, found) | days.all_days(meant, today)

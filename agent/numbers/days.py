@@ -10,15 +10,30 @@ import re
 from calendar import monthrange
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Final
 
 from agent.lang import LANGUAGES
 from agent.lang.dating import Dating
-from agent.numbers.read import Kind, Token
+from agent.numbers.read import Kind, Token, tokens
 
 Meaning = Callable[[date], Iterable[date]]
 """The days that a phrase means, by the one on which it is said."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A phrase of a text that means days by the one on which it is said.
+
+    often: it says how often something is ("every Friday", "500 kr i veckan"). sure: it means the same whether something
+    was or will be: "tomorrow" and "this Friday" are, "on Friday" and "in three weeks" may be either.
+    """
+
+    meaning: Meaning
+    often: bool = False
+    sure: bool = False
+
 
 _DATINGS: Final = [language.dating for language in LANGUAGES.values()]
 _DAY: Final = timedelta(days=1)
@@ -52,6 +67,18 @@ _PHRASES: Final = re.compile(
 _AHEAD: Final = re.compile(rf"\b(?:{_any(lambda each: each.ahead)})\s+\Z")
 _BEHIND: Final = re.compile(rf"\s+(?:{_any(lambda each: each.behind)})\b")
 _AGO: Final = re.compile(rf"\s+(?:{_any(lambda each: each.ago)})\b")
+_EACH: Final = re.compile(rf"\b(?:{_any(lambda each: each.each)})\s+\Z")
+_OF_EACH: Final = re.compile(rf"\s+(?:\w+\s+)?(?:{_any(lambda each: each.each)})\b")
+_PER: Final = frozenset(_united(lambda each: each.per))
+_ONE: Final = re.compile(rf"\b(?:{_any(lambda each: each.one)})\s+\w+\s+\Z")
+_ON: Final = re.compile(rf"\b(?:{_any(lambda each: each.on)})\s+\Z")
+_FROM_NOW: Final = re.compile(rf"\b(?:{_any(lambda each: each.from_now)})\s+\Z")
+_PLAIN: Final = frozenset(
+    next(word for word, day in each.weekdays.items() if day == wanted)
+    for each in _DATINGS
+    for wanted in range(7)
+)
+_TIMES: Final = 32  # characters before "i veckan" in which it is said how often
 
 
 def whole(text: str, found: Sequence[Token]) -> frozenset[date]:
@@ -85,17 +112,52 @@ def _made(*parts: tuple[int, int, int]) -> Iterator[date]:
             yield date(year, month, day)
 
 
-def meanings(folded: str, text: str, found: Sequence[Token]) -> tuple[Meaning, ...]:
+def mentions(folded: str, text: str, found: Sequence[Token]) -> tuple[Mention, ...]:
     """Return what a text says of days without naming their year, in the order of its phrases.
 
     folded: the text folded. text: what `found`, its number tokens, are offsets of.
     """
-    said: list[Meaning] = [_phrase(match) for match in _PHRASES.finditer(folded)]
+    said = [
+        Mention(_phrase(match), _says_how_often(folded, match), _is_sure(folded, match))
+        for match in _PHRASES.finditer(folded)
+    ]
     for token in found:
         meaning = _counted(text, token)
         if meaning is not None:
-            said.append(meaning)
+            before, behind = _beside(text, token)
+            often = _EACH.search(before) is not None or _OF_EACH.match(behind) is not None
+            from_now = _FROM_NOW.search(before) is not None or _BEHIND.match(behind) is not None
+            said.append(Mention(meaning, often, token.kind is Kind.QUANTITY and from_now))
     return tuple(said)
+
+
+def meanings(folded: str, text: str, found: Sequence[Token]) -> tuple[Meaning, ...]:
+    """Return what all `mentions` of a text mean."""
+    return tuple([each.meaning for each in mentions(folded, text, found)])
+
+
+def _says_how_often(folded: str, match: re.Match[str]) -> bool:
+    """Tell whether a phrase says of what is told how often it is."""
+    before = folded[max(0, match.start() - _TIMES) : match.start()]
+    if _EACH.search(before) or (match["day"] is None and _OF_EACH.match(folded, match.end())):
+        return True
+    if match["span"] is None or match["this"] not in _PER:
+        return False
+    return _ONE.search(before) is not None or any(
+        len(before[token.end :].split()) <= 1 for token in tokens(before, source=True)
+    )
+
+
+def _is_sure(folded: str, match: re.Match[str]) -> bool:
+    """Tell whether a phrase means one day, whether that was or will be."""
+    if match["day"] is not None:
+        return _DAYS[match["day"]] != 0
+    if match["weekday"] is None or match["last"] is not None:
+        return False
+    if match["this"] is not None or match["next"] is not None:
+        return True
+    before = folded[max(0, match.start() - _NEAR) : match.start()]
+    return match["weekday"] in _PLAIN and _ON.search(before) is not None
 
 
 def _phrase(match: re.Match[str]) -> Meaning:
@@ -196,11 +258,16 @@ def _counted(text: str, token: Token) -> Meaning | None:
 
 def _way(text: str, token: Token) -> int:
     """Return 1 for a length of time that is counted from today on, -1 for one that is counted back, else 0."""
-    behind = text[token.end : token.end + _NEAR].casefold()
+    before, behind = _beside(text, token)
     if _AGO.match(behind):
         return -1
-    before = text[max(0, token.start - _NEAR) : token.start].casefold()
     return int(_BEHIND.match(behind) is not None or _AHEAD.search(before) is not None)
+
+
+def _beside(text: str, token: Token) -> tuple[str, str]:
+    """Return what stands just before a token and just behind it."""
+    before = text[max(0, token.start - _NEAR) : token.start].casefold()
+    return before, text[token.end : token.end + _NEAR].casefold()
 
 
 def _coming(today: date, parts: Iterable[tuple[int, int, int]]) -> Iterable[date]:

@@ -149,7 +149,7 @@ def test_a_text_can_be_understood_alone() -> None:
         ("Remember that Ana comes next Friday.", "Ana comes next Friday"),
         ("Well, by the way, I prefer tea!", "I prefer tea"),
         ("Thanks, I need to call Ana by tomorrow.", "I need to call Ana by tomorrow (2026-05-08)"),
-        ("Remember that Ana comes on Monday.", "Ana comes on Monday (2026-05-11)"),
+        ("Remember that Ana comes this Monday.", "Ana comes this Monday (2026-05-11)"),
         ("Remember that Ana comes on 2026-05-11.", "Ana comes on 2026-05-11"),
         ("The budget is not 50k but 60k.", "The budget is 60k"),
         ("The budget isn't 50k but 60k.", "The budget is 60k"),
@@ -158,6 +158,84 @@ def test_a_text_can_be_understood_alone() -> None:
         ("Remember that the code is “blue 7”.", "The code is “blue 7”"),
     ):
         assert said(text) == [alone]
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        ("Remember that the party is on Monday", "2026-05-11"),
+        ("Remember that my flight is tomorrow", "2026-05-08"),
+        ("Remember that my flight is in 3 days", "2026-05-10"),
+        ("Remember that my flight is 3 days from now", "2026-05-10"),
+        ("Kom ihåg att Ana kommer på måndag", "2026-05-11"),
+        ("Kom ihåg att Ana kommer om 3 dagar", "2026-05-10"),
+        ("Remember that I met Ana on Monday", None),
+        ("Remember that I met Ana last Friday", None),
+        ("Remember that I bought the car on 3 June", None),
+        ("Remember that I wrote the book in 3 weeks", None),
+        ("Remember that the last payment was on the 25th", None),
+        ("Remember that I spent 900 kr this week", None),
+        ("Remember that I work from home every Monday", None),
+        ("Remember that the shop is open every other Monday", None),
+        ("Remember that the rent is due on the 1st of every month", None),
+        ("Remember that today is fine", None),
+        ("Kom ihåg att vi åkte hem på lördagen", None),
+        ("Kom ihåg att jag skrev boken på 3 veckor", None),
+        ("Kom ihåg att jag tränar 3 gånger i veckan", None),
+        ("Kom ihåg att jag tränar en gång i veckan", None),
+        ("Kom ihåg att hyran är 9500 kr i månaden", None),
+        ("Kom ihåg att mötet är varannan måndag", None),
+    ],
+)
+def test_a_fact_gets_a_day_only_where_its_words_can_mean_no_other(text: str, day: str | None) -> None:
+    """What was is told with the same words: nobody is to approve a date that he did not mean."""
+    (proposal,) = propose(text, "en", "m1", TODAY)
+    assert proposal.candidate.type == "fact"
+    alone = text.partition("that " if "that " in text else "att ")[2]
+    alone = alone[:1].upper() + alone[1:]
+    assert proposal.candidate.text == (alone if day is None else f"{alone} ({day})")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I have to pay the rent every Monday",
+        "I have to pay the rent on the 1st of every month",
+        "Jag måste betala hyran varje måndag",
+        "Jag måste träna 3 gånger i veckan",
+        "Jag måste träna en gång i veckan",
+        "Jag måste betala 500 kr i månaden",
+    ],
+)
+def test_what_has_to_be_done_again_and_again_is_due_on_no_day(text: str) -> None:
+    """It is no loop that ends."""
+    assert said(text) == []
+
+
+def test_what_has_to_be_done_within_a_span_is_due_when_that_ends() -> None:
+    """Where no number before it says that it is how often."""
+    assert said("Jag måste bli klar med rapporten i veckan") == [
+        "Jag måste bli klar med rapporten i veckan (2026-05-10)"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("Kom ihåg att nya koden är 4711", True),
+        ("Kom ihåg att stora paketet till Ana är skickat", True),
+        ("Kom ihåg att lilla bilen kostar 500 kr", True),
+        ("Kom ihåg att svenska är mitt modersmål", True),
+        ("Kom ihåg att ringa Ana", False),
+        ("Kom ihåg att kolla om affären är öppen", False),
+        ("Kom ihåg att fråga vad koden är", False),
+        ("Kom ihåg att hämta boken som är beställd", False),
+        ("Kom ihåg att mata katten när jag har rest", False),
+    ],
+)
+def test_what_is_so_is_told_from_what_is_to_be_done(text: str, kept: bool) -> None:
+    """Though in Swedish both may begin with a word in -a."""
+    assert bool(said(text)) is kept
 
 
 def test_a_number_in_an_order_is_what_it_says() -> None:

@@ -18,4 +18,9 @@ DATING = Dating(
     ahead=frozenset(("in", "within")),
     behind=frozenset(("from now", "from today")),
     ago=frozenset(("ago", "earlier")),
+    each=frozenset(("every", "each", "every other", "every second", "every single")),
+    per=frozenset(("the",)),
+    one=frozenset(("once", "twice", "one", "a", "an")),
+    on=frozenset(("is", "are", "is on", "are on", "will be on", "is due on", "are due on")),
+    from_now=frozenset(("is in", "are in", "will be in", "is due in", "are due in")),
 )  # fmt: skip

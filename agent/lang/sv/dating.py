@@ -24,4 +24,9 @@ DATING = Dating(
     ahead=frozenset(("om", "inom")),
     behind=frozenset(("från nu", "från idag")),
     ago=frozenset(("sedan", "sen")),
+    each=frozenset(("varje", "var", "vart", "varannan", "vartannat", "var tredje", "alla")),
+    per=frozenset(("i",)),
+    one=frozenset(("en", "ett")),
+    on=frozenset(("på", "nu på", "är")),
+    from_now=frozenset(("om", "inom")),
 )  # fmt: skip
