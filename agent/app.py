@@ -13,8 +13,9 @@ import structlog
 import trio
 
 from .actions.runner import Runner
+from .adapters import Adapters
 from .calling import consulted_of, desk_of, rooms_of
-from .compose import Adapters, Composed, composed
+from .compose import Composed, composed
 from .config import (
     ACTION_TIMEOUT,
     CLOSE_TIMEOUT,

@@ -18,8 +18,8 @@ import trio
 from cyclopts import Parameter
 
 from .. import log
+from ..adapters import Adapters
 from ..app import App as Server
-from ..compose import Adapters
 from ..config import LOG_FLUSH
 from ..errors import AgentError, UsageError
 from ..heap import set_aside, share_heaps

@@ -15,9 +15,10 @@ from typing import Any, cast
 
 import trio
 
+from ..adapters import Adapters
 from ..answering.brain import GroundedBrain
 from ..app import App
-from ..compose import Adapters, Composed
+from ..compose import Composed
 from ..ports.conversation import Scope
 from ..ports.decide import Decision
 from ..ports.remember import Consulted

@@ -10,7 +10,7 @@ import structlog
 import trio
 
 from .. import log
-from ..compose import Adapters
+from ..adapters import Adapters
 from ..config import LOG_FLUSH
 from ..errors import UsageError
 from ..heap import set_aside, share_heaps

@@ -9,8 +9,9 @@ import msgspec
 import pytest
 import trio
 
+from agent.adapters import Adapters
 from agent.answering.deciding import Tools
-from agent.compose import Adapters, Answering, Kept, Toolbox, answering
+from agent.brains import Answering, Kept, answering
 from agent.errors import NotFound
 from agent.knowledge import Knowledge
 from agent.llm.drafter import ModelDrafter
@@ -30,6 +31,7 @@ from agent.settings import Settings
 from agent.structured.arguments import SchemaArguments
 from agent.testing.fakes import Figures
 from agent.testing.network import inline
+from agent.toolbox import Toolbox
 from agent.tools.offering import Offering
 from tests.logs import logged
 from tests.projects import FakeProjects

@@ -13,7 +13,7 @@ import pytest
 import trio
 import trio.testing
 
-from agent.compose import Adapters
+from agent.adapters import Adapters
 from agent.config import (
     CLOSE_TIMEOUT,
     COME_BACK,

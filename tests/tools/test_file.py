@@ -7,8 +7,9 @@ from typing import Any, cast
 import pytest
 
 from agent.actions.dispatch import DispatchExecutor
+from agent.adapters import Adapters
 from agent.commands.settings import read_settings
-from agent.compose import Adapters, composed, opened_tools
+from agent.compose import composed
 from agent.errors import BadTool, UsageError
 from agent.ports.brain import Brain
 from agent.ports.tools import ToolDefinition
@@ -16,6 +17,7 @@ from agent.settings import Settings
 from agent.storage.memory import MemoryLedger
 from agent.structured.arguments import SchemaArguments
 from agent.testing.fakes import Figures, Noon
+from agent.toolbox import opened_tools
 from agent.tools.file import read_tools
 
 
