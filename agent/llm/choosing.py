@@ -38,7 +38,8 @@ _HUMP = re.compile(r"(?<=[a-z\d])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _CLAUSE_END = re.compile(
     r"[.!?;:\n](?=\s|\Z)|,\s|\b(?:" + "|".join(sorted(NEW_START)) + r")\b", re.IGNORECASE
 )
-_EMPTY = FUNCTION_WORDS.union(*(each.searching.empty_words for each in LANGUAGES.values()))
+EMPTY = FUNCTION_WORDS.union(*(each.searching.empty_words for each in LANGUAGES.values()))
+"""Folded words that say nothing of a subject, in any language."""
 _OPENING = frozenset().union(
     *(each.acting.mood.asking | each.acting.mood.inverting for each in LANGUAGES.values())
 )
@@ -149,7 +150,7 @@ def stems(word: str) -> Stems:
 
 def _content(text_words: Sequence[str]) -> list[str]:
     """Return the words that say something of a subject; all of them where none does."""
-    return [word for word in text_words if word not in _EMPTY] or list(text_words)
+    return [word for word in text_words if word not in EMPTY] or list(text_words)
 
 
 def _rank(
@@ -187,7 +188,7 @@ def _words_of(name: str, description: str) -> tuple[tuple[Stems, ...], tuple[Ste
     """Return the words of a tool's name, those that only its description has, and what it does."""
     of_name = tuple(dict.fromkeys(map(stems, _content(name_words(name)))))
     known = frozenset().union(*of_name)
-    others = [stems(word) for word in words(description) if word not in _EMPTY]
+    others = [stems(word) for word in words(description) if word not in EMPTY]
     described = tuple(each for each in dict.fromkeys(others) if each.isdisjoint(known))
     return of_name, described, (*others, *of_name)[0]
 

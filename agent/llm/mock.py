@@ -60,7 +60,7 @@ class MockModel:
         elif prompt.form == "claims":
             draft = self._claims(prompt, evidence, made_up, rng)
         else:
-            draft = compose(chosen(evidence), prompt.lang)
+            draft = compose(chosen(evidence, prompt.question), prompt.lang)
             if made_up:
                 draft = self._invent(draft, prompt, evidence, rng)
         for number, piece in enumerate(_pieces(draft, rng)):
@@ -77,7 +77,7 @@ class MockModel:
     def _claims(self, prompt: Prompt, evidence: Sequence[Hit], made_up: bool, rng: Random) -> str:
         """Return claims as a JSON array; an invention names the evidence of the claim that it grew from."""
         claims: list[tuple[str, int]] = []
-        for hit in chosen(evidence):
+        for hit in chosen(evidence, prompt.question):
             claims.append((statement(hit), evidence.index(hit) + 1))
         if made_up:
             at = rng.randrange(len(claims)) if claims else 0

@@ -9,6 +9,7 @@ from agent.lang import LANGUAGES
 from agent.llm.wording import (
     QUOTE_CHARS,
     SECTIONS,
+    TOLD_CHARS,
     chosen,
     compose,
 )
@@ -185,20 +186,57 @@ def test_quotes_of_anything_stand(said: list[tuple[str, str]]) -> None:
         assert verify(draft, quoted).refused == (), draft
 
 
+# --- what is remembered
+
+
+def told(id: str, text: str, lang: Lang = "en") -> Hit:
+    snippet = Snippet(f"memory/{id}", text, 1, 1, text, headings=("2026-05-03, user",))
+    return Hit(snippet, Passage(snippet.file, snippet.headings, lang, (snippet,)), 0.9)
+
+
 @pytest.mark.parametrize("lang", LANGUAGES)
-def test_what_is_remembered_is_said_last_as_its_users_words(lang: Lang) -> None:
-    """Under one lead, whatever days it is of; documents come before it."""
+def test_what_is_remembered_is_said_at_once_as_its_users_words(lang: Lang) -> None:
+    """Under one lead, whatever days it is of; before the documents or after them, as the best of it is."""
+    wall, door = told("i1", "The wall is white.", lang), told("t2", "So is the door.", lang)
+    paint = section("Paint is sold.", lang=lang)
+    lines = f"{LANGUAGES[lang].quoting.remembered}\n- The wall is white.\n- So is the door."
+    assert compose([*paint, wall, door], lang).endswith(f"Paint is sold.\n\n{lines}")
+    first = compose([wall, *paint, door], lang)
+    assert first.startswith(f"{lines}\n\n")
+    assert first.endswith("Paint is sold.")
+    assert compose([wall, *section("Till salu.", lang="sv")], "en").count("page in") == (lang != "en")
 
-    def told(id: str, text: str) -> Hit:
-        snippet = Snippet(f"memory/{id}", text, 1, 1, text, headings=("2026-05-03, user",))
-        return Hit(snippet, Passage(snippet.file, snippet.headings, lang, (snippet,)), 0.9)
 
-    quoted = [
-        told("i1", "The wall is white."),
-        *section("Paint is sold.", lang=lang),
-        told("t2", "So is the door."),
-    ]
-    lead = LANGUAGES[lang].quoting.remembered
-    text = compose(quoted, lang)
-    assert text.endswith(f"Paint is sold.\n\n{lead}\n- The wall is white.\n- So is the door.")
-    assert text.count(lead) == 1
+CODE, DOG = told("i1", "My gate code is 4711"), told("i2", "Remember that my dog is called Rex")
+STORES = section("The store is in Street 45.", headings=("Stores",))
+WORDED = section("A code word has 6 letters.", headings=("Alarm",))
+
+
+@pytest.mark.parametrize(
+    ("question", "read", "wanted"),
+    [
+        ("What is my gate code?", STORES, [CODE]),
+        ("And what are the gate codes?", STORES, [CODE]),
+        ("What is my dog called?", [], [DOG]),
+        ("What is my gate code?", WORDED, [CODE, *WORDED]),
+        ("Does a code word open the gate?", WORDED, [CODE, *WORDED]),
+        ("How many letters has a code word?", WORDED, WORDED),
+        ("Where is the store?", STORES, STORES),
+        ("Which letters does the code have?", WORDED, [*WORDED, CODE]),
+        ("What is this?", STORES, [*STORES, CODE, DOG]),
+        ("When was the war?", [], []),
+    ],
+)
+def test_of_what_is_remembered_only_what_fits_is_quoted(
+    question: str, read: list[Hit], wanted: list[Hit]
+) -> None:
+    """Before the documents where it holds as many words of the question; alone where they hold hardly any."""
+    assert chosen([*read, CODE, DOG], question) == wanted
+
+
+def test_much_that_fits_leaves_the_documents_their_place() -> None:
+    """What is remembered has a bound of its own."""
+    much = [told(f"t{at}", f"The code of door {at} is {'x' * 200}") for at in range(5)]
+    read = section("A code is long. " * 40, headings=("Codes",))
+    assert chosen([*read, *much], "Which code?") == [much[0], *read]
+    assert TOLD_CHARS == 350

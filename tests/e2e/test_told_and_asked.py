@@ -1,0 +1,85 @@
+"""What users told is answered when they ask for it, without a model, also where the documents hold words of that.
+
+The documents are the ones that the project ships. What they hold and nobody told is answered from them as ever.
+"""
+
+import pytest
+
+from agent.adapters import Adapters
+from agent.settings import Settings
+from agent.testing.network import inline, network
+
+from .shipped import knowledge
+
+TOLD = [
+    "Remember that my gate code is 4711.",
+    "Remember that my budget is 50 000 kr.",
+    "Remember that Ana's birthday is 3 March.",
+    "Remember that my customer number is 88123456.",
+    "Remember that I have the Basic plan with 2 cameras.",
+    "Remember that my alarm code word is Bluebird.",
+    "Kom ihåg att nya portkoden är 9041.",
+    "My sister lives in Oslo, remember that.",
+    "Remember that my dog is called Rex.",
+]
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("What is my gate code?", "4711"),
+        ("What's the gate code again?", "4711"),
+        ("What is my budget?", "50 000 kr"),
+        ("When is Ana's birthday?", "3 March"),
+        ("What is my customer number?", "88123456"),
+        ("Which plan do I have?", "Basic"),
+        ("How many cameras do I have?", "2 cameras"),
+        ("What is my alarm code word?", "Bluebird"),
+        ("Vad är portkoden?", "9041"),
+        ("Where does my sister live?", "Oslo"),
+        ("What is my dog called?", "Rex"),
+    ],
+)
+async def test_what_was_told_comes_first(question: str, answer: str) -> None:
+    """Under its citation, and nothing else of what was told with it."""
+    settings = Settings.of(memory="on", pace_ms=0)
+    async with (
+        network(settings, Adapters(knowledge=knowledge(), run_sync=inline)) as server,
+        server.connect() as client,
+    ):
+        for text in TOLD:
+            await client.ask(text)
+            await client.frames_until("response")
+        await client.ask(question)
+        (*_, response) = await client.frames_until("response")
+        first = response["text"].partition("\n\n")[0].splitlines()
+        assert answer in first[1]
+        assert len(first) == 2
+        assert [each["file"].startswith("memory/i") for each in response["citations"]].count(True) == 1
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("What does a return cost?", "59 kr"),
+        ("How long is the return period?", "30 days"),
+        ("Do you ship to Norway?", "149 kr"),
+        ("When are you open on Sundays?", "11:00-16:00"),
+        ("How much does Premium cost per month?", "599 kr"),
+        ("What is the phone number of the alarm centre?", "08-465 004 99"),
+    ],
+)
+async def test_what_the_documents_say_is_answered_from_them(question: str, answer: str) -> None:
+    """Whatever else was told."""
+    settings = Settings.of(memory="on", pace_ms=0)
+    async with (
+        network(settings, Adapters(knowledge=knowledge(), run_sync=inline)) as server,
+        server.connect() as client,
+    ):
+        for text in TOLD:
+            await client.ask(text)
+            await client.frames_until("response")
+        await client.ask(question)
+        (*_, response) = await client.frames_until("response")
+        assert answer in response["text"]
+        assert all(each["file"].startswith("kb/") for each in response["citations"])
