@@ -2,9 +2,9 @@
 
 Strategy: its content words are looked for, those that say little by half, and of a word that nothing here holds its
 parts, where its language makes one of two. A speaker that it names is whom it is about; by "I" one means oneself, by
-"you" whom one talks to, unless one only asks for something to be done. "When" asks for what says a time. Dates that it
-names, as such or counted from today, make what was said then likelier, and leave nothing out. All the words that this
-takes are the languages' own (`agent.lang`).
+"you" whom one talks to. What only asks for an answer ("do you remember") says neither who nor what. "When" asks for
+what says a time. Dates that it names, as such or counted from today, make what was said then likelier, and leave
+nothing out. All the words that this takes are the languages' own (`agent.lang`).
 """
 
 import re
@@ -107,7 +107,8 @@ def read_query(
     text = text[:READ]
     folded = fold(text)
     said = words(text)
-    kept = content(said)[:WORDS_MAX]
+    left = words(_REQUESTS[lang].sub(" ", folded))
+    kept = (content(left) or content(said))[:WORDS_MAX]
     empty = stop_words(lang)
     terms: dict[str, float] = {}
     stems: dict[tuple[str, ...], None] = {}
@@ -128,7 +129,7 @@ def read_query(
     return Asked(
         tuple(kept),
         terms,
-        _by(folded, said, lang, speakers, asker),
+        _by(said, left, lang, speakers, asker),
         tuple(stems),
         _WHEN[lang].search(folded) is not None,
         spans,
@@ -155,8 +156,14 @@ def _parts(word: str, lang: Lang, known: Callable[[str], object]) -> tuple[str, 
     return alone
 
 
-def _by(folded: str, said: list[str], lang: Lang, speakers: Collection[str], asker: str) -> frozenset[str]:
-    """Return whom of the speakers a question is about: those that it names, or else who asks, or who is asked."""
+def _by(
+    said: list[str], left: list[str], lang: Lang, speakers: Collection[str], asker: str
+) -> frozenset[str]:
+    """Return whom of the speakers a question is about: those that it names, or else who asks, or who is asked.
+
+    Of the two whom it speaks of first ("what have I told you", "what did you tell me"). left: its words without what
+    only asks for an answer.
+    """
     plain = {word.removesuffix("'s") for word in said}
     plain |= {word.removesuffix("s") for word in plain if len(word) > _GENITIVE}
     called = _called(frozenset(speakers))
@@ -164,13 +171,11 @@ def _by(folded: str, said: list[str], lang: Lang, speakers: Collection[str], ask
     if named:
         return named
     recalling = LANGUAGES[lang].recalling
-    left = words(_REQUESTS[lang].sub(" ", folded))
-    meant = ""
-    if not recalling.agent.isdisjoint(left):
-        meant = ASSISTANT
-    elif not recalling.asker.isdisjoint(left):
-        meant = asker or USER
-    return frozenset((meant,)).intersection(speakers)
+    both = recalling.agent | recalling.asker
+    first = next((word for word in left if word in both), None)
+    if first is None:
+        return frozenset()
+    return frozenset((ASSISTANT if first in recalling.agent else asker or USER,)).intersection(speakers)
 
 
 _GENITIVE: Final = 3  # letters of a word that may be a name with a Swedish genitive's s

@@ -25,11 +25,33 @@ AT = int(datetime(2026, 5, 20, 12, tzinfo=UTC).timestamp() * 1000)  # a Wednesda
         ("När slutar min kurs i maj?", "sv", {"user"}),
         ("Vad sa du i maj?", "sv", {"assistant"}),
         ("Var ligger kontoret i Lund?", "sv", set()),
+        ("What did we decide about the database?", "en", set()),
+        ("What have I told you about my phone?", "en", {"user"}),
+        ("What did you tell me about my phone?", "en", {"assistant"}),
+        ("Vad har jag sagt till dig om min telefon?", "sv", {"user"}),
+        ("Vad sa du till mig om min telefon?", "sv", {"assistant"}),
     ],
 )
 def test_who_said_it_is_read(text: str, lang: str, by: set[str]) -> None:
-    """By a name, by I, by you; a request says nothing, nor does another language's preposition."""
+    """By a name, by I, by you, whichever comes first; a request says nothing, nor another language's preposition."""
     assert read_query(text, lang, SPEAKERS, AT).by == by
+    assert read_query(text, lang, {*SPEAKERS, ""}, AT).by == by  # where there are items, which nobody said
+
+
+@pytest.mark.parametrize(
+    ("text", "lang", "wanted"),
+    [
+        ("Do you remember my name?", "en", ("name",)),
+        ("Can you remind me what the budget is", "en", ("budget",)),
+        ("Kommer du ihåg vad min kod är?", "sv", ("kod",)),
+        ("Do you remember?", "en", ("remember",)),
+    ],
+)
+def test_what_only_asks_for_an_answer_is_not_looked_for(
+    text: str, lang: str, wanted: tuple[str, ...]
+) -> None:
+    """Else "do you remember" finds all that somebody wanted remembered; but where there is nothing else."""
+    assert read_query(text, lang, SPEAKERS, AT).words == wanted
 
 
 def test_an_asker_has_a_name() -> None:

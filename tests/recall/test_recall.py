@@ -101,6 +101,13 @@ async def test_both_sides_of_a_contradiction_are_named() -> None:
     assert {each.kind for each in found.excerpts} == {"turn", "item"}
 
 
+async def test_an_item_takes_nothing_from_what_was_said() -> None:
+    """Nobody said it; a question about nobody is about everybody all the same."""
+    recall = recall_of(*TALK, items=[item()])
+    assert best(await recall.recall(search("Where was the kitten adopted?", floor=None)))[0] == "t2"
+    assert best(await recall.recall(search("What did we decide about Atlas?", floor=None)))[0] == "i1"
+
+
 @pytest.mark.parametrize("status", ["proposed", "done", "rejected", "expired", "superseded", "forgotten"])
 async def test_only_live_items_are_recalled(status: str) -> None:
     """Whatever its status becomes, it is gone at once."""

@@ -82,7 +82,7 @@ RECALLING = Recalling(
     asker=words("jag mig mej min mitt mina"),
     agent=words("du dig dej din ditt dina"),
     requests=(
-        r"(?:kan|kunde|skulle|vill|ska) du|(?:minns|vet|tror|kommer) du|tack ska du"
+        r"(?:kan|kunde|skulle|vill|ska) du|(?:minns|vet|tror) du|kommer du(?: ihåg| i håg)?|tack ska du"
         r"|(?:påminn|säg|visa|ge|hjälp|låt|berätta för|påminna|säga|visa|hjälpa) (?:mig|mej|oss)"
     ),
     times=words("nyligen häromdagen sistone senast"),
