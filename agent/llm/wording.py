@@ -17,7 +17,7 @@ from ..numbers.read import tokens
 from ..ports.remember import MEMORY_FILES
 from ..ports.search import Hit, Passage
 from ..text.sentences import sentences
-from ..text.words import words
+from ..text.words import fold, words
 from .choosing import EMPTY, Stems, stems
 
 QUOTE_CHARS = 700
@@ -34,6 +34,7 @@ _KEPT = 4096  # headings of which it is kept whether they hold a number
 _ITEMS = ("row", "item")  # statements that stand on a line of their own
 _HALF = 0.5  # of a question's words; what holds fewer than something else does is beside the question
 _READ = 4096  # characters that are looked at for these
+_REQUESTS = re.compile(rf"\b(?:{'|'.join(each.recalling.requests for each in LANGUAGES.values())})\b")
 _WORD = re.compile(r"\w+")
 
 
@@ -47,24 +48,23 @@ def chosen(evidence: Sequence[Hit], question: str = "") -> list[Hit]:
     told = [hit for hit in evidence if hit.snippet.file.startswith(MEMORY_FILES)]
     if not told:
         return _fitting(evidence, QUOTE_CHARS)
-    read = [hit for hit in evidence if hit not in told]
+    rest = _fitting([hit for hit in evidence if hit not in told], QUOTE_CHARS)
     asked = _subject(question)
     shares = [_share(asked, statement(hit)) for hit in told]
     most = max(shares)
-    documents = max((_share(asked, _whole(hit)) for hit in read), default=0.0)
+    documents = max((_share(asked, _whole(hit)) for hit in rest), default=0.0)
     told = [hit for hit, share in zip(told, shares, strict=True) if not asked or share > most / 2]
     quoted = _fitting(told, TOLD_CHARS)
     if most == 1 and documents < _HALF:
         return quoted
-    rest = _fitting(read, QUOTE_CHARS)
     if most < documents or not asked:
         return rest + (quoted if most >= _HALF or not asked else [])
     return quoted + rest
 
 
 def _subject(question: str) -> list[Stems]:
-    """Return the words of a question that carry its subject."""
-    said = dict.fromkeys(words(question[:_READ]))
+    """Return the words of a question that carry its subject, without what only asks for an answer."""
+    said = dict.fromkeys(words(_REQUESTS.sub(" ", fold(question[:_READ]))))
     return [stems(word) for word in said if word not in EMPTY and (len(word) > 1 or word.isdigit())]
 
 

@@ -225,6 +225,9 @@ WORDED = section("A code word has 6 letters.", headings=("Alarm",))
         ("Which letters does the code have?", WORDED, [*WORDED, CODE]),
         ("What is this?", STORES, [*STORES, CODE, DOG]),
         ("When was the war?", [], []),
+        ("Do you remember my name?", STORES, STORES),
+        ("Can you tell me what my dog is called?", STORES, [DOG]),
+        ("What is my gate code?", [*STORES, *section("No code. " * 90, headings=("Locks",))], [CODE]),
     ],
 )
 def test_of_what_is_remembered_only_what_fits_is_quoted(
