@@ -306,6 +306,7 @@ MEMORY_AGAIN = 5.0  # ... so long
 PICTURE_READ = 256  # live items that a turn is told of are chosen from: the newest of their types
 RECALLED = 12  # excerpts that a turn is given, of ...
 RECALLED_TOKENS = 1_000  # ... together, estimated
+RECALLED_SHOWN = 4  # messages of the conversation it is shown that may be cited besides
 MEMORY_DRAIN = 5.0  # in which a server that goes down keeps what still waits
 NOTES_AT_ONCE = 4  # messages that a model reads for what is to be remembered, of as many threads
 NOTE_TIMEOUT = 20.0  # for one of them

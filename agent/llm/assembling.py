@@ -111,8 +111,8 @@ def draft(prompt: Prompt, evidence: Sequence[Hit]) -> Assembled:
         _section("message", prompt.question),
         _section("repair note", prompt.again),
     )
-    before, after = [recalled] if recalled else [], [prompt.again] if prompt.again else []
-    own = "\n\n".join([*before, found, prompt.question, *after])
+    before = [part for part in (recalled, found) if part]
+    own = "\n\n".join([*before, prompt.question, *([prompt.again] if prompt.again else [])])
     return Assembled(sections, (_system(stable), *_said(history), Message("user", own)))
 
 
@@ -125,7 +125,7 @@ def decision(briefing: Briefing, problems: Sequence[str] = ()) -> Assembled:
     listed = "\n".join(_listed(tool) for tool in briefing.tools) or said.no_tools
     stable = _stable(said.rules, _FORM, briefing.charter, listed, briefing.lang, briefing.reminder)
     history = window(briefing.history)
-    found = fences.evidence(best(briefing.evidence)) if briefing.evidence else said.nothing
+    found = fences.evidence(best(briefing.evidence)) or said.nothing
     recalled = briefing.reminder.said
     results = [_result(result) for result in briefing.results]
     repair = _repair(said.again, problems) if problems else ""
@@ -161,7 +161,11 @@ def window(history: Sequence[Exchange]) -> Sequence[Exchange]:
 
 
 def best(evidence: Sequence[Hit]) -> Sequence[Hit]:
-    """Return the first of the evidence, which is given best first, up to PROMPT_EVIDENCE; the first one always."""
+    """Return the first of the evidence, which is given best first, up to PROMPT_EVIDENCE; the first one always.
+
+    Without what stands in the conversation, which comes last.
+    """
+    evidence = [hit for hit in evidence if not hit.told]
     spent = 0
     for number, hit in enumerate(evidence):
         spent += len(fences.shown(hit)) + _FENCED

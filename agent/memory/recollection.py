@@ -3,7 +3,8 @@
 Strategy: rules and preferences, and how things stand, are told whole within their bounds, and change only when an item
 does. What was said, and the items that fit the question, are looked for with its words: what its user said and every
 live item is evidence, to be cited as `memory/ID` under the day that it is of. What its user said of an item that was
-rejected or superseded is neither told nor cited, and what says no more than an item beside it is left to that. The
+rejected or superseded is neither told nor cited, and what says no more than an item beside it is left to that. What
+fits of the conversation that a model is shown is not told again, and may be cited like all that its user said. The
 agent's own earlier answers are told and are no evidence, since what they were made of may be gone. A memory that cannot
 be read in time is no reason for no answer.
 """
@@ -75,7 +76,7 @@ class Recollection:
             live = _pictured(recalled.items)
             if live is None:
                 live = await self._store.live(question.scope, now, PICTURED, PICTURE_READ)
-            said = [each.id for each in recalled.excerpts if each.citable]
+            said = [each.id for each in (*recalled.excerpts, *recalled.shown) if each.citable]
             standing = await self._store.standing(said, now) if said else frozenset()
             return _remembered(question, live, recalled, standing, lang, now)
         if late.cancelled_caught:
@@ -134,19 +135,24 @@ def _remembered(
 ) -> Remembered:
     """Return what was found as a turn is told of it. standing: ids of what of it may be cited."""
     pictured = picture(live, question.scope, now)
-    best = sorted(
-        (each for each in recalled.excerpts if each.id in standing), key=lambda excerpt: -excerpt.score
+    asked = {
+        each.message for each in question.history if each.question == question.text
+    }  # a call goes on with it
+    before = [each for each in recalled.shown if each.message not in asked]
+    best, shown = (
+        sorted((each for each in some if each.id in standing), key=lambda excerpt: -excerpt.score)
+        for some in (recalled.excerpts, before)
     )
     items = [words(each.text) for each in best if each.kind == "item"]
-    stated = [
-        (each, text)
-        for each in best
+    hits = [
+        _hit(each, text, lang, each in shown)
+        for each in (*best, *shown)
         if (text := stated_in(each.text)) and (each.kind == "item" or not _repeats(text, items))
     ]
     reminder = Reminder(
         memory_section(pictured, lang), situation_section(pictured, lang), _said(recalled, standing, lang)
     )
-    return Remembered(reminder, tuple(_hit(each, text, lang) for each, text in stated))
+    return Remembered(reminder, tuple(hits))
 
 
 def _repeats(text: str, items: Iterable[Sequence[str]]) -> bool:
@@ -163,17 +169,17 @@ def stated_in(text: str) -> str:
     return "".join(text[start:end] for start, end in spans if "?" not in text[start:end]).strip()
 
 
-def _hit(excerpt: Excerpt, text: str, lang: Lang) -> Hit:
+def _hit(excerpt: Excerpt, text: str, lang: Lang, told: bool) -> Hit:
     """Return an excerpt as evidence: under the day that it is of and who said it, which its citation shows.
 
-    text: what of it is evidence.
+    text: what of it is evidence. told: it stands in the conversation.
     """
     file = f"{MEMORY_FILES}{excerpt.id}"
     day = _day(excerpt.at)
     heading = f"{day}, {excerpt.by}" if excerpt.by else day
     lines = text.count("\n") + 1
     snippet = Snippet(file, text, 1, lines, text, headings=(heading,), when=day, by=excerpt.by)
-    return Hit(snippet, Passage(file, (heading,), lang, (snippet,)), excerpt.score)
+    return Hit(snippet, Passage(file, (heading,), lang, (snippet,)), excerpt.score, told)
 
 
 def _said(recalled: Recalled, standing: Collection[str], lang: Lang) -> str:

@@ -62,13 +62,15 @@ class Recalled:
     """What was found, oldest first. score: 0..1, how surely anything fits; below the floor there are no excerpts.
 
     disagreements: pairs of ids of excerpts of one key with different numbers, the older first. items: all that are
-    live, as of the search, whose it was, in no order; None where who searches cannot tell.
+    live, as of the search, whose it was, in no order; None where who searches cannot tell. shown: what fits of that
+    which the reader has before him anyway, as far as it may support a number, RECALLED_SHOWN at most.
     """
 
     excerpts: tuple[Excerpt, ...] = ()
     score: float = 0.0
     disagreements: tuple[tuple[str, str], ...] = ()
     items: tuple[Item, ...] | None = None
+    shown: tuple[Excerpt, ...] = ()
 
     def without(self, ids: Collection[str]) -> "Recalled":
         """Return it without some excerpts."""
@@ -78,6 +80,7 @@ class Recalled:
             tuple(each for each in self.excerpts if each.id not in ids),
             self.score,
             tuple(pair for pair in self.disagreements if not any(id in ids for id in pair)),
+            shown=tuple(each for each in self.shown if each.id not in ids),
         )
 
 

@@ -14,6 +14,7 @@ from typing import Any, Final, Protocol
 import structlog
 import trio
 
+from agent.config import RECALLED_SHOWN
 from agent.errors import EmbeddingFailed
 from agent.lang import Lang
 from agent.ports.memory import Item, StoredTurn
@@ -174,8 +175,9 @@ class Recall:
             except EmbeddingFailed as error:
                 self._say(error)
         found = self.recalled(search, look)
-        if self._following.beginning and found.excerpts:  # what was forgotten since it was read comes last
-            found = found.without(await self._store.forgotten([each.id for each in found.excerpts]))
+        both = (*found.excerpts, *found.shown)
+        if self._following.beginning and both:  # what was forgotten since it was read comes last
+            found = found.without(await self._store.forgotten([each.id for each in both]))
         return replace(found, items=self._items(search)) if complete else found
 
     def _items(self, search: Search) -> tuple[Item, ...]:
@@ -197,7 +199,23 @@ class Recall:
         )
         if not asked.words:
             return NOTHING
-        found = self._ranked(search, asked, look)
+        ranked = self._ranked(search, asked, look)
+        if not search.shown:
+            return self._best(search, asked, ranked)
+        shown = {row for _, row in ranked if self._shown(search, row)}
+        found = self._best(search, asked, [each for each in ranked if each[1] not in shown])
+        rows = self.index.rows
+        wanted = {rows.number(term) for term in asked.terms}
+        citable = [
+            (score, row)
+            for score, row in ranked
+            if row in shown and rows.citable(row) and not wanted.isdisjoint(rows.words(row))
+        ]
+        before = self._best(replace(search, limit=RECALLED_SHOWN, tokens=0), asked, citable)
+        return replace(found, shown=before.excerpts)
+
+    def _best(self, search: Search, asked: Asked, found: Sequence[tuple[float, int]]) -> Recalled:
+        """Return the best of what was ranked, where any of it fits surely enough."""
         if not found:
             return NOTHING
         sure = sureness(self._held(search, asked, [row for _, row in found]))
@@ -237,8 +255,6 @@ class Recall:
             if dated:
                 score += weights.date * asked.fits(rows.at[row])
             ranking.append((score, row))
-        if search.shown:
-            ranking = [(score, row) for score, row in ranking if not self._shown(search, row)]
         ranking.sort(reverse=True)
         return ranking
 

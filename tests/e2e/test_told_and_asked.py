@@ -3,9 +3,15 @@
 The documents are the ones that the project ships. What they hold and nobody told is answered from them as ever.
 """
 
+from collections.abc import AsyncGenerator, Sequence
+
 import pytest
 
 from agent.adapters import Adapters
+from agent.ports.draft import Delta, Prompt
+from agent.ports.search import Hit
+from agent.retrieval.load import Source
+from agent.retrieval.search import KnowledgeBase
 from agent.settings import Settings
 from agent.testing.network import inline, network
 
@@ -83,3 +89,35 @@ async def test_what_the_documents_say_is_answered_from_them(question: str, answe
         (*_, response) = await client.frames_until("response")
         assert answer in response["text"]
         assert all(each["file"].startswith("kb/") for each in response["citations"])
+
+
+class Echo:
+    """Says what it is told to (`agent.ports.draft.Drafter`), and keeps what evidence it had."""
+
+    def __init__(self) -> None:
+        self.says = "Thanks."
+        self.evidence: list[tuple[str, bool]] = []
+
+    async def stream(self, prompt: Prompt, evidence: Sequence[Hit]) -> AsyncGenerator[Delta, None]:
+        """Draft."""
+        self.evidence = [(hit.snippet.text, hit.told) for hit in evidence]
+        yield Delta(self.says)
+
+
+@pytest.mark.parametrize(("says", "refused"), [("It is 88123456.", False), ("It is 88123457.", True)])
+async def test_a_model_may_say_what_its_user_said_in_this_conversation(says: str, refused: bool) -> None:
+    """Cited like all that he said, though it is not shown it twice; and no other number."""
+    model = Echo()
+    document = Source.of("kb/a.md", "# Customers\n\nYour customer number stands on every invoice.\n")
+    chosen = Adapters(model=model, knowledge=KnowledgeBase.build([document]), run_sync=inline)
+    async with network(Settings.of(memory="on", pace_ms=0), chosen) as server, server.connect() as client:
+        await client.ask("My customer number is 88123456. Where is it on the invoice?")
+        await client.frames_until("response")
+        await client.ask("And what was my customer number on the invoice?")
+        model.says = says
+        (*_, response) = await client.frames_until("response")
+    assert ("blocked" in response) is refused
+    assert any(told for _, told in model.evidence)
+    assert ("88123456" in response["text"]) is not refused
+    cited = [each["snippet"] for each in response["citations"] if each["file"].startswith("memory/t")]
+    assert cited == ["My customer number is 88123456."]  # a refusal shows what there is

@@ -80,6 +80,35 @@ async def test_what_fits_is_evidence_and_the_agents_words_are_none(
         assert (search.text, search.scope, search.shown) == ("budget?", ANA, frozenset({"m7"}))
 
 
+async def test_what_its_user_said_in_this_conversation_may_be_cited_too(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """Though it is not told again; it comes last, and no more than the rest where it was taken back or asked."""
+    async with used() as memory:
+        found = Found(ITEM)
+        asked = replace(SAID, id="t3", text="Is it 70 SEK?")
+        elsewhere = replace(SAID, id="t99")
+        found.found = replace(found.found, shown=(SAID, asked, elsewhere))
+        told = await Recollection(memory, found, Noon()).remembered(ASKED, "budget?", "en")
+        assert [(hit.snippet.file, hit.told) for hit in told.hits] == [
+            ("memory/i1", False),
+            ("memory/t1", True),
+        ]
+        assert "50 SEK" not in told.reminder.said
+
+
+async def test_the_words_that_are_answered_are_no_source(autojump_clock: trio.testing.MockClock) -> None:
+    """Also where a turn goes on with the result of a call, and the message that led to it has been kept."""
+    async with used() as memory:
+        found = Found()
+        found.found = replace(found.found, shown=(SAID,))
+        for text, cited in ((SAID.text, []), ("What is the budget?", ["memory/t1"])):
+            history = (Exchange(SAID.text, "Wait.", message="m1"),)
+            asked = replace(ASKED, text=text, history=history)
+            told = await Recollection(memory, found, Noon()).remembered(asked, "budget?", "en")
+            assert [hit.snippet.file for hit in told.hits] == cited
+
+
 async def test_a_question_of_a_user_states_nothing(autojump_clock: trio.testing.MockClock) -> None:
     """What is asked is no evidence; what is said beside it is."""
     async with used() as memory:

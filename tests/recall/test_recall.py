@@ -4,6 +4,7 @@ import pytest
 import trio
 import trio.testing
 
+from agent.config import RECALLED_SHOWN
 from agent.errors import EmbeddingFailed
 from agent.ports.conversation import Scope
 from agent.ports.memory import Changes
@@ -83,6 +84,36 @@ async def test_what_the_reader_has_before_him_is_left_out() -> None:
     shown = frozenset(("m1", "m2"))
     assert best(await recall.recall(search("kitten", here, shown=shown))) == ["t2"]
     assert best(await recall.recall(search("kitten", there, shown=shown))) == ["t1"]
+
+
+async def test_what_fits_of_what_the_reader_has_before_him_is_told_apart() -> None:
+    """Of what may be cited: what a user said, and not what the agent did; and no more of it than is of use."""
+    here = Scope("p", "one", "ana")
+    recall = recall_of(
+        turn(1, "My kitten weighs 3 kg.", scope=here),
+        turn(2, "A kitten of 3 kg is healthy.", "assistant", scope=here),
+        turn(3, "The car is red.", scope=here),
+        turn(4, "My kitten came in May.", scope=here),
+    )
+    found = await recall.recall(search("How heavy is my kitten?", here, shown=frozenset({"m1", "m2", "m3"})))
+    assert best(found) == ["t4"]
+    assert [each.id for each in found.shown] == ["t1"]
+    assert found.without(["t1"]).shown == ()
+    many = [turn(n, f"Kitten {n} is mine.", scope=here) for n in range(1, 20)]
+    all_of_it = frozenset(f"m{n}" for n in range(1, 20))
+    told = await recall_of(*many).recall(search("kitten", here, shown=all_of_it))
+    assert (told.excerpts, len(told.shown)) == ((), RECALLED_SHOWN)
+
+
+async def test_what_was_forgotten_is_not_told_of_the_conversation_either() -> None:
+    """Not while all that is kept is read first."""
+    here = Scope("p", "one", "ana")
+    feed = Feed(*[turn(n, f"Kitten {n}.", scope=here) for n in range(1, 4 * PAGE)], turn(1, ""), turn(2, ""))
+    recall = Recall(feed, inline)
+    await recall.recall(search("kitten", here))
+    recall.index.commit()
+    found = await recall.recall(search("kitten", here, shown=frozenset({"m1", "m2", "m3"})))
+    assert [each.id for each in found.shown] == ["t3"]
 
 
 async def test_excerpts_are_within_the_budget() -> None:
