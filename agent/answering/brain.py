@@ -162,7 +162,7 @@ class GroundedBrain:
         remembered = NOTHING_REMEMBERED
         if self.memory is not None:
             remembered = await self.memory.remembered(question, text, lang)
-            hits = within((*hits, *remembered.hits), 0)
+            hits = within((*(() if remembered.asked else hits), *remembered.hits), 0)
         if not hits:
             await self._explain_nothing(retriever, query)
         return Found(text, lang, hits, question.history, remembered.reminder)

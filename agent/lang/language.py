@@ -88,15 +88,17 @@ class Recalling:
     """How what was said is asked for (`agent.recall`).
 
     asker: words by which one means oneself. agent: those by which one means whom one talks to. requests: pattern of how
-    one asks for something to be done, in which such a word says nothing of who said it. times: words that say when
-    something was, beside what `Dating` and the calendar hold. endings: pattern of the ends of words that the stemmer
-    leaves on and a talk does not tell apart, each behind three letters at least; "" of none. joints: letters that may
-    stand between the parts of a word made of two; () where words are written apart.
+    one asks for something to be done, in which such a word says nothing of who said it. everything: pattern of a whole
+    question for all that is remembered of oneself. times: words that say when something was, beside what `Dating` and
+    the calendar hold. endings: pattern of the ends of words that the stemmer leaves on and a talk does not tell apart,
+    each behind three letters at least; "" of none. joints: letters that may stand between the parts of a word made of
+    two; () where words are written apart.
     """
 
     asker: frozenset[str]
     agent: frozenset[str]
     requests: str
+    everything: str
     times: frozenset[str]
     endings: str
     joints: tuple[str, ...]

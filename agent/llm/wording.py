@@ -42,8 +42,8 @@ def chosen(evidence: Sequence[Hit], question: str = "") -> list[Hit]:
     """Return the statements to quote, the best of what comes first in front.
 
     Of documents those of at most SECTIONS sections, QUOTE_CHARS characters in all; of what is remembered as many, in
-    TOLD_CHARS, of those that hold more than half of the question's words that any of it holds. question: nothing is
-    known of what fits without it; documents come first then.
+    TOLD_CHARS, of those that hold more than half of the question's words that any of it holds. question: where it has
+    no words of its own, documents come first; without these all that is remembered may be quoted.
     """
     told = [hit for hit in evidence if hit.snippet.file.startswith(MEMORY_FILES)]
     if not told:
@@ -54,7 +54,7 @@ def chosen(evidence: Sequence[Hit], question: str = "") -> list[Hit]:
     most = max(shares)
     documents = max((_share(asked, _whole(hit)) for hit in rest), default=0.0)
     told = [hit for hit, share in zip(told, shares, strict=True) if not asked or share > most / 2]
-    quoted = _fitting(told, TOLD_CHARS)
+    quoted = _fitting(told, TOLD_CHARS) if asked or rest else _fitting(told, QUOTE_CHARS, len(told))
     if most == 1 and documents < _HALF:
         return quoted
     if most < documents or not asked:
@@ -81,7 +81,7 @@ def _whole(hit: Hit) -> str:
     return " ".join([*hit.snippet.headings, hit.snippet.lead, statement(hit)])
 
 
-def _fitting(evidence: Sequence[Hit], characters: int) -> list[Hit]:
+def _fitting(evidence: Sequence[Hit], characters: int, sections: int = SECTIONS) -> list[Hit]:
     """Return the best statements of the best sections within so many characters; the best one however long.
 
     Of those that say the same words only the best one.
@@ -98,7 +98,7 @@ def _fitting(evidence: Sequence[Hit], characters: int) -> list[Hit]:
         if its in said_before:
             continue
         if hit.passage not in passages:
-            if len(passages) >= SECTIONS:
+            if len(passages) >= sections:
                 continue
             passages.append(hit.passage)
         found.append(hit)

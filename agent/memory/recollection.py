@@ -9,6 +9,7 @@ agent's own earlier answers are told and are no evidence, since what they were m
 be read in time is no reason for no answer.
 """
 
+import re
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -30,7 +31,7 @@ from ..ports.remember import MEMORY_FILES, NOTHING_REMEMBERED, Remembered
 from ..ports.search import Hit, Passage, Snippet
 from ..text.fences import fenced
 from ..text.sentences import by_line
-from ..text.words import words
+from ..text.words import fold, words
 from .found import BY_RULE
 from .hearing import only_told
 from .items import cleaned, corrected, draft
@@ -42,7 +43,10 @@ _log = structlog.get_logger("agent.memory")
 PICTURED: Final[tuple[ItemType, ...]] = ("rule", "preference", "lesson", "open_loop", "event", "idea")
 """The types of items that are told of whatever the question is."""
 
-
+_EVERYTHING: Final = {
+    lang: re.compile(rf"\W*(?:{language.recalling.everything})\W*") for lang, language in LANGUAGES.items()
+}
+_LONGEST: Final = 120  # characters of a question for everything
 _AROUND: Final = 6
 """Words of an order around what is to be remembered: "please remember that ... , thank you"."""
 
@@ -69,20 +73,32 @@ class Recollection:
             await trio.lowlevel.checkpoint()
             return NOTHING_REMEMBERED
         now = self._clock.now_ms()
+        everything = asks_for_everything(text, lang)
         shown = frozenset(each.message for each in question.history if each.message)
         search = Search(text, lang, question.scope, now, RECALLED, RECALLED_TOKENS, shown=shown)
         with trio.move_on_after(MEMORY_READ) as late, suppress(StorageFailed):
-            recalled = await self._recaller.recall(search) if text else NOTHING
+            if everything:
+                recalled = await self._everything(question, now)
+            else:
+                recalled = await self._recaller.recall(search) if text else NOTHING
             live = _pictured(recalled.items)
             if live is None:
                 live = await self._store.live(question.scope, now, PICTURED, PICTURE_READ)
             said = [each.id for each in (*recalled.excerpts, *recalled.shown) if each.citable]
             standing = await self._store.standing(said, now) if said else frozenset()
-            return _remembered(question, live, recalled, standing, lang, now)
+            found = _remembered(question, live, recalled, standing, lang, now)
+            return replace(found, asked=everything)
         if late.cancelled_caught:
             self._until = trio.current_time() + MEMORY_AGAIN
         _log.warning("what is remembered cannot be read now", late=late.cancelled_caught)
         return NOTHING_REMEMBERED
+
+    async def _everything(self, question: Question, now: int) -> Recalled:
+        """Return what is remembered of a question's user, whatever of it: the newest items."""
+        live = await self._store.live(question.scope, now, most=RECALLED)
+        return Recalled(
+            tuple(Excerpt(each.id, "item", each.text, each.created_at, "", "", 1.0, True) for each in live)
+        )
 
     async def live(self, question: Question, id: str) -> Item | None:
         """Return an item that a question's user may be told of now, within MEMORY_READ seconds; else None."""
@@ -117,6 +133,11 @@ class Recollection:
         with trio.move_on_after(MEMORY_READ), suppress(StorageFailed):
             return ids == await self._store.standing(ids, self._clock.now_ms())
         return False
+
+
+def asks_for_everything(text: str, lang: Lang) -> bool:
+    """Return whether a question is for all that is remembered of its user ("what do you know about me?")."""
+    return len(text) <= _LONGEST and _EVERYTHING[lang].fullmatch(fold(text)) is not None
 
 
 def _pictured(items: Sequence[Item] | None) -> Sequence[Item] | None:

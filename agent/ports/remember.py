@@ -85,10 +85,14 @@ UNKEPT = Unkept()
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """What a turn should know. hits: what of it may be cited, best first, each of a file `memory/ID`."""
+    """What a turn should know. hits: what of it may be cited, best first, each of a file `memory/ID`.
+
+    asked: it is what the question asks for, and no document says anything of that.
+    """
 
     reminder: Reminder = NO_REMINDER
     hits: tuple[Hit, ...] = ()
+    asked: bool = False
 
 
 NOTHING_REMEMBERED = Remembered()

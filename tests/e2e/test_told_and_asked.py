@@ -91,6 +91,26 @@ async def test_what_the_documents_say_is_answered_from_them(question: str, answe
         assert all(each["file"].startswith("kb/") for each in response["citations"])
 
 
+async def test_who_asks_what_is_remembered_of_him_is_told_all_of_it() -> None:
+    """And nobody else, nor anything of the documents."""
+    chosen = Adapters(knowledge=knowledge(), run_sync=inline)
+    async with network(Settings.of(memory="on", pace_ms=0), chosen) as server:
+        async with server.connect() as client:
+            for text in TOLD:
+                await client.ask(text)
+                await client.frames_until("response")
+            await client.ask("What do you remember about me?")
+            (*_, response) = await client.frames_until("response")
+            assert all(
+                each in response["text"] for each in ("4711", "50 000 kr", "Bluebird", "9041", "Oslo", "Rex")
+            )
+            assert {each["file"].partition("/")[0] for each in response["citations"]} == {"memory"}
+        async with server.connect() as client:
+            await client.ask("What do you remember about me?")
+            (*_, response) = await client.frames_until("response")
+            assert response["blocked"]["code"] == "no_sources"
+
+
 class Echo:
     """Says what it is told to (`agent.ports.draft.Drafter`), and keeps what evidence it had."""
 

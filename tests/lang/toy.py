@@ -51,7 +51,9 @@ LANGUAGE = Language(
     writing=Writing(words("la kaj estas kiom kio por ne min"), "ĉĝĥĵŝŭ", words("ktp")),
     telling=Telling(words("saluton dankon prezo"), "ojn|oj|on|as|is", "aĵ|oj", ""),
     searching=Searching("", words("diru"), Asking("kiom|kiam", "kostas", "kiam"), "kaj", words("ĝi")),
-    recalling=Recalling(words("mi min mia"), words("vi via"), "ĉu vi", words("hieraŭ"), "", ()),
+    recalling=Recalling(
+        words("mi min mia"), words("vi via"), "ĉu vi", "kion vi scias", words("hieraŭ"), "", ()
+    ),
     stating=Stating(
         words("kostas"), words("prezo kostas"), words("lundo tago"), "versio", "paĝo", "ekzemple", "plej", "almenaŭ"
     ),

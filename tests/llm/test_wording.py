@@ -237,6 +237,13 @@ def test_of_what_is_remembered_only_what_fits_is_quoted(
     assert chosen([*read, CODE, DOG], question) == wanted
 
 
+def test_all_that_is_remembered_is_quoted_where_nothing_else_is_asked_for() -> None:
+    """As much of it as an answer quotes of documents."""
+    much = [told(f"i{at}", f"My door {at} is {'x' * 90}") for at in range(20)]
+    assert chosen(much, "What do you remember about me?") == much[: QUOTE_CHARS // 103]
+    assert chosen(much, "What is the door?") == much[:SECTIONS]
+
+
 def test_much_that_fits_leaves_the_documents_their_place() -> None:
     """What is remembered has a bound of its own."""
     much = [told(f"t{at}", f"The code of door {at} is {'x' * 200}") for at in range(5)]

@@ -11,6 +11,7 @@ import trio.testing
 
 from agent.config import MEMORY_AGAIN, MEMORY_READ, PICTURE_READ
 from agent.errors import StorageFailed
+from agent.lang import Lang
 from agent.memory.recollection import Recollection
 from agent.ports.brain import Question
 from agent.ports.conversation import Exchange
@@ -95,6 +96,40 @@ async def test_what_its_user_said_in_this_conversation_may_be_cited_too(
             ("memory/t1", True),
         ]
         assert "50 SEK" not in told.reminder.said
+
+
+@pytest.mark.parametrize(
+    ("text", "lang", "everything"),
+    [
+        ("What do you remember about me?", "en", True),
+        ("what do you know about me", "en", True),
+        ("Who am I?", "en", True),
+        ("What have I told you?", "en", True),
+        ("Tell me everything you know about me!", "en", True),
+        ("Vad kommer du ihåg om mig?", "sv", True),
+        ("Vad vet du om mig?", "sv", True),
+        ("Berätta allt du vet om mig", "sv", True),
+        ("What do you know about my dog?", "en", False),
+        ("What do you know?", "en", False),
+        ("What can you do?", "en", False),
+        ("Who am I to call?", "en", False),
+        ("Vad kan du?", "sv", False),
+        ("Vad vet du om returer?", "sv", False),
+    ],
+)
+async def test_who_asks_for_everything_is_told_what_is_remembered_of_him(
+    text: str, lang: Lang, everything: bool, autojump_clock: trio.testing.MockClock
+) -> None:
+    """His live items, the newest of them, and nothing of the documents; any other question is looked for."""
+    async with used() as memory:
+        await proposed(memory, a_draft("The car is red", "car", message="m5"))
+        for other in OTHERS[:1]:
+            await memory.accept(other, (await memory.propose(other, [budget(9)], NOW))[0].item.id, NOW)
+        found = Found()
+        told = await Recollection(memory, found, Noon()).remembered(replace(ASKED, text=text), text, lang)
+        assert told.asked is everything
+        assert [hit.snippet.file for hit in told.hits] == (["memory/i1"] if everything else [])
+        assert len(found.asked) == (not everything)
 
 
 async def test_the_words_that_are_answered_are_no_source(autojump_clock: trio.testing.MockClock) -> None:

@@ -88,6 +88,13 @@ RECALLING = Recalling(
         r"(?:can|could|would|will|should|may|might) you(?: please)?|do you (?:remember|recall|know|think)|thank you"
         r"|(?:remind|tell|show|give|help|let) (?:me|us)"
     ),
+    everything=(
+        r"what (?:all |else )?(?:do|can) you (?:(?:remember|recall)(?: (?:about|of) (?:me|us))?|know about (?:me|us))"
+        r"|what have (?:i|we) (?:ever |already )?told you(?: about (?:me|us|myself|ourselves))?"
+        r"|(?:tell|show) me (?:what|everything|all(?: that)?) you (?:remember(?: about (?:me|us))?"
+        r"|know about (?:me|us))"
+        r"|what is (?:there )?in your memory(?: about (?:me|us))?|who am i"
+    ),
     times=words("recently lately since ago"),
     endings="",
     joints=(),

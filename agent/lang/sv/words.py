@@ -85,6 +85,11 @@ RECALLING = Recalling(
         r"(?:kan|kunde|skulle|vill|ska) du|(?:minns|vet|tror) du|kommer du(?: ihåg| i håg)?|tack ska du"
         r"|(?:påminn|säg|visa|ge|hjälp|låt|berätta för|påminna|säga|visa|hjälpa) (?:mig|mej|oss)"
     ),
+    everything=(
+        r"vad (?:mer )?(?:minns du|kommer du (?:ihåg|i håg))(?: om (?:mig|mej|oss))?|vad vet du om (?:mig|mej|oss)"
+        r"|vad har (?:jag|vi) berättat(?: för dig)?(?: om (?:mig|mej|oss))?|vem är jag"
+        r"|(?:berätta|visa|säg) (?:vad|allt(?: som)?) du (?:minns|kommer ihåg|vet)(?: om (?:mig|oss))?"
+    ),
     times=words("nyligen häromdagen sistone senast"),
     endings=r"(?<=...)(?:et|an)|(?<=..[éåäö])[nt]|(?<=...)(?<=[bdfghjklmnoprtvy])s",
     joints=("", "s"),
