@@ -108,6 +108,18 @@ def test_what_follows_a_scene_proposes_nothing() -> None:
     assert said("I prefer tea. Imagine you run a shop. My budget is 50k.") == ["I prefer tea"]
 
 
+def test_who_somebody_is_is_proposed() -> None:
+    """Under what it is: another name is asked about as another name."""
+    for text, about in (
+        ("My name is Kim", "name"),
+        ("Jag heter Kim", "heter"),
+        ("Min katt heter Kim", "katt"),
+    ):
+        (proposal,) = propose(text, "en", "m1", TODAY)
+        assert (proposal.candidate.text, proposal.candidate.subject) == (text, about)
+    assert said("Jag heter inte Kim") == said("Vad heter jag?") == []
+
+
 def test_at_most_three_are_proposed() -> None:
     """In their order."""
     many = "I prefer tea. My rent is 900 euros. My size is 42. My age is 51."

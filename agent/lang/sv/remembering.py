@@ -90,7 +90,7 @@ REMEMBERING = Remembering(
     living=(
         r"(?:jag|vi)(?: (?:numera|nu|fortfarande|också|båda))* "
         r"(?:(?:bor|jobbar|arbetar|studerar|pluggar) (?:i|på|som|hos|vid|åt|nära)|(?:driver|äger|talar|undervisar i)"
-        r"(?: ett| en)?)(?= \w)"
+        r"(?: ett| en)?|heter)(?= \w)"
     ),
     being=(
         r"(?:jag|vi) är(?: (?:också|båda|svårt|mycket))* (?:allergiska? mot|allergiker|vegan(?:er)?"
