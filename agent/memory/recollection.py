@@ -156,9 +156,8 @@ def _remembered(
 ) -> Remembered:
     """Return what was found as a turn is told of it. standing: ids of what of it may be cited."""
     pictured = picture(live, question.scope, now)
-    asked = {
-        each.message for each in question.history if each.question == question.text
-    }  # a call goes on with it
+    # Of a turn that goes on with a call, the message that led to it has been kept: its words are the question's.
+    asked = {each.message for each in question.history if each.question == question.text}
     before = [each for each in recalled.shown if each.message not in asked]
     best, shown = (
         sorted((each for each in some if each.id in standing), key=lambda excerpt: -excerpt.score)
