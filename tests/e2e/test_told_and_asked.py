@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator, Sequence
 import pytest
 
 from agent.adapters import Adapters
+from agent.client.client import Frame
 from agent.ports.draft import Delta, Prompt
 from agent.ports.search import Hit
 from agent.retrieval.load import Source
@@ -30,6 +31,24 @@ TOLD = [
 ]
 
 
+async def answered(question: str, by_another: bool = False) -> Frame:
+    """The response to a question after all was told. by_another: it is somebody else who asks."""
+    async with (
+        network(
+            Settings.of(memory="on", pace_ms=0), Adapters(knowledge=knowledge(), run_sync=inline)
+        ) as server,
+        server.connect() as client,
+        server.connect() as other,
+    ):
+        for text in TOLD:
+            await client.ask(text)
+            await client.frames_until("response")
+        asking = other if by_another else client
+        await asking.ask(question)
+        (*_, response) = await asking.frames_until("response")
+        return response
+
+
 @pytest.mark.parametrize(
     ("question", "answer"),
     [
@@ -48,20 +67,11 @@ TOLD = [
 )
 async def test_what_was_told_comes_first(question: str, answer: str) -> None:
     """Under its citation, and nothing else of what was told with it."""
-    settings = Settings.of(memory="on", pace_ms=0)
-    async with (
-        network(settings, Adapters(knowledge=knowledge(), run_sync=inline)) as server,
-        server.connect() as client,
-    ):
-        for text in TOLD:
-            await client.ask(text)
-            await client.frames_until("response")
-        await client.ask(question)
-        (*_, response) = await client.frames_until("response")
-        first = response["text"].partition("\n\n")[0].splitlines()
-        assert answer in first[1]
-        assert len(first) == 2
-        assert [each["file"].startswith("memory/i") for each in response["citations"]].count(True) == 1
+    response = await answered(question)
+    first = response["text"].partition("\n\n")[0].splitlines()
+    assert answer in first[1]
+    assert len(first) == 2
+    assert [each["file"].startswith("memory/i") for each in response["citations"]].count(True) == 1
 
 
 @pytest.mark.parametrize(
@@ -77,38 +87,18 @@ async def test_what_was_told_comes_first(question: str, answer: str) -> None:
 )
 async def test_what_the_documents_say_is_answered_from_them(question: str, answer: str) -> None:
     """Whatever else was told."""
-    settings = Settings.of(memory="on", pace_ms=0)
-    async with (
-        network(settings, Adapters(knowledge=knowledge(), run_sync=inline)) as server,
-        server.connect() as client,
-    ):
-        for text in TOLD:
-            await client.ask(text)
-            await client.frames_until("response")
-        await client.ask(question)
-        (*_, response) = await client.frames_until("response")
-        assert answer in response["text"]
-        assert all(each["file"].startswith("kb/") for each in response["citations"])
+    response = await answered(question)
+    assert answer in response["text"]
+    assert all(each["file"].startswith("kb/") for each in response["citations"])
 
 
 async def test_who_asks_what_is_remembered_of_him_is_told_all_of_it() -> None:
     """And nobody else, nor anything of the documents."""
-    chosen = Adapters(knowledge=knowledge(), run_sync=inline)
-    async with network(Settings.of(memory="on", pace_ms=0), chosen) as server:
-        async with server.connect() as client:
-            for text in TOLD:
-                await client.ask(text)
-                await client.frames_until("response")
-            await client.ask("What do you remember about me?")
-            (*_, response) = await client.frames_until("response")
-            assert all(
-                each in response["text"] for each in ("4711", "50 000 kr", "Bluebird", "9041", "Oslo", "Rex")
-            )
-            assert {each["file"].partition("/")[0] for each in response["citations"]} == {"memory"}
-        async with server.connect() as client:
-            await client.ask("What do you remember about me?")
-            (*_, response) = await client.frames_until("response")
-            assert response["blocked"]["code"] == "no_sources"
+    response = await answered("What do you remember about me?")
+    assert all(each in response["text"] for each in ("4711", "50 000 kr", "Bluebird", "9041", "Oslo", "Rex"))
+    assert {each["file"].partition("/")[0] for each in response["citations"]} == {"memory"}
+    nothing = await answered("What do you remember about me?", by_another=True)
+    assert nothing["blocked"]["code"] == "no_sources"
 
 
 class Echo:
@@ -120,7 +110,7 @@ class Echo:
 
     async def stream(self, prompt: Prompt, evidence: Sequence[Hit]) -> AsyncGenerator[Delta, None]:
         """Draft."""
-        self.evidence = [(hit.snippet.text, hit.told) for hit in evidence]
+        self.evidence = [(hit.snippet.text, hit.shown) for hit in evidence]
         yield Delta(self.says)
 
 
@@ -137,7 +127,7 @@ async def test_a_model_may_say_what_its_user_said_in_this_conversation(says: str
         model.says = says
         (*_, response) = await client.frames_until("response")
     assert ("blocked" in response) is refused
-    assert any(told for _, told in model.evidence)
+    assert any(shown for _, shown in model.evidence)
     assert ("88123456" in response["text"]) is not refused
     cited = [each["snippet"] for each in response["citations"] if each["file"].startswith("memory/t")]
     assert cited == ["My customer number is 88123456."]  # a refusal shows what there is

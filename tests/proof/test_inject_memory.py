@@ -15,9 +15,7 @@ from agent.memory import keeper
 from agent.memory.hearing import Heard
 from agent.ports.conversation import Scope
 from agent.ports.memory import Kept
-from agent.ports.remember import Answered
 from agent.session.actions import Actions
-from agent.session.effects import Keep
 from agent.session.events import Expired
 from agent.session.turns import Turns
 from agent.storage.memories import deciding, standing
@@ -25,6 +23,7 @@ from agent.storage.transaction import Transaction
 from agent.testing.inject import Point, quiet, run_point, steps_of, strike_all
 from agent.testing.plots import memories
 from agent.testing.strikes import STRIKES
+from tests.planted import kept_when_cancelled
 
 STRIDE = int(os.environ.get("MEMORY_STRIDE", "90"))
 
@@ -47,19 +46,6 @@ def test_nothing_breaks_where_something_is_remembered(name: str) -> None:
         bad += broken
     assert total >= 5
     assert not bad, f"{len(bad)} of {total} points broke something; the first:\n{bad[0]}"
-
-
-def kept_when_cancelled(patch: pytest.MonkeyPatch) -> None:
-    """A turn that is cancelled is remembered, too."""
-    real = Turns.cancel
-
-    def cancel(self: Turns) -> None:
-        turn = self._turn
-        real(self)
-        if turn is not None:
-            self._out.add(Keep(turn.question, Answered("So it is.")))
-
-    patch.setattr(Turns, "cancel", cancel)
 
 
 def accepted_unasked(patch: pytest.MonkeyPatch) -> None:

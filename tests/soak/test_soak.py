@@ -23,9 +23,6 @@ from agent.actions.webhook import WebhookExecutor
 from agent.errors import AgentError, UsageError, WireClosed
 from agent.host import WallClock
 from agent.ports.action import Call
-from agent.ports.remember import Answered
-from agent.session.effects import Keep
-from agent.session.turns import Turns
 from agent.soak import command, inside, phases, remote, users, wire
 from agent.soak.command import Users
 from agent.soak.crowd import ARRIVALS, DRAINED, see_taken_over, stay
@@ -40,6 +37,7 @@ from agent.storage.memories.schema import turn_words
 from agent.storage.sqlite import SqliteLedger
 from agent.storage.stores import kept_in
 from agent.testing.network import inline
+from tests.planted import kept_when_cancelled
 
 
 @pytest.fixture(autouse=True)
@@ -119,19 +117,6 @@ async def test_what_is_planted_is_found(
     assert any("still claimed" in example for example in report["examples"])
     assert any("held the loop" in line for line in report["failed"])
     assert report["objects_left"]["trio.lowlevel.ParkingLot"] > 0
-
-
-def kept_when_cancelled(patch: pytest.MonkeyPatch) -> None:
-    """A turn that is cancelled is remembered, too."""
-    real = Turns.cancel
-
-    def cancel(self: Turns) -> None:
-        turn = self._turn
-        real(self)
-        if turn is not None:
-            self._out.add(Keep(turn.question, Answered("So it is.")))
-
-    patch.setattr(Turns, "cancel", cancel)
 
 
 def left_when_forgotten(patch: pytest.MonkeyPatch) -> None:
