@@ -165,7 +165,7 @@ def best(evidence: Sequence[Hit]) -> Sequence[Hit]:
 
     Without what stands in the conversation, which comes last.
     """
-    evidence = [hit for hit in evidence if not hit.told]
+    evidence = [hit for hit in evidence if not hit.shown]
     spent = 0
     for number, hit in enumerate(evidence):
         spent += len(fences.shown(hit)) + _FENCED

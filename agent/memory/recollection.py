@@ -189,17 +189,17 @@ def stated_in(text: str) -> str:
     return "".join(text[start:end] for start, end in spans if "?" not in text[start:end]).strip()
 
 
-def _hit(excerpt: Excerpt, text: str, lang: Lang, told: bool) -> Hit:
+def _hit(excerpt: Excerpt, text: str, lang: Lang, shown: bool) -> Hit:
     """Return an excerpt as evidence: under the day that it is of and who said it, which its citation shows.
 
-    text: what of it is evidence. told: it stands in the conversation.
+    text: what of it is evidence. shown: it stands in the conversation.
     """
     file = f"{MEMORY_FILES}{excerpt.id}"
     day = _day(excerpt.at)
     heading = f"{day}, {excerpt.by}" if excerpt.by else day
     lines = text.count("\n") + 1
     snippet = Snippet(file, text, 1, lines, text, headings=(heading,), when=day, by=excerpt.by)
-    return Hit(snippet, Passage(file, (heading,), lang, (snippet,)), excerpt.score, told)
+    return Hit(snippet, Passage(file, (heading,), lang, (snippet,)), excerpt.score, shown)
 
 
 def _said(recalled: Recalled, standing: Collection[str], lang: Lang) -> str:

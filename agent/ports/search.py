@@ -72,13 +72,13 @@ class Passage(msgspec.Struct, frozen=True, eq=False, gc=False):
 class Hit:
     """A snippet that a search found. `score` is 0..1: of the best one, how surely it answers the question.
 
-    told: whoever drafts has it before him in the conversation, and is not shown it again; such hits come last.
+    shown: whoever drafts has it before him in the conversation, and is not told it again; such hits come last.
     """
 
     snippet: Snippet
     passage: Passage
     score: float
-    told: bool = False
+    shown: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -224,7 +224,7 @@ def test_of_the_evidence_the_best_stays() -> None:
 
 def test_evidence_that_stands_in_the_conversation_is_not_told_again() -> None:
     """It comes last, so that the rest keeps its numbers; alone it leaves no gap before the question."""
-    told = replace(hit("My code is 4711."), told=True)
+    told = replace(hit("My code is 4711."), shown=True)
     messages = draft(Prompt("Rules.", "What is it?", "en"), [hit("A code is long."), told]).messages
     assert "A code is long." in messages[-1].text
     assert "4711" not in messages[-1].text

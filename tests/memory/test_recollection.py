@@ -91,7 +91,7 @@ async def test_what_its_user_said_in_this_conversation_may_be_cited_too(
         elsewhere = replace(SAID, id="t99")
         found.found = replace(found.found, shown=(SAID, asked, elsewhere))
         told = await Recollection(memory, found, Noon()).remembered(ASKED, "budget?", "en")
-        assert [(hit.snippet.file, hit.told) for hit in told.hits] == [
+        assert [(hit.snippet.file, hit.shown) for hit in told.hits] == [
             ("memory/i1", False),
             ("memory/t1", True),
         ]
