@@ -303,6 +303,7 @@ MEMORY_ANSWER = 1.0  # that the answer to a plain request waits for what its mes
 MEMORY_ASKED = 2  # items that one message asks its user about; the others are listed
 MEMORY_READ = 0.25  # that a turn waits for what is remembered; it then goes on without, as do others for ...
 MEMORY_AGAIN = 5.0  # ... so long
+MEMORY_CAUGHT_UP = 0.5  # that a turn waits besides for what its user said before to be kept; then as above
 PICTURE_READ = 256  # live items that a turn is told of are chosen from: the newest of their types
 RECALLED = 12  # excerpts that a turn is given, of ...
 RECALLED_TOKENS = 1_000  # ... together, estimated

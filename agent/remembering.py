@@ -57,7 +57,7 @@ class Remembering:
 
     def consulted(self, transcripts: Sequence[Transcript]) -> Consulted:
         """Return what clients ask over their sockets. transcripts: hold what was said, too."""
-        return Consulted(self.desk(transcripts), self.recall)
+        return Consulted(self.desk(transcripts), self.recall, self.keeper)
 
     def desk(self, transcripts: Sequence[Transcript]) -> OwnMemory:
         """Return what takes what users decide. transcripts: hold what was said, too."""
@@ -109,12 +109,13 @@ async def opened_remembering(
     async with opened_memory(settings, workers.storing, clock, told) as store:
         recall = Recall(store, workers.indexing)
         noting = None if noter is None else Noting(noter, store, store, clock, observer)
+        keeper = Keeper(store, clock, observer, hear, transcript, noting)
         yield Remembering(
             store,
             recall,
-            Keeper(store, clock, observer, hear, transcript, noting),
+            keeper,
             noting,
-            Recollection(store, recall, clock),
+            Recollection(store, recall, clock, keeper),
             {REMEMBER: RememberExecutor(store, clock)},
             partial(_vectors, vectors, workers.indexing, store if settings.data != MEMORY else None),
             clock,

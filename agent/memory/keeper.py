@@ -1,4 +1,6 @@
-"""Keeps what was said, and asks about what it proposes to remember (implements `agent.ports.remember.Recorder`).
+"""Keeps what was said, and asks about what it proposes to remember.
+
+It implements `agent.ports.remember.Recorder` and `Backlog`.
 
 Strategy: whoever hands over an exchange never waits: it joins a queue, and one task writes what waits, in its order,
 many exchanges in one transaction. A write that fails is tried again twice; then, and while MEMORY_WAITING exchanges
@@ -23,9 +25,11 @@ import trio
 
 from ..config import (
     EXPIRE_EVERY,
+    MEMORY_AGAIN,
     MEMORY_ANSWER,
     MEMORY_ASKED,
     MEMORY_BATCH,
+    MEMORY_CAUGHT_UP,
     MEMORY_RETRY,
     MEMORY_TRIES,
     MEMORY_WAITING,
@@ -102,6 +106,8 @@ class Keeper:
         self._waiting: deque[_Exchange | _Declined] = deque()
         self._writing = False
         self._unwritten = 0  # exchanges of the batch that is being written
+        self._batch: list[_Exchange] = []  # that is being written, or what it proposes being settled
+        self._until = float("-inf")  # when exchanges may be waited for again, after one that took too long
         self._wanted = trio.Event()
         self._quiet = trio.Event()
         self._gaps: Counter[Scope] = Counter()
@@ -118,6 +124,22 @@ class Keeper:
         with trio.move_on_after(MEMORY_ANSWER):
             await exchange.over.wait()
         return exchange.proposed
+
+    async def caught_up(self, scope: Scope) -> None:
+        """Wait until what a scope's user said before can be found, or cannot be kept; MEMORY_CAUGHT_UP s at most.
+
+        Where that took longer nobody waits in the next MEMORY_AGAIN seconds: all would.
+        """
+        await trio.lowlevel.checkpoint()
+        if trio.current_time() < self._until:
+            return
+        for exchange in reversed((*self._batch, *self._waiting)):  # they are over in their order
+            if isinstance(exchange, _Exchange) and scope.includes(exchange.question.scope):
+                with trio.move_on_after(MEMORY_CAUGHT_UP) as late:
+                    await exchange.over.wait()
+                if late.cancelled_caught:
+                    self._until = trio.current_time() + MEMORY_AGAIN
+                return
 
     def decline(self, scope: Scope, item: str) -> None:
         """Take that its user does not want an item remembered, soon; where there is no room it stays proposed."""
@@ -148,7 +170,7 @@ class Keeper:
                         await self._wanted.wait()
                     self._writing = True
                     await self._write_next()
-                    self._writing = False
+                    self._writing, self._batch = False, []
         finally:
             self._say_what_is_lost()
 
@@ -176,6 +198,7 @@ class Keeper:
                 break
             batch.append(following)
             self._waiting.popleft()
+        self._batch = batch
         heard = [self._read(each) for each in batch]
         tries = 0 if self._noting is None else NOTE_TRIES
         kept = [_kept(each, its, tries) for each, its in zip(batch, heard, strict=True)]

@@ -27,7 +27,7 @@ from ..ports.clock import Clock
 from ..ports.draft import Reminder
 from ..ports.memory import Candidate, Draft, Item, ItemType, MemoryStore, Source
 from ..ports.recall import NOTHING, Excerpt, Recalled, Recaller, Search
-from ..ports.remember import MEMORY_FILES, NOTHING_REMEMBERED, Remembered
+from ..ports.remember import MEMORY_FILES, NO_BACKLOG, NOTHING_REMEMBERED, Backlog, Remembered
 from ..ports.search import Hit, Passage, Snippet
 from ..text.fences import fenced
 from ..text.sentences import by_line
@@ -52,12 +52,18 @@ _AROUND: Final = 6
 
 
 class Recollection:
-    """Tells turns what is remembered of their users. It keeps nothing of that between them."""
+    """Tells turns what is remembered of their users. It keeps nothing of that between them.
 
-    def __init__(self, store: MemoryStore, recaller: Recaller, clock: Clock) -> None:
+    backlog: what they said that is not kept yet.
+    """
+
+    def __init__(
+        self, store: MemoryStore, recaller: Recaller, clock: Clock, backlog: Backlog = NO_BACKLOG
+    ) -> None:
         self._store = store
         self._recaller = recaller
         self._clock = clock
+        self._backlog = backlog
         self._until = float("-inf")  # when it may be read again, after a read that took too long
 
     def told(self, question: Question, lang: Lang) -> bool:
@@ -67,8 +73,10 @@ class Recollection:
     async def remembered(self, question: Question, text: str, lang: Lang) -> Remembered:
         """Return what a question's user should be answered with in mind, within MEMORY_READ seconds, or nothing.
 
-        Where that took longer, the turns of the next MEMORY_AGAIN seconds go on without: they would all wait.
+        Where that took longer, the turns of the next MEMORY_AGAIN seconds go on without: they would all wait. What the
+        user said before the question is waited for besides.
         """
+        await self._backlog.caught_up(question.scope)
         if trio.current_time() < self._until:
             await trio.lowlevel.checkpoint()
             return NOTHING_REMEMBERED

@@ -83,6 +83,24 @@ class Unkept:
 UNKEPT = Unkept()
 
 
+class Backlog(Protocol):
+    """What was said and is not kept yet."""
+
+    async def caught_up(self, scope: Scope) -> None:
+        """Wait until what a scope's user said before can be found, or cannot be kept; MEMORY_CAUGHT_UP s at most."""
+        ...
+
+
+class NoBacklog:
+    """Everything is kept as it is said (implements `Backlog`)."""
+
+    async def caught_up(self, scope: Scope) -> None:
+        """Wait for nothing."""
+
+
+NO_BACKLOG = NoBacklog()
+
+
 @dataclass(frozen=True, slots=True)
 class Remembered:
     """What a turn should know. hits: what of it may be cited, best first, each of a file `memory/ID`.
@@ -237,7 +255,11 @@ class MemoryDesk(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Consulted:
-    """What sessions ask for their clients: about items, and for what was said."""
+    """What sessions ask for their clients: about items, and for what was said.
+
+    backlog: what their clients said that is not kept yet.
+    """
 
     desk: MemoryDesk
     recaller: Recaller
+    backlog: Backlog = NO_BACKLOG

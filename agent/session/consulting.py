@@ -74,11 +74,13 @@ class Consulting:
     async def answer(self, frame: Consult, scope: Scope) -> Replied:
         """Return what a scope's client is told, CONSULT_TIMEOUT seconds later at most.
 
+        What he said before is waited for, within that.
         Raises nothing but Cancelled; what was being changed then is changed whole or not at all.
         """
         moved = None
         try:
             with trio.fail_after(CONSULT_TIMEOUT):
+                await self._memory.backlog.caught_up(scope)
                 told = await self._ANSWER[type(frame)](self, frame, scope)
             if isinstance(told, Thread):
                 moved = scope.in_thread(told.thread)

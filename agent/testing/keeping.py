@@ -84,7 +84,7 @@ class WatchedMemory:
         """Take the memory that the server has opened."""
         self._opened = remembering
         recall = Recall(remembering.store, inline)
-        self._told = Recollection(remembering.store, recall, self._clock)
+        self._told = Recollection(remembering.store, recall, self._clock, remembering.keeper)
 
     async def read_out(self) -> None:
         """Read all that is kept."""

@@ -3,9 +3,11 @@
 The documents are the ones that the project ships. What they hold and nobody told is answered from them as ever.
 """
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
+from typing import TypeVar
 
 import pytest
+import trio
 
 from agent.adapters import Adapters
 from agent.client.client import Frame
@@ -99,6 +101,41 @@ async def test_who_asks_what_is_remembered_of_him_is_told_all_of_it() -> None:
     assert {each["file"].partition("/")[0] for each in response["citations"]} == {"memory"}
     nothing = await answered("What do you remember about me?", by_another=True)
     assert nothing["blocked"]["code"] == "no_sources"
+
+
+T = TypeVar("T")
+
+
+async def on_a_slow_disk(function: Callable[[], T]) -> T:
+    """Whatever blocks takes 30 ms."""
+    await trio.sleep(0.03)
+    return function()
+
+
+async def test_what_was_told_a_moment_ago_is_there() -> None:
+    """Whatever its user sends next, and however soon, while the disk is still at what others told."""
+    chosen = Adapters(knowledge=knowledge(), run_sync=on_a_slow_disk)
+    async with (
+        network(Settings.of(memory="on", pace_ms=0), chosen) as server,
+        server.connect() as client,
+        server.connect() as other,
+    ):
+        for each in (other, client):
+            await each.ask("Remember that my gate code is 4711.")
+        await client.frames_until("response")
+        await client.ask("What is my gate code?")
+        (*_, response) = await client.frames_until("response")
+        assert "4711" in response["text"]
+        await client.ask("Remember that my dog is called Rex.")
+        await client.frames_until("response")
+        await client.send({"type": "memory_list"})
+        (*_, listed) = await client.frames_until("memory")
+        assert [each["text"] for each in listed["items"]] == ["My gate code is 4711", "My dog is called Rex"]
+        await client.ask("My sister lives in Oslo, remember that.")
+        await client.frames_until("response")
+        await client.send({"type": "recall", "query": "Where does my sister live?"})
+        (*_, recalled) = await client.frames_until("recalled")
+        assert any("Oslo" in each["text"] for each in recalled["excerpts"])
 
 
 class Echo:

@@ -10,7 +10,16 @@ import trio
 import trio.testing
 from structlog.testing import capture_logs
 
-from agent.config import MEMORY_ANSWER, MEMORY_ASKED, MEMORY_RETRY, MEMORY_TRIES, MEMORY_WAITING, MEMORY_WRITE
+from agent.config import (
+    MEMORY_AGAIN,
+    MEMORY_ANSWER,
+    MEMORY_ASKED,
+    MEMORY_CAUGHT_UP,
+    MEMORY_RETRY,
+    MEMORY_TRIES,
+    MEMORY_WAITING,
+    MEMORY_WRITE,
+)
 from agent.errors import ActionFailed, ActionUnknown, Conflict, NotFound, StorageFailed
 from agent.memory.executor import RememberExecutor
 from agent.memory.hearing import Heard, Noted
@@ -257,6 +266,44 @@ async def test_who_waits_is_told_what_was_proposed(autojump_clock: trio.testing.
         assert trio.current_time() - began == pytest.approx(MEMORY_ANSWER)
         await keeper.settled()
         assert len(store.batches) == 2
+
+
+async def test_who_asks_next_waits_for_what_he_said_before(autojump_clock: trio.testing.MockClock) -> None:
+    """Until it is kept and its order is carried out, and not for what others said after it."""
+    store = FakeStore(wait=0.1)
+    async with kept_in(store) as keeper:
+        began = trio.current_time()
+        await keeper.caught_up(SCOPE)
+        assert trio.current_time() == began
+        keeper.keep(question("told: It is blue."), Answered("Noted."), Asked())
+        await trio.sleep(0.15)  # it is kept, and not accepted yet
+        other = replace(SCOPE, user="bo")
+        keeper.keep(replace(question(id="m2"), scope=other), Answered("Hi."), Asked())
+        await keeper.caught_up(SCOPE.in_thread("t2"))
+        assert (store.accepted, len(store.batches)) == (["i1"], 1)
+        assert trio.current_time() == pytest.approx(began + 0.2)
+        await keeper.caught_up(other)
+        assert len(store.batches) == 2
+
+
+async def test_nobody_waits_long_for_a_disk_that_stalls(autojump_clock: trio.testing.MockClock) -> None:
+    """And once one has, nobody does for a while; what could not be kept is not waited for."""
+    store = FakeStore(wait=MEMORY_WRITE - 1)
+    async with kept_in(store) as keeper:
+        keeper.keep(question(), Answered("Hi."), Asked())
+        began = trio.current_time()
+        for wait in (MEMORY_CAUGHT_UP, 0.0):
+            await keeper.caught_up(SCOPE)
+            began += wait
+            assert trio.current_time() == pytest.approx(began)
+        await trio.sleep(MEMORY_AGAIN)
+        store.wait, store.fails = 0.0, MEMORY_TRIES
+        keeper.keep(question(id="m2"), Answered("Hi."), Asked())
+        began = trio.current_time()
+        await trio.sleep(MEMORY_RETRY * (MEMORY_TRIES - 1) - 0.1)
+        await keeper.caught_up(SCOPE)
+        assert trio.current_time() == pytest.approx(began + MEMORY_RETRY * (MEMORY_TRIES - 1))
+        assert (store.fails, len(store.batches)) == (0, 1)
 
 
 async def test_an_exchange_that_was_written_before_changes_nothing(

@@ -415,13 +415,14 @@ async def memory_of(
         nursery.start_soon(keeper.run)
 
         def consulted(registry: Registry) -> Consulted:
-            return Consulted(OwnMemory(store, Wall(), (Conversations(registry), stores.threads)), recall)
+            desk = OwnMemory(store, Wall(), (Conversations(registry), stores.threads))
+            return Consulted(desk, recall, keeper)
 
         yield (
             store,
             {
                 "recorder": keeper,
-                "memory": Recollection(store, recall, Wall()),
+                "memory": Recollection(store, recall, Wall(), keeper),
                 "consulted": consulted,
                 "drafts": CITING,
             },
