@@ -72,6 +72,38 @@ assert lost() is None
 """
 
 
+AWAY = """
+import gc, sys, threading
+from agent import heap
+
+ended = set()
+
+class Kept:
+    def __del__(self):
+        ended.add(threading.get_ident())
+
+def let_go():
+    for _ in range(20):
+        some = [Kept() for _ in range(1000)]
+        gc.collect(1)
+        gc.collect(1)
+        while some:
+            some.pop()
+
+sys.setswitchinterval(1e-6)
+other = threading.Thread(target=let_go)
+other.start()
+while other.is_alive():
+    heap._age("stop", {"generation": 1})
+assert ended == {other.ident}
+"""
+
+
+def test_who_counts_what_there_is_ends_nothing_of_another_thread() -> None:
+    """A thread that holds another's last object for a moment ends it: a statement's end waits for its database."""
+    alone(AWAY)
+
+
 def test_a_full_collection_looks_only_at_what_has_come_since_the_last() -> None:
     """What it leaves is set aside; a later one, every so often, looks at that too and finds what has become garbage."""
     alone(AGES)

@@ -34,6 +34,7 @@ from .transaction import Transaction
 from .trust import Trust, Untrusted, afresh
 
 T = TypeVar("T")
+E = TypeVar("E", bound=Exception)
 
 OPEN_WAIT = (
     10.0  # seconds for another process's write while the file is opened: several servers start at once
@@ -120,9 +121,8 @@ class DatabaseFile:
             self._engine = _engine(self._data and self._data / self._contents.file, OPEN_WAIT)
             self._connection = self._engine.connect()
             _to_wal(self._connection)
-            self._connection.exec_driver_sql("PRAGMA synchronous=FULL")
-            for pragma in ("foreign_keys=ON", *self._contents.pragmas):
-                self._connection.exec_driver_sql(f"PRAGMA {pragma}").close()
+            for pragma in ("synchronous=FULL", "foreign_keys=ON", *self._contents.pragmas):
+                _set(self._connection, pragma)
             left: list[Path] = []
             with _transaction(self._connection):
                 if version(self._connection) > self._contents.version:
@@ -131,7 +131,7 @@ class DatabaseFile:
                 stamp(self._connection, self._contents.version)
                 if self._contents.owned is not None:
                     left = self._take_place(self._connection, self._contents.owned)
-            self._connection.exec_driver_sql(f"PRAGMA busy_timeout={round(LOCK_WAIT * 1000)}")
+            _set(self._connection, f"busy_timeout={round(LOCK_WAIT * 1000)}")
             for path in left:  # not before it is on disk that their owners have claimed nothing
                 path.unlink(missing_ok=True)
             if self._data is not None:
@@ -174,7 +174,7 @@ class DatabaseFile:
             try:
                 answers.append(self.read(work))
             except (AgentError, *FAULTS, *AT_FAULT) as error:
-                answers.append(error)
+                answers.append(_bare(error))
         return answers
 
     def close(self) -> None:
@@ -263,6 +263,15 @@ def reason(error: BaseException) -> str:
     return (str(getattr(cause, "strerror", None) or cause) or type(cause).__name__).splitlines()[0]
 
 
+def _bare(error: E) -> E:
+    """Return an error that holds nothing of where it was raised.
+
+    That holds statements; whichever thread let go of it would end them, and wait for the database and its disk.
+    """
+    error.__cause__ = error.__context__ = None
+    return error.with_traceback(None)
+
+
 def _write_each(transaction: Transaction, requests: Sequence[Request], report: Report) -> None:
     for place, request in enumerate(requests):
         claimed = len(transaction.claimed)
@@ -270,7 +279,7 @@ def _write_each(transaction: Transaction, requests: Sequence[Request], report: R
             with _savepoint(transaction.connection):
                 report.answers[place] = request.write(transaction)
         except AgentError as error:
-            report.refused[place] = error
+            report.refused[place] = _bare(error)
         except AT_FAULT as error:
             if type(error) in (OperationalError, DatabaseError):  # a lock, the disk, a damaged file
                 raise
@@ -307,7 +316,7 @@ def _to_wal(connection: sa.Connection) -> None:
     give_up = time.monotonic() + OPEN_WAIT
     while True:
         try:
-            connection.exec_driver_sql("PRAGMA journal_mode=WAL")
+            _set(connection, "journal_mode=WAL")
         except OperationalError as error:
             if "locked" not in reason(error) or time.monotonic() > give_up:
                 raise
@@ -331,7 +340,7 @@ def _settle_if_alone(file: Path, contents: Contents, now: int) -> None:
             if not owned.anybody_at_work(reader):
                 return
         with engine.connect() as connection:
-            connection.exec_driver_sql("PRAGMA locking_mode=EXCLUSIVE")
+            _set(connection, "locking_mode=EXCLUSIVE")
             with _transaction(connection):
                 contents.prepare(connection, now)
                 stamp(connection, contents.version)
@@ -374,6 +383,11 @@ def _savepoint(connection: sa.Connection) -> Iterator[None]:
 def _roll_back(connection: sa.Connection) -> None:
     if _driver(connection).in_transaction:
         _command(connection, "ROLLBACK")
+
+
+def _set(connection: sa.Connection, pragma: str) -> None:
+    """Set a pragma, and end that: some tell what they are, and until that is read to its end the lock is held."""
+    connection.exec_driver_sql(f"PRAGMA {pragma}").close()
 
 
 def _command(connection: sa.Connection, statement: str) -> None:

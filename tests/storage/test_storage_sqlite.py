@@ -11,11 +11,14 @@ from contextlib import AbstractAsyncContextManager, closing
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 import trio
 
 from agent.config import TOMBSTONE_SECONDS
 from agent.errors import AgentError, UsageError
 from agent.storage import file
+from agent.storage.ledger import LEDGER
+from agent.storage.memories.schema import MEMORY
 from agent.storage.memory import MemoryLedger
 from agent.storage.open import opened_ledger, user_data_folder
 from agent.storage.owners import FOLDER as OWNERS
@@ -272,6 +275,32 @@ async def test_two_ledgers_open_at_once_on_a_new_folder(tmp_path: Path) -> None:
             nursery.start_soon(one)
     assert turned_away == []
     assert sorted(won) == [False] * 7 + [True]
+
+
+def test_no_statement_is_open_once_it_has_been_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever still holds its rows: one that is open holds its lock, and keeps the log when the file is closed."""
+    held = []
+
+    def held_by(done: Callable[..., object]) -> Callable[..., object]:
+        def hold(*arguments: object) -> object:
+            held.append(done(*arguments))
+            return held[-1]
+
+        return hold
+
+    for name in ("execute", "exec_driver_sql"):
+        monkeypatch.setattr(sa.Connection, name, held_by(getattr(sa.Connection, name)))
+    for contents in (LEDGER, MEMORY):
+        opened, failed = file.DatabaseFile(tmp_path, Noon(), contents), ""
+        try:
+            opened.open()
+        except file.FAULTS as error:
+            failed = str(error)
+        assert failed == ""
+        assert opened.commit([]).trouble == ""
+        opened.close()
+        assert len(held) > 5
+        assert [each.name for each in tmp_path.glob("*-wal")] == []
 
 
 @pytest.fixture

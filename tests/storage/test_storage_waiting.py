@@ -2,6 +2,7 @@
 
 import io
 import sqlite3
+import weakref
 from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -12,7 +13,7 @@ import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from agent.config import LEDGER_BATCH, LEDGER_CLOSE_TIMEOUT, LEDGER_READS, LEDGER_RETRY
-from agent.errors import AgentError, NotFound, StorageFailed
+from agent.errors import AgentError, Conflict, NotFound, StorageFailed
 from agent.ports.ledger import Row
 from agent.storage import database, file
 from agent.storage.database import Database
@@ -347,6 +348,24 @@ async def test_readers_go_together_and_each_gets_its_own(autojump_clock: MockClo
     assert answers.pop(7) == (NotFound, "there is no such thing")
     assert answers.pop(9) == (StorageFailed, "the ledger: no such column: x")
     assert answers == {number: number for number in range(40) if number not in (7, 9)}
+
+
+async def test_what_a_request_raises_holds_nothing_of_the_database(autojump_clock: MockClock) -> None:
+    """Whoever lets go of the error would wait for the database, to end a statement that it still held open."""
+    rig, opened = Rig(None), []
+
+    def refuse(connection: sa.Connection) -> None:
+        rows = connection.exec_driver_sql("SELECT 1 UNION SELECT 2")
+        opened.append(weakref.ref(rows.cursor))
+        for _ in rows:
+            raise Conflict("refused") from ValueError()
+
+    async with rig.database:
+        with pytest.raises(Conflict, match="refused"):
+            await rig.database.read(refuse)
+        with pytest.raises(Conflict, match="refused"):
+            await rig.database.write(lambda transaction: refuse(transaction.connection))
+        assert [each() for each in opened] == [None, None]
 
 
 # --- a file that is locked

@@ -152,7 +152,8 @@ def _tally(connection: sa.Connection) -> Tally:
 def _faults(connection: sa.Connection) -> tuple[str, ...]:
     try:
         checked = connection.exec_driver_sql(f"PRAGMA integrity_check({_FAULTS})").scalars().all()
-        lost = connection.exec_driver_sql("PRAGMA foreign_key_check").fetchmany(_FAULTS)
+        with connection.exec_driver_sql("PRAGMA foreign_key_check") as found:
+            lost = found.fetchmany(_FAULTS)
     except DatabaseError as error:
         if isinstance(error, OperationalError):  # a lock, or the disk
             raise
