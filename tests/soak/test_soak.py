@@ -108,8 +108,12 @@ async def test_what_is_planted_is_found(
 
     monkeypatch.setattr(WebhookExecutor, "run", twice)
     monkeypatch.setattr(SqliteLedger, "record", lost)
-    assert await command.soak(users=Users(20, 0, 5), own=True, data=tmp_path, slow_disk=0.0) == 1
-    report = json.loads(capsys.readouterr().out)
+    for seed in (1, 2, 3):  # on a busy machine a crowd may leave before anything took effect
+        users = Users(60, 0, 5, seed)
+        assert await command.soak(users=users, own=True, data=tmp_path / f"{seed}", slow_disk=0.0) == 1
+        report = json.loads(capsys.readouterr().out)
+        if report["violations"]["I4"]:
+            break
     assert report["violations"]["I4"] > 0
     assert report["violations"]["ledger"] > 0
     assert report["reckoning"]["rows"].keys() == {"claimed"}
