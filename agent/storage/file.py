@@ -13,8 +13,8 @@ WAL and the owners' locks (owners.py) need a local disk: the folder must not be 
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from errno import ENOTDIR
 from pathlib import Path
@@ -22,10 +22,10 @@ from typing import Any, Protocol, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.exc import DatabaseError, OperationalError, SQLAlchemyError
-from sqlalchemy.pool import StaticPool
 
 from ..errors import AgentError
 from ..ports.clock import Clock
+from .connection import command, connecting, roll_back, savepoint, set_pragma, written
 from .contents import Contents, Owned, stamp, version
 from .ledger import LEDGER
 from .owners import Owner, abandoned, proved_dead
@@ -118,20 +118,20 @@ class DatabaseFile:
             if self._data is not None and not self._beside:
                 _refuse_newer(self._data / self._contents.file, self._contents.version)
                 _settle_if_alone(self._data / self._contents.file, self._contents, self._clock.now_ms())
-            self._engine = _engine(self._data and self._data / self._contents.file, OPEN_WAIT)
+            self._engine = connecting(self._data and self._data / self._contents.file, OPEN_WAIT)
             self._connection = self._engine.connect()
             _to_wal(self._connection)
             for pragma in ("synchronous=FULL", "foreign_keys=ON", *self._contents.pragmas):
-                _set(self._connection, pragma)
+                set_pragma(self._connection, pragma)
             left: list[Path] = []
-            with _transaction(self._connection):
+            with written(self._connection):
                 if version(self._connection) > self._contents.version:
                     raise Newer(self._contents.file)
                 self._contents.prepare(self._connection, self._clock.now_ms())
                 stamp(self._connection, self._contents.version)
                 if self._contents.owned is not None:
                     left = self._take_place(self._connection, self._contents.owned)
-            _set(self._connection, f"busy_timeout={round(LOCK_WAIT * 1000)}")
+            set_pragma(self._connection, f"busy_timeout={round(LOCK_WAIT * 1000)}")
             for path in left:  # not before it is on disk that their owners have claimed nothing
                 path.unlink(missing_ok=True)
             if self._data is not None:
@@ -160,12 +160,12 @@ class DatabaseFile:
     def read(self, work: Callable[[sa.Connection], T]) -> T:
         """Do something that writes nothing, and sees one state of the database; raises `FAULTS`, and what it does."""
         assert self._connection is not None, "the database is not open"
-        _roll_back(self._connection)
-        _command(self._connection, "BEGIN")
+        roll_back(self._connection)
+        command(self._connection, "BEGIN")
         try:
             return work(self._connection)
         finally:
-            _roll_back(self._connection)
+            roll_back(self._connection)
 
     def read_each(self, works: Sequence[Callable[[sa.Connection], Any]]) -> list[Any]:
         """Read for several at once; return for each what it returned, or the error that it raised."""
@@ -209,7 +209,7 @@ class DatabaseFile:
         place: Owner | None = None
         pruned, owned = self._pruned, self._contents.owned
         try:
-            with _transaction(self._connection):
+            with written(self._connection):
                 if self._data and owned and self._owner and not self._owner.proved:
                     place = Owner(self._data)
                     owned.move(self._connection, self._owner.id, place.id)
@@ -276,7 +276,7 @@ def _write_each(transaction: Transaction, requests: Sequence[Request], report: R
     for place, request in enumerate(requests):
         claimed = len(transaction.claimed)
         try:
-            with _savepoint(transaction.connection):
+            with savepoint(transaction.connection):
                 report.answers[place] = request.write(transaction)
         except AgentError as error:
             report.refused[place] = _bare(error)
@@ -316,7 +316,7 @@ def _to_wal(connection: sa.Connection) -> None:
     give_up = time.monotonic() + OPEN_WAIT
     while True:
         try:
-            _set(connection, "journal_mode=WAL")
+            set_pragma(connection, "journal_mode=WAL")
         except OperationalError as error:
             if "locked" not in reason(error) or time.monotonic() > give_up:
                 raise
@@ -334,14 +334,14 @@ def _settle_if_alone(file: Path, contents: Contents, now: int) -> None:
     owned = contents.owned
     if owned is None or not file.exists():
         return
-    engine = _engine(file, 0.0)
+    engine = connecting(file, 0.0)
     try:
         with closing(afresh(file, LOCK_WAIT)) as reader:
             if not owned.anybody_at_work(reader):
                 return
         with engine.connect() as connection:
-            _set(connection, "locking_mode=EXCLUSIVE")
-            with _transaction(connection):
+            set_pragma(connection, "locking_mode=EXCLUSIVE")
+            with written(connection):
                 contents.prepare(connection, now)
                 stamp(connection, contents.version)
                 owned.settle(connection, owned.at_work(connection), now)
@@ -350,62 +350,3 @@ def _settle_if_alone(file: Path, contents: Contents, now: int) -> None:
             raise
     finally:
         engine.dispose()
-
-
-@contextmanager
-def _transaction(connection: sa.Connection) -> Iterator[None]:
-    """A write transaction, committed at the end of the block, or rolled back, whatever ended it."""
-    _roll_back(connection)  # what a rollback that failed has left open
-    _command(connection, "BEGIN IMMEDIATE")
-    try:
-        yield
-        _command(connection, "COMMIT")
-    except BaseException:
-        with suppress(SQLAlchemyError, sqlite3.Error):
-            _roll_back(connection)
-        raise
-
-
-@contextmanager
-def _savepoint(connection: sa.Connection) -> Iterator[None]:
-    """A part of a transaction that is undone alone when the block raises."""
-    _command(connection, "SAVEPOINT request")
-    try:
-        yield
-    except BaseException:
-        with suppress(SQLAlchemyError, sqlite3.Error):  # where the fault has ended the whole transaction
-            _command(connection, "ROLLBACK TO request")
-            _command(connection, "RELEASE request")
-        raise
-    _command(connection, "RELEASE request")
-
-
-def _roll_back(connection: sa.Connection) -> None:
-    if _driver(connection).in_transaction:
-        _command(connection, "ROLLBACK")
-
-
-def _set(connection: sa.Connection, pragma: str) -> None:
-    """Set a pragma, and end that: some tell what they are, and until that is read to its end the lock is held."""
-    connection.exec_driver_sql(f"PRAGMA {pragma}").close()
-
-
-def _command(connection: sa.Connection, statement: str) -> None:
-    """Give SQLite a statement that has no values and no rows: it needs nothing of what others are prepared with."""
-    _driver(connection).execute(statement)
-
-
-def _driver(connection: sa.Connection) -> sqlite3.Connection:
-    raw = connection.connection.driver_connection
-    assert isinstance(raw, sqlite3.Connection)
-    return raw
-
-
-def _engine(file: Path | None, patience: float) -> sa.Engine:
-    url = sa.URL.create("sqlite", database=":memory:" if file is None else str(file))
-    return sa.create_engine(
-        url,
-        poolclass=StaticPool,
-        isolation_level="AUTOCOMMIT",
-        connect_args={"check_same_thread": False, "timeout": patience},
-    )
