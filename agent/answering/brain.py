@@ -21,7 +21,7 @@ from ..config import READ_AT_ONCE
 from ..errors import ModelFailed, Withdrawn
 from ..grounding import refusals
 from ..grounding.binding import Binding
-from ..grounding.courtesies import noted, reply
+from ..grounding.courtesies import noted, reply, stated
 from ..grounding.verify import read_ahead
 from ..numbers.read import Token
 from ..ports.brain import (
@@ -70,7 +70,7 @@ class Found:
     """What a turn has to answer from.
 
     text: the question, less its courtesies. hits: the evidence, best first, of what is remembered last. reminder: what
-    is remembered, to be told and not to be cited.
+    is remembered, to be told and not to be cited. stated: nothing is asked, and it can be remembered.
     """
 
     text: str
@@ -78,6 +78,7 @@ class Found:
     hits: tuple[Hit, ...]
     history: tuple[Exchange, ...]
     reminder: Reminder = NO_REMINDER
+    stated: bool = False
 
 
 class GroundedBrain:
@@ -159,13 +160,14 @@ class GroundedBrain:
         every = await retriever.search(query)
         hits = within(every, settings.evidence_tokens)
         self._explain(found_lines, query, every, len(hits))
-        remembered = NOTHING_REMEMBERED
+        remembered, told = NOTHING_REMEMBERED, False
         if self.memory is not None:
             remembered = await self.memory.remembered(question, text, lang)
             hits = within((*(() if remembered.asked else hits), *remembered.hits), 0)
+            told = not hits and self.memory.stated(question, lang)
         if not hits:
             await self._explain_nothing(retriever, query)
-        return Found(text, lang, hits, question.history, remembered.reminder)
+        return Found(text, lang, hits, question.history, remembered.reminder, told)
 
     async def check(self, text: VerifiedText) -> None:
         """Raise `Withdrawn` where a text cites what is not remembered any more. A cancel leaves nothing."""
@@ -186,7 +188,7 @@ class GroundedBrain:
         """
         settings, lang, hits = self._settings, found.lang, found.hits
         if not hits:
-            emit(Refused(refusals.no_sources(lang), asked_for))
+            self._end_with_nothing(found, emit, asked_for)
             return
         await read(hits, settings.binding)
         try:
@@ -202,6 +204,16 @@ class GroundedBrain:
             self._explain(failed_lines, error)
             emit(Refused(refusals.model_failed(lang), asked_for))
             return
+        self._explain(ended_lines, last.text)
+        emit(last)
+
+    def _end_with_nothing(
+        self, found: Found, emit: Callable[[TurnEvent], None], asked_for: tuple[Proposal, ...]
+    ) -> None:
+        last: Verified | Refused = Refused(refusals.no_sources(found.lang), asked_for)
+        if found.stated:
+            emit(Drafted())
+            last = Verified(stated(found.lang), proposals=asked_for)
         self._explain(ended_lines, last.text)
         emit(last)
 
@@ -231,7 +243,6 @@ class GroundedBrain:
                 nearest_lines,
                 await retriever.nearest(Query(query.text, query.lang, NEAREST, scope=query.scope)),
             )
-            self._explain(ended_lines, refusals.no_sources(query.lang))
 
     async def _answer(
         self, asked: Prompt, hits: Sequence[Hit], emit: Callable[[TurnEvent], None], first: str

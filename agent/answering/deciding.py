@@ -11,7 +11,7 @@ What is said passes the number guard; a question, or a sentence beside a call, t
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import partial
 
@@ -149,8 +149,7 @@ class _Turn:
 
     def evidence(self) -> Found:
         """Return what was found, and what the calls have returned before it."""
-        found = self.found
-        return Found(found.text, found.lang, (*self.hits, *found.hits), found.history, found.reminder)
+        return replace(self.found, hits=(*self.hits, *self.found.hits))
 
     async def decide(self, act: ActNow) -> Noop | Verified:
         """Decide and call until there is something to say: an answer to draft, or a text with what to approve."""

@@ -33,6 +33,11 @@ def noted(lang: Lang) -> VerifiedText:
     return VerifiedText(LANGUAGES[lang].courtesies.noted, (), "low")
 
 
+def stated(lang: Lang) -> VerifiedText:
+    """Return the answer to what asks nothing, and is in no document: it repeats nothing of it."""
+    return VerifiedText(LANGUAGES[lang].courtesies.stated, (), "low")
+
+
 def counted(topic: str) -> bool:
     """Tell whether a topic has a number in it, of any script and in any words."""
     return any(letter.isnumeric() for letter in topic) or bool(tokens(topic))

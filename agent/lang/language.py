@@ -173,6 +173,7 @@ class Courtesies:
 
     heard: patterns. after: pattern of what may follow. replies: a number stands in none. about: leads into the list of
     what the documents are about. opener: asks about the topic {}. noted: to the order to remember something.
+    stated: to what asks nothing, and may be remembered; a suggestion follows.
     """
 
     heard: Pleasantries
@@ -181,6 +182,7 @@ class Courtesies:
     about: str
     opener: str
     noted: str
+    stated: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from ..text.language import language
 from ..text.sentences import by_line
 from ..text.words import words
 from .items import draft, key_of
-from .propose import ends_what_was_named, propose
+from .propose import Proposal, ends_what_was_named, propose
 
 _BEFORE: Final = 3  # exchanges in which a loop is named that "it is done" ends
 _TOLD: Final = 2_000  # characters of a message that is nothing but an order
@@ -91,21 +91,35 @@ def only_told(question: Question, lang: Lang, at: int) -> bool:
 
     Then there is nothing to search for. lang: of the question.
     """
+    found = _all_of_it(question, lang, at)
+    return bool(found) and all(each.told for each in found)
+
+
+def only_stated(question: Question, lang: Lang, at: int) -> bool:
+    """Return whether a question is nothing but what can be remembered, whether its user orders that or is to be asked.
+
+    Where nothing is found on it, nothing was asked. lang: of the question.
+    """
+    found = _all_of_it(question, lang, at)
+    return bool(found) and not any(each.candidate.finishes for each in found)
+
+
+def _all_of_it(question: Question, lang: Lang, at: int) -> tuple[Proposal, ...]:
+    """Return what a question proposes where that is sound and, but for courtesies, all of it; else nothing."""
     if len(question.text) > _TOLD or question.results:
-        return False
+        return ()
     found = propose(question.text, lang, question.known_as, day(at))
-    if not found or not all(each.told for each in found):
-        return False
     try:
         for each in found:
             draft(each.candidate, at)
     except BadItem:
-        return False
+        return ()
     rest = question.text
     for each in found:
         rest = rest.replace(each.candidate.sources[0].quote, " ")
     pieces = [rest[start:end] for start, end in by_line(rest)]
-    return not any(any(map(str.isalnum, each)) and courtesy(each) is None for each in pieces)
+    more = any(any(map(str.isalnum, each)) and courtesy(each) is None for each in pieces)
+    return () if more else found
 
 
 def day(at: int) -> date:

@@ -33,7 +33,7 @@ from ..text.fences import fenced
 from ..text.sentences import by_line
 from ..text.words import fold, words
 from .found import BY_RULE
-from .hearing import only_told
+from .hearing import only_stated, only_told
 from .items import cleaned, corrected, draft
 from .picture import memory_section, picture, situation_section
 from .repeats import within
@@ -69,6 +69,10 @@ class Recollection:
     def told(self, question: Question, lang: Lang) -> bool:
         """Return whether a question is nothing but the order to remember something."""
         return only_told(question, lang, self._clock.now_ms())
+
+    def stated(self, question: Question, lang: Lang) -> bool:
+        """Return whether a question is nothing but what can be remembered, ordered or not."""
+        return only_stated(question, lang, self._clock.now_ms())
 
     async def remembered(self, question: Question, text: str, lang: Lang) -> Remembered:
         """Return what a question's user should be answered with in mind, within MEMORY_READ seconds, or nothing.

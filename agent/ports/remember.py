@@ -123,6 +123,10 @@ class Memory(Protocol):
         """Return whether a question is nothing but the order to remember something; pure."""
         ...
 
+    def stated(self, question: Question, lang: Lang) -> bool:
+        """Return whether a question is nothing but what can be remembered, ordered or not: it asks nothing; pure."""
+        ...
+
     async def remembered(self, question: Question, text: str, lang: Lang) -> Remembered:
         """Return what a question's user should be answered with in mind; nothing where it cannot be read.
 

@@ -108,6 +108,10 @@ class WatchedMemory:
         """Return whether a question is nothing but the order to remember something."""
         return self._told is not None and self._told.told(question, lang)
 
+    def stated(self, question: Question, lang: Lang) -> bool:
+        """Return whether a question is nothing but what can be remembered."""
+        return self._told is not None and self._told.stated(question, lang)
+
     async def remembered(self, question: Question, text: str, lang: Lang) -> Remembered:
         """Return what a turn should know."""
         return await self._told.remembered(question, text, lang) if self._told else NOTHING_REMEMBERED

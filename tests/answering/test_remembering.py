@@ -55,6 +55,9 @@ class FakeMemory:
     def told(self, question: Question, lang: Lang) -> bool:
         return question.text.startswith("Remember")
 
+    def stated(self, question: Question, lang: Lang) -> bool:
+        return "?" not in question.text
+
     async def remembered(self, question: Question, text: str, lang: Lang) -> Remembered:
         self.asked.append(question)
         return self._remembered
@@ -130,6 +133,21 @@ async def test_what_was_withdrawn_meanwhile_supports_nothing(settings: AnswerSet
     assert shape(events)[-1] == "number_mismatch"
     assert cited(events) == []
     assert not any(isinstance(each, Verified) for each in events)
+
+
+@pytest.mark.parametrize("lang", ["en", "sv"])
+async def test_what_asks_nothing_is_no_question_without_an_answer(lang: Lang) -> None:
+    """Where nothing is found on it; what is found is answered with as ever, and a question is refused."""
+    says = replace(ask("I live in Malmö."), lang=lang)
+    asks = replace(ask("Where do I live?"), lang=lang)
+    drafter = FakeDrafter(SAYS)
+    events = await told(brain(drafter, FakeMemory()), says)
+    assert shape(events) == ["Drafted", "Verified"]
+    assert (cited(events), drafter.prompts) == ([], [])
+    assert shape(await told(brain(drafter, FakeMemory()), asks)) == ["no_sources"]
+    found = FakeMemory(Remembered(REMINDER, (ITEM,)))
+    assert cited(await told(brain(drafter, found), says)) == ["memory/i1"]
+    assert shape(await told(GroundedBrain(Documents(()), drafter, AnswerSettings()), says)) == ["no_sources"]
 
 
 async def test_what_was_said_before_is_told_and_supports_nothing() -> None:

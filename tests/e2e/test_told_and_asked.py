@@ -103,6 +103,24 @@ async def test_who_asks_what_is_remembered_of_him_is_told_all_of_it() -> None:
     assert nothing["blocked"]["code"] == "no_sources"
 
 
+@pytest.mark.parametrize(
+    ("text", "suggested"),
+    [
+        ("My name is Kim and I live in Malmö", ["My name is Kim", "I live in Malmö"]),
+        ("Jag är vegetarian.", ["Jag är vegetarian"]),
+    ],
+)
+async def test_who_tells_of_himself_is_not_refused(text: str, suggested: list[str]) -> None:
+    """He is asked whether to remember it; what the documents have no word of is no refusal then."""
+    chosen = Adapters(knowledge=knowledge(), run_sync=inline)
+    async with network(Settings.of(memory="on", pace_ms=0), chosen) as server, server.connect() as client:
+        await client.ask(text)
+        (*_, response) = await client.frames_until("response")
+        assert ("blocked" in response, response["citations"]) == (False, [])
+        asked = [(await client.frames_until("action_suggestion"))[-1] for _ in suggested]
+        assert [each["payload"]["text"] for each in asked] == suggested
+
+
 T = TypeVar("T")
 
 

@@ -69,6 +69,7 @@ LANGUAGE = Language(
         "Ili temas pri:",
         "Kio estas pri {}?",
         "Notita.",
+        "Mi povas memori tion.",
     ),
     quoting=Quoting(
         "El “{section}”:", "El niaj paĝoj:", "Nur en paĝo en {language}.", "Nenio.", "Pri kio?", {"sv": "la sveda"},

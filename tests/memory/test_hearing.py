@@ -3,7 +3,7 @@
 import pytest
 
 from agent.lang import Lang
-from agent.memory.hearing import hear, only_told
+from agent.memory.hearing import hear, only_stated, only_told
 from agent.ports.brain import Question
 from agent.ports.conversation import Exchange
 from agent.ports.decide import Result
@@ -64,6 +64,28 @@ def test_an_order_to_remember_is_nothing_to_search_for(text: str, lang: Lang, on
     """Unless something else is asked beside it."""
     assert only_told(ask(text), lang, NOW) is only
     assert not only_told(ask(text, results=(Result("c", "t", {}, True, ()),)), lang, NOW)
+
+
+@pytest.mark.parametrize(
+    ("text", "lang", "only"),
+    [
+        ("My budget is 50 000 kr.", "en", True),
+        ("My name is Kim and I live in Malmö", "en", True),
+        ("Hi! I prefer tea to coffee. Thanks!", "en", True),
+        ("Jag bor i Malmö.", "sv", True),
+        ("Remember that my budget is 50 000 kr.", "en", True),
+        ("My budget is 50 000 kr. What does Premium cost?", "en", False),
+        ("My order has not come.", "en", False),
+        ("My name is Kim. My order has not come.", "en", False),
+        ("The tax report is done.", "en", False),
+        ("I need to return my sofa.", "en", False),
+        ("", "en", False),
+    ],
+)
+def test_who_tells_of_himself_asks_nothing(text: str, lang: Lang, only: bool) -> None:
+    """Where all of it can be remembered; what ends something, or wants something done, is something else."""
+    assert only_stated(ask(text), lang, NOW) is only
+    assert not only_stated(ask(text, results=(Result("c", "t", {}, True, ()),)), lang, NOW)
 
 
 @pytest.mark.parametrize(

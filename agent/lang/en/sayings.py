@@ -46,6 +46,7 @@ COURTESIES = Courtesies(
     about="They are about:",
     opener="What is there about {}?",
     noted="Noted. If it contradicts what I remember already, I will ask you.",
+    stated="The documents here say nothing about that. I can remember it: say yes to what I suggest.",
 )
 
 QUOTING = Quoting(

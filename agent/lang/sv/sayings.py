@@ -48,6 +48,7 @@ COURTESIES = Courtesies(
     about="De handlar om:",
     opener="Vad finns det om {}?",
     noted="Noterat. Om det säger emot vad jag redan minns frågar jag dig.",
+    stated="Dokumenten här säger inget om det. Jag kan komma ihåg det: säg ja till det jag föreslår.",
 )
 
 QUOTING = Quoting(
