@@ -11,7 +11,7 @@ What is said passes the number guard; a question, or a sentence beside a call, t
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import date
 from functools import partial
 
@@ -149,7 +149,8 @@ class _Turn:
 
     def evidence(self) -> Found:
         """Return what was found, and what the calls have returned before it."""
-        return replace(self.found, hits=(*self.hits, *self.found.hits))
+        found, hits = self.found, (*self.hits, *self.found.hits)
+        return Found(found.text, found.lang, hits, found.history, found.reminder, found.stated)
 
     async def decide(self, act: ActNow) -> Noop | Verified:
         """Decide and call until there is something to say: an answer to draft, or a text with what to approve."""
