@@ -101,7 +101,10 @@ class Facts:
         if match is None:
             return None
         what = re.split(r"[,;.!:–]", clause.text[match.start("said") :])[0]
-        return Said("fact", unnumbered(what), self._opening.own(clause, match))
+        about = unnumbered(what)
+        if all(word in FUNCTION_WORDS for word in words(about)):  # of a number with its unit that is all
+            about = words(match["verb"])[-1]
+        return Said("fact", about, self._opening.own(clause, match))
 
     def _counts(self, rest: str) -> bool:
         """Tell whether a text begins with a number, and nothing follows that makes it another's."""

@@ -80,11 +80,13 @@ REMEMBERING = Remembering(
     obliged=r"(?:still )?(?:must|has to|have to|needs to|need to|should) be",
     living=(
         r"(?:i|we)(?: (?:currently|now|still|also|both|mostly))*"
-        r" (?:(?:live|work|study) (?:from|as|at|for|in|near)|(?:own|drive|speak|teach)(?: an?)?)(?= \w)"
+        r" (?:(?:live|work|study) (?:from|as|at|for|in|near)|(?:own|drive|speak|teach)(?: an?)?"
+        r"|(?:was|were) born (?:in|on|near))(?= \w)"
     ),
     being=(
-        r"(?:i'm|i am|im|we're|we are)(?: (?:also|both|severely|very|badly|slightly))*"
-        r" (?:allergic to|intolerant|vegans?|vegetarians?|diabetic"
+        r"(?:i|we)(?: (?:don't|do not|never|can't|cannot|no longer))(?: (?:ever|even|really))* (?:eat|drink|smoke)"
+        r"|(?:i'm|i am|im|we're|we are)(?: (?:also|both|severely|very|badly|slightly))*"
+        r" (?:allergic to|intolerant|vegans?|vegetarians?|diabetic|\d{1,3} years old"
         r"|colou?r[- ]?blind|\w+[- ]intolerant|left-handed|dyslexic"
         r"|(?=an? (?!(?:bit|little|lot|tad|huge|big|real|complete|total|fan)\b)\w{3,}))"
     ),
@@ -100,7 +102,7 @@ REMEMBERING = Remembering(
     ),
     behind=(
         r"a|an|per|each|every|in|on|at|for|from|since|until|till|to|and|or|this|next|of|with|without|including|"
-        r"excluding|incl|excl|plus|before|after|but|so|because|as|by|if|when|which|not|now|instead|again|only|total|exactly"
+        r"excluding|incl|excl|plus|before|after|but|so|because|as|by|if|when|which|not|now|instead|again|only|total|exactly|old"
     ),
     talk=words(
         "question questions problem issue point guess answer request message concern understanding only"

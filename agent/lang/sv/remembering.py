@@ -90,10 +90,11 @@ REMEMBERING = Remembering(
     living=(
         r"(?:jag|vi)(?: (?:numera|nu|fortfarande|också|båda))* "
         r"(?:(?:bor|jobbar|arbetar|studerar|pluggar) (?:i|på|som|hos|vid|åt|nära)|(?:driver|äger|talar|undervisar i)"
-        r"(?: ett| en)?|heter)(?= \w)"
+        r"(?: ett| en)?|heter|är födda?(?: i| den)?)(?= \w)"
     ),
     being=(
-        r"(?:jag|vi) är(?: (?:också|båda|svårt|mycket))* (?:allergiska? mot|allergiker|vegan(?:er)?"
+        r"(?:jag|vi) (?:(?:äter|dricker|röker) (?:inte|aldrig|inget|ingen|inga)|kan inte (?:äta|dricka))"
+        r"|(?:jag|vi) är(?: (?:också|båda|svårt|mycket))* (?:allergiska? mot|allergiker|\d{1,3} år|vegan(?:er)?"
         r"|vegetarian(?:er)?|diabetiker|\w+intoleranta?|färgblinda?|vänsterhänta?|dyslektiker)"
     ),
     measuring=r"(?:jag|vi)(?: (?:nu|bara))* (?:väger|tjänar|mäter)",
@@ -108,7 +109,7 @@ REMEMBERING = Remembering(
     ),
     behind=(
         r"per|för (?:allt|alla|hela|en|ett|varje|min|mitt|mina|den|det)|om|i|på|från|sedan|sen|till|och|eller|"
-        r"denna|nästa|av|med|utan|inklusive|exklusive|inkl|exkl|plus|före|efter|men|så|eftersom|som|innan|när|inte|nu|totalt|varje|var|igen|exakt|varav"
+        r"denna|nästa|gammal|gammalt|gamla|av|med|utan|inklusive|exklusive|inkl|exkl|plus|före|efter|men|så|eftersom|som|innan|när|inte|nu|totalt|varje|var|igen|exakt|varav"
     ),
     talk=words("fråga frågor problem poäng gissning svar önskan meddelande undran ärende"),
     choices=words(
