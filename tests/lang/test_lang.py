@@ -92,7 +92,7 @@ def test_the_type_checker_names_what_a_language_lacks(tmp_path: Path) -> None:
     pytest.importorskip("mypy")
     for name, line in (
         ("refusals", "refusals=Refusals("),
-        ("noted", '"Notita."'),
+        ("stated", '"Mi povas memori tion."'),
         ("counting", "    counting=COUNTING"),
         ("own", "own=words("),
     ):
