@@ -121,6 +121,8 @@ class Following:
             changes = await self._store.changed(self._upto, PAGE)
             more = changes.upto - self._upto >= PAGE
             if not more:
+                if self.beginning:
+                    self._waits.set()  # for the end of it
                 self.beginning = False
                 self._ended = self._looks
             if changes.upto == self._upto:
@@ -168,12 +170,16 @@ class Following:
             await trio.sleep(LOOK)
 
     async def _keep_writing(self) -> None:
+        began = self.beginning
         while True:
             await self._waits.wait()
             with trio.move_on_after(QUIET):
                 await self._enough.wait()
             self._waits, self._enough = trio.Event(), trio.Event()
             await self._write()
+            if began and not self.beginning:  # what reading it all has left free is the most there will be
+                began = False
+                await self._run_sync(give_back)
 
     async def _write(self) -> None:
         if self._index.waiting:

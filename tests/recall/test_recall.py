@@ -9,6 +9,7 @@ from agent.errors import EmbeddingFailed
 from agent.ports.conversation import Scope
 from agent.ports.memory import Changes
 from agent.ports.recall import Recalled
+from agent.recall import following
 from agent.recall.dense import Dense
 from agent.recall.following import PAGE, QUIET
 from agent.recall.index import BATCH
@@ -252,6 +253,21 @@ async def test_much_that_is_kept_is_read_again_behind_the_turns(
     assert recall.index.waiting == 0
     assert len(recall.index.rows) == 2 * PAGE
     assert len(best(await recall.recall(search("kitten")))) == 10
+    nursery.cancel_scope.cancel()
+
+
+async def test_what_reading_all_of_it_has_left_free_is_given_back(
+    autojump_clock: trio.testing.MockClock, nursery: trio.Nursery, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once, when it was read to its end, however little of it was left to be written then."""
+    given: list[float] = []
+    monkeypatch.setattr(following, "give_back", lambda: given.append(trio.current_time()))
+    recall, began = Recall(Feed(*TALK), inline), trio.current_time()
+    nursery.start_soon(recall.keep_up)
+    await trio.sleep(2 * QUIET)
+    recall.changed([turn(10, "Some words.")])
+    await trio.sleep(2 * QUIET)
+    assert given == [pytest.approx(began + QUIET)]
     nursery.cancel_scope.cancel()
 
 
