@@ -1,9 +1,9 @@
 """The calls of one request, each in its slot: what the calls of an answer fill, mend or fail to; pure.
 
 Strategy: calls are known by our own ids in the order of their arrival, never by their service's, which may repeat. The
-first answer that calls anything fills the slots; every later one mends those that fail and can touch no other, so that
-what holds once is in the outcome as it was. What leads nowhere is kept too, with the reason, or noted where it belongs
-to no slot.
+first answer that calls anything fills the slots; every later one mends those that fail when it begins, with all of its
+patches in their order, and can touch no other, so that what holds after an answer is in the outcome as it was. What
+leads nowhere is kept too, with the reason, or noted where it belongs to no slot.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -148,7 +148,8 @@ class Calls:
         return ours.get(call.name, self._resent)(call)
 
     def _repair(self, call: Written) -> Slot | str:
-        slot = self._meant(call, [slot.id for slot in self.failing if slot.state is not None])
+        mendable = [slot for slot in self.slots.values() if self._is_open(slot) and slot.state is not None]
+        slot = self._meant(call, mendable)
         if isinstance(slot, str):
             return slot
         slot.turn(self._round)
@@ -156,34 +157,40 @@ class Calls:
         return slot
 
     def _rename(self, call: Written) -> Slot | str:
-        named = [slot.id for slot in self.failing if slot.shape is None and slot.state is not None]
+        named = [slot for slot in self.failing if slot.shape is None and slot.state is not None]
         slot = self._meant(call, named)
         if isinstance(slot, str):
             return slot
         name = _member(call, "name")
         if not isinstance(name, str) or name not in self._plan.allowed:
-            return self._note(f"{slot.id}: name is one of {', '.join(self._plan.allowed)}")
+            return self._note(
+                f"{slot.id}: rename was not applied: name is one of {', '.join(self._plan.allowed)}"
+            )
         slot.turn(self._round)
         slot.rename(name, self._plan.shapes[name])
         return slot
 
-    def _meant(self, call: Written, ids: list[str]) -> Slot | str:
-        """Return the failing call that is meant: the only one there is, where none is said."""
+    def _is_open(self, slot: Slot) -> bool:
+        """Tell whether this answer can mend a slot: it fails, or this answer has mended it before."""
+        return slot.failing or (slot.round == self._round and slot.final is None and not slot.removed)
+
+    def _meant(self, call: Written, slots: Sequence[Slot]) -> Slot | str:
+        """Return the slot of `slots` that is meant: where none is said the only one that fails, or the only one."""
         id = _member(call, "call")
-        if id is None and len(ids) == 1:
-            id = ids[0]
-        if not isinstance(id, str) or id not in ids:
-            return self._note(
-                f"{call.name}: call is one of {', '.join(ids) or 'none now'}; found {brief(id)}"
-            )
+        if id is None:
+            only = [slot for slot in slots if slot.failing] or slots
+            id = only[0].id if len(only) == 1 else None
+        if not isinstance(id, str) or id not in [slot.id for slot in slots]:
+            named = ", ".join(slot.id for slot in slots) or "none now"
+            return self._note(f"{call.name} was not applied: call is one of {named}; found {brief(id)}")
         return self.slots[id]
 
     def _edit_again(self, call: Written) -> Slot | str:
         """Take an edit or a removal in place of one that led nowhere, or of a document that does not hold."""
         slot = self._document(call)
         if isinstance(slot, str):
-            return self._note(f"{call.name}: {slot}")
-        if not slot.failing:
+            return self._note(f"{call.name} was not applied: {slot}")
+        if not self._is_open(slot):
             stray = next((each for each in self.failing if self._may_become(each, call.name)), None)
             if stray is None:
                 return self._surplus(call)

@@ -17,7 +17,7 @@ from ..config import PROBLEMS_MAX
 from .pointer import Json, brief, pointer
 from .schema import Shape
 
-_PLACE = re.compile(r" - at (?:`key` in )?`\$(.*)`\Z", re.DOTALL)
+_PLACE = re.compile(r" - at (?:`key` in )?`\$")
 _STEP = re.compile(r"\.([^.\[]*)|\[(\d+|\.\.\.)\]")
 _ABSENT = "nothing"
 
@@ -101,10 +101,10 @@ def _inside(document: Json, path: list[str | int]) -> Json:
 
 def _of_msgspec(document: Json, message: str) -> Problem:
     """Return msgspec's error; its path names keys with dots between, so it is followed as far as it leads."""
-    place = _PLACE.search(message)
+    place = _PLACE.search(message) if message.endswith("`") else None
     path: list[str | int] = []
     value = document
-    for step in _STEP.finditer(place[1] if place else ""):
+    for step in _STEP.finditer(message[place.end() : -1] if place else ""):
         part: str | int = step[1] if step[1] is not None else step[2]
         if isinstance(value, list) and step[2] not in (None, "..."):
             part = int(step[2])

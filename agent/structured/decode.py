@@ -15,9 +15,9 @@ from ..config import DOCUMENT_DEPTH, REPAIR_CHARACTERS
 from .pointer import Json, brief, is_json, measure
 
 _FENCED = re.compile(
-    r"^[ \t]*(`{3,}|~{3,})[ \t]*[\w+-]*[ \t]*\n(.*?)^[ \t]*\1[ \t]*$", re.DOTALL | re.MULTILINE
+    r"^[ \t]*(`{3,}|~{3,})[ \t]*+(?:[\w+-]++[ \t]*+)?\n(.*?)^[ \t]*\1[ \t]*$", re.DOTALL | re.MULTILINE
 )
-_OPENED = re.compile(r"\A\s*(?:`{3,}|~{3,})[ \t]*[\w+-]*[ \t]*\n")
+_OPENED = re.compile(r"\A\s*(?:`{3,}|~{3,})[ \t]*+(?:[\w+-]++[ \t]*+)?\n")
 _CLOSES = {"{": "}", "[": "]"}
 _BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*+"?|([\[{])|([\]}])', re.DOTALL)  # strings, or brackets; linear
 _TOO_DEEP = f"it is nested over {DOCUMENT_DEPTH} deep"

@@ -53,8 +53,9 @@ class Extracted:
 class Outcome:
     """What came of it. calls: every one that came, in order; in an update the documents first, in theirs.
 
-    errors: why `status` is not ok, a line each; they may hold a model's words. attempts: how often a model was asked.
-    text: what the model said besides, in its last answer. fault, retry_after: of `agent.errors.ModelFailed`.
+    errors: why `status` is not ok, and every patch and call of the last answer that was not applied, also where it is
+    ok, a line each; they may hold a model's words. attempts: how often a model was asked. text: what the model said
+    besides, in its last answer. fault, retry_after: of `agent.errors.ModelFailed`.
     """
 
     status: Status

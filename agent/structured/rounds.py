@@ -124,7 +124,7 @@ class Rounds:
             errors += [
                 f"{slot.id} {slot.name}: {problem}" for slot in calls.failing for problem in slot.problems
             ]
-            errors += calls.notes
+        errors += calls.notes  # also where all holds: the last answer asked for something that was not done
         return Outcome(
             status,
             tuple(slot.extracted() for slot in calls.slots.values()),

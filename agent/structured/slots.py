@@ -1,7 +1,7 @@
 """One call, or one document of an update, from its first state to its last; pure.
 
 Strategy: a slot holds what it is by now and the best that it was. A patch makes a new state of a copy or changes
-nothing; a state that holds is never left again, since the rounds ask nothing more of its slot.
+nothing; a state that holds after an answer is never left again, since no later answer can touch its slot.
 """
 
 from typing import Any, NamedTuple

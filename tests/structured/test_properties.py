@@ -297,7 +297,7 @@ def check_rounds(data: st.DataObject) -> None:
             for path, value in untouched(document, operations).items():
                 assert written(found[path]) == value
     assert (step.status == "ok") <= all(each.status in ("ok", "surplus") for each in step.calls)
-    assert (step.status == "ok") == (step.errors == ())
+    assert step.status == "ok" or step.errors
     assert all(len(problem.found) <= FOUND_CHARACTERS for each in step.calls for problem in each.problems)
 
 

@@ -97,6 +97,47 @@ async def test_what_holds_cannot_be_repaired() -> None:
     assert 'call is one of c2; found "c1"' in said(model)
 
 
+async def test_every_patch_of_an_answer_is_applied_in_its_order() -> None:
+    """Also those that come after the one that made the call or the document hold."""
+    twice = calls(patch("c1", replace("/priority", "low")), patch("c1", replace("/subject", "Smoke")))
+    outcome, _ = await run(calls(("Ticket", BAD)), twice)
+    assert (outcome.values, outcome.attempts) == ((Ticket("Smoke", "low"),), 2)
+    unnamed = ("repair", '{"operations": [{"op": "replace", "path": "/subject", "value": "Smoke"}]}')
+    outcome, _ = await run(calls(("Ticket", BAD)), calls(patch("c1", replace("/priority", "low")), unnamed))
+    assert outcome.values == (Ticket("Smoke", "low"),)
+    for mend in (edit, patch):
+        outcome, _ = await change(
+            calls(edit("t1", replace("/priority", 1))),
+            calls(mend("t1", replace("/priority", "low")), mend("t1", replace("/subject", "Lost"))),
+            docs=DOCS,
+        )
+        assert outcome.documents == {"t1": Ticket("Lost", "low"), "t2": Ticket("Smoke", "low")}
+
+
+async def test_a_later_patch_of_an_answer_that_fails_is_told() -> None:
+    """One that cannot be applied, and one that spoils what held: the call is asked for again."""
+    spoilt = replace("/subject", 5)
+    for wrong, why, mend in (
+        (replace("/nowhere", 1), 'there is no "nowhere"', MEND),
+        (spoilt, "/subject: found 5", calls(patch("c1", replace("/subject", "Fire")))),
+    ):
+        patches = calls(patch("c1", replace("/priority", "low")), patch("c1", wrong))
+        outcome, model = await run(calls(("Ticket", BAD)), patches, mend)
+        assert (outcome.values, outcome.attempts) == ((Ticket("Fire", "low"),), 3)
+        assert why in said(model)
+
+
+async def test_a_patch_that_is_not_applied_is_told_where_all_holds() -> None:
+    """It names a call that held before the answer, or none: nobody is asked again, and the outcome says so."""
+    for named in ("c1", "c9"):
+        outcome, _ = await run(
+            calls(("Ticket", GOOD), ("Ticket", BAD)),
+            calls(patch("c2", replace("/priority", "low")), patch(named, replace("/subject", "Lost"))),
+        )
+        assert outcome.values == (Ticket("Fire", "high"), Ticket("Fire", "low"))
+        assert outcome.errors == (f'repair was not applied: call is one of c2; found "{named}"',)
+
+
 async def test_the_best_state_is_kept() -> None:
     """A patch that can be applied but makes it worse is not what an exhausted call comes back as."""
     worse = calls(patch("c1", {"op": "remove", "path": "/subject"}))
@@ -290,8 +331,8 @@ async def test_a_later_round_keeps_to_what_fails() -> None:
     ]
     assert outcome.values == ({"word": "abc"},)
     told = model.requests[2].messages[-1].text
-    assert "edit: doc is one of t1, t2" in told
-    assert "c1: name is one of Ticket, lookup" in told
+    assert "edit was not applied: doc is one of t1, t2" in told
+    assert "c1: rename was not applied: name is one of Ticket, lookup" in told
 
 
 async def test_a_removed_document_is_not_edited() -> None:
