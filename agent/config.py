@@ -80,6 +80,9 @@ WORKER_SETTLED = 10.0  # one that has lived so long did not die at once
 WORKER_DEATHS = 6  # at once, in a row, after which the server ends
 WORKER_FULL = 0.01  # until the next try, when no worker takes a connection
 WORKER_END = 10.0  # for a worker to end at once, when it was told to, before it is killed
+WORKER_PROBE = 1.0  # between two questions to a worker whether it is alive
+WORKER_SILENT = 5  # unanswered ones after which a worker gets no connection, and is killed in a drain ...
+WORKER_LOST = 30  # ... and those after which it is killed at any time
 
 # --- the session
 LIVE_SUGGESTIONS = 8

@@ -9,6 +9,7 @@ class _Load:
 
     connections: int = 0
     ready: bool = False
+    silent: bool = False
     last: int = 0
 
 
@@ -16,7 +17,7 @@ class Balance:
     """How many connections each worker has.
 
     One that can answer goes before one that still reads its documents, then the one with the fewest connections, then
-    the one that was given one longest ago.
+    the one that was given one longest ago. One that is silent gets none.
     """
 
     def __init__(self) -> None:
@@ -32,13 +33,23 @@ class Balance:
         if worker in self._loads:
             self._loads[worker].ready = True
 
+    def silent(self, worker: int) -> None:
+        """Offer a worker nothing until it is heard again; it keeps what it has. Idempotent."""
+        if worker in self._loads:
+            self._loads[worker].silent = True
+
+    def heard(self, worker: int) -> None:
+        """Offer a worker connections again. Idempotent."""
+        if worker in self._loads:
+            self._loads[worker].silent = False
+
     def leaves(self, worker: int) -> None:
         """Count a worker out, with all that it has. Idempotent."""
         self._loads.pop(worker, None)
 
     def order(self) -> list[int]:
         """Return the workers in the order in which they should be offered the next connection."""
-        return sorted(self._loads, key=self._rank)
+        return sorted((worker for worker, load in self._loads.items() if not load.silent), key=self._rank)
 
     def given(self, worker: int) -> None:
         """Note that a worker has taken a connection."""

@@ -15,7 +15,7 @@ from typing import Protocol, TypeAlias
 
 import trio
 
-from .handed import give
+from .handed import give, take_back
 
 _RUN = "import sys; sys.path[:] = sys.argv[4:]; from agent.workers.process import main; main()"
 
@@ -30,6 +30,10 @@ class Child(Protocol):
 
     def give(self, connection: socket.socket) -> bool:
         """Give it a connection; False when it takes none now. The caller closes its own end of it."""
+        ...
+
+    def take_back(self) -> socket.socket | None:
+        """Return the next connection that it was given and has not taken, also after its end; None without one."""
         ...
 
     async def wait(self) -> int:
@@ -52,14 +56,25 @@ Spawn: TypeAlias = Callable[[int], Awaitable[Child]]
 class Process:
     """A worker in a process of its own (implements `Child`)."""
 
-    def __init__(self, process: trio.Process, messages: socket.socket, handed: socket.socket) -> None:
+    def __init__(
+        self,
+        process: trio.Process,
+        messages: socket.socket,
+        handed: socket.socket,
+        its_handed: socket.socket,
+    ) -> None:
         self.stream = trio.SocketStream(trio.socket.from_stdlib_socket(messages))
         self._process = process
         self._handed = handed
+        self._its_handed = its_handed
 
     def give(self, connection: socket.socket) -> bool:
         """See `Child`."""
         return give(self._handed, connection)
+
+    def take_back(self) -> socket.socket | None:
+        """See `Child`."""
+        return take_back(self._its_handed)
 
     async def wait(self) -> int:
         """See `Child`."""
@@ -73,13 +88,14 @@ class Process:
     def close(self) -> None:
         """See `Child`."""
         self._handed.close()
+        self._its_handed.close()
 
 
 async def spawned(rates: int) -> Process:
     """Start a worker. rates: a descriptor of `make_rates`. Raises OSError when it cannot be started."""
     messages, its_messages = socket.socketpair()
     handed, its_handed = socket.socketpair()
-    with its_messages, its_handed:
+    with its_messages:
         try:
             files = its_messages.fileno(), its_handed.fileno(), rates
             process = await trio.lowlevel.open_process(
@@ -92,6 +108,8 @@ async def spawned(rates: int) -> Process:
         except BaseException:
             messages.close()
             handed.close()
+            its_handed.close()
             raise
     handed.setblocking(False)
-    return Process(process, messages, handed)
+    its_handed.setblocking(False)  # the worker's, too
+    return Process(process, messages, handed, its_handed)

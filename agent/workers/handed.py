@@ -1,6 +1,8 @@
 """Connections on their way from the supervisor to a worker: each is one byte with a file descriptor (SCM_RIGHTS).
 
-How many may be under way is bounded by the socket's buffer; a worker that takes no more is passed over.
+How many may be under way is bounded by the socket's buffer; a worker that takes no more is passed over. The supervisor
+keeps the worker's end of the socket open, too: it takes back the connections that a worker does not take. Each is
+received once, by whoever is first.
 """
 
 import socket
@@ -24,6 +26,28 @@ def give(to: socket.socket, connection: socket.socket) -> bool:
     except OSError:  # too many are under way, or the worker is dead, which is found out elsewhere
         return False
     return True
+
+
+def take_back(source: socket.socket) -> socket.socket | None:
+    """Return the next connection that a worker was given and has not taken; None when there is none.
+
+    source: the worker's end, which does not block.
+    """
+    try:
+        while True:
+            said, file = _receive(source)
+            if file is not None:
+                return socket.socket(fileno=file)
+            if not said:
+                return None
+    except OSError:  # none, or no file descriptor is left for it
+        return None
+
+
+def _receive(source: socket.socket) -> tuple[bytes, int | None]:
+    """Receive one byte and its descriptor, if it came. `socket.recv_fds` does not heed flags."""
+    said, rights, _, _ = source.recvmsg(len(_ONE), socket.CMSG_SPACE(_FILE.size), _CLOSED_ON_EXEC)
+    return said, _FILE.unpack_from(rights[0][2])[0] if rights else None
 
 
 class Handed(trio.abc.Listener[trio.SocketStream]):
@@ -53,7 +77,7 @@ class Handed(trio.abc.Listener[trio.SocketStream]):
             await trio.lowlevel.checkpoint()
         while True:
             try:
-                said, file = self._receive()
+                said, file = _receive(self._source)
             except BlockingIOError:
                 self._in_a_row = 0
                 await trio.lowlevel.wait_readable(self._source)
@@ -69,11 +93,6 @@ class Handed(trio.abc.Listener[trio.SocketStream]):
             self._lost()
             self._relieve()
             await trio.lowlevel.checkpoint()
-
-    def _receive(self) -> tuple[bytes, int | None]:
-        """Receive one byte and its descriptor, if it came. `socket.recv_fds` does not heed flags."""
-        said, rights, _, _ = self._source.recvmsg(len(_ONE), socket.CMSG_SPACE(_FILE.size), _CLOSED_ON_EXEC)
-        return said, _FILE.unpack_from(rights[0][2])[0] if rights else None
 
     async def aclose(self) -> None:
         """Close the socket; the clients of what was not taken read the end."""

@@ -44,6 +44,10 @@ class Stop(_Said, frozen=True):
     """End now."""
 
 
+class Probe(_Said, frozen=True):
+    """Answer that you are alive."""
+
+
 class Granted(_Said, frozen=True):
     """The place that was asked for is taken."""
 
@@ -95,8 +99,12 @@ class Failed(_Said, frozen=True):
     words: str
 
 
+class Alive(_Said, frozen=True):
+    """The answer to `Probe`: the event loop runs."""
+
+
 class Leaving(_Said, frozen=True):
-    """It accepts no more: it was told to end by somebody else."""
+    """It accepts no more and drains, whoever told it to."""
 
 
 class Ended(_Said, frozen=True):
@@ -146,9 +154,9 @@ class Reported(_Said, frozen=True):
     figures: list[Family] | None
 
 
-ToWorker: TypeAlias = Begin | Drain | Stop | Granted | Refused | GiveWay | Report | Answer
+ToWorker: TypeAlias = Begin | Drain | Stop | Probe | Granted | Refused | GiveWay | Report | Answer
 ToSupervisor: TypeAlias = (
-    Up | Ready | Failed | Leaving | Ended | Enter | MayGiveWay | Keep | Leave | Ask | Reported
+    Up | Ready | Failed | Alive | Leaving | Ended | Enter | MayGiveWay | Keep | Leave | Ask | Reported
 )
 LAST = 0
 """The question of figures that a worker reports as it ends."""

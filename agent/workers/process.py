@@ -13,7 +13,7 @@ from .. import log
 from ..adapters import Adapters
 from ..config import LOG_FLUSH
 from ..errors import UsageError
-from ..heap import set_aside, share_heaps
+from ..heap import set_aside, set_aside_so_far, share_heaps
 from ..host import switch_soon
 from ..server.lag import watch_loop
 from .channel import Channel
@@ -71,11 +71,11 @@ async def _run(messages: int, handed: int, rates: int) -> int:
 
                 async def heed() -> None:
                     async for _ in signals:
-                        worker.drain(told=False)
+                        worker.drain()
 
                 nursery.start_soon(channel.write)
                 nursery.start_soon(heed)
-                await worker.run(set_aside)
+                await worker.run(set_aside, set_aside_so_far)
                 nursery.cancel_scope.cancel()
     except* UsageError:
         status = _USAGE

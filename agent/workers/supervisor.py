@@ -1,15 +1,19 @@
 """The supervisor: it listens, starts workers, hands connections on, and goes down with all of them.
 
 Whatever ends a worker, its process is what is waited for: it is then started again, later each time (revival.py),
-unless the server is going down. Connections that no worker takes wait here, one of each listener, and the others in the
-kernel's queue.
+unless the server is going down. A worker that does not answer for a while gets no connections, and is killed when it
+goes on so. Connections that no worker takes wait here, one of each listener, and the others in the kernel's queue.
 
 It looks like a server to who runs it: `run`, `drain`, `stop`.
 """
 
+import math
 import os
+import socket
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
+from typing import TypeAlias
 
 import structlog
 import trio
@@ -23,6 +27,7 @@ from ..config import (
     RECORD_TIMEOUT,
     WORKER_END,
     WORKER_FULL,
+    WORKER_PROBE,
     WORKER_START,
 )
 from ..errors import AgentError, UsageError
@@ -34,15 +39,17 @@ from .balance import Balance
 from .channel import Channel
 from .child import Child, Spawn, spawned
 from .desk import Desk
-from .messages import Begin, Drain, Ended, Failed, Leaving, Ready, Stop, ToSupervisor, Up
+from .messages import Begin, Drain, Ended, Failed, Leaving, Probe, Ready, Stop, ToSupervisor, Up
 from .rates import make_rates
-from .revival import Revival
+from .revival import Revival, Silence, State
 from .settings import packed
 
 _log = structlog.get_logger("agent.workers")
 _DRAINED = (
     DRAIN_TIMEOUT + CLOSE_TIMEOUT + FLUSH_TIMEOUT + 2 * ACTION_TIMEOUT + 2 * RECORD_TIMEOUT + WORKER_END
 )  # what a worker's own deadlines add up to
+_THEN = {"silent": "it gets no connections until it does", "lost": "it is killed"}
+Connection: TypeAlias = trio.socket.SocketType | socket.socket
 
 
 class WorkerDied(AgentError):
@@ -57,6 +64,7 @@ class _Worker:
         self.channel = channel
         self.up = trio.Event()
         self.heard_all = trio.Event()
+        self.silence = Silence()
         self.failed = ""  # why it could not start
 
 
@@ -85,6 +93,7 @@ class Supervisor:
         self._broken: AgentError | None = None
         self._drain = trio.Event()
         self._accepting = trio.CancelScope()
+        self._take_back, self._taken_back = trio.open_memory_channel[socket.socket](math.inf)
         self._patience = trio.CancelScope()  # with the workers' end
 
     async def run(self, task_status: "trio.TaskStatus[Supervisor]" = trio.TASK_STATUS_IGNORED) -> None:
@@ -146,6 +155,7 @@ class Supervisor:
         """Accept connections until the drain; then the port is free."""
         with self._accepting:
             async with trio.open_nursery() as nursery:
+                nursery.start_soon(self._hand_back)
                 for listener in listeners:
                     nursery.start_soon(self._accept, listener)
 
@@ -160,27 +170,51 @@ class Supervisor:
                     await trio.sleep(WORKER_FULL)
                     continue
                 try:
-                    await self._hand_on(stream)
+                    await self._hand_on(stream.socket)
                 finally:
                     stream.socket.close()
         finally:
             with trio.CancelScope(shield=True, deadline=trio.current_time() + CLOSE_TIMEOUT):
                 await many.aclose()
 
-    async def _hand_on(self, stream: trio.SocketStream) -> None:
+    async def _hand_on(self, connection: Connection) -> None:
         """Give a connection to the first worker that takes it, as soon as one does."""
         while True:
-            if self._gave(stream):
+            if self._gave(connection):
                 return
             await trio.sleep(WORKER_FULL)
 
-    def _gave(self, stream: trio.SocketStream) -> bool:
-        connection = stream.socket
+    def _gave(self, connection: Connection) -> bool:
         for number in self._balance.order():
             if self._workers[number].child.give(connection):  # type: ignore[arg-type]
                 self._balance.given(number)
                 return True
         return False
+
+    def _recover(self, number: int, child: Child) -> None:
+        """Take back the connections that a worker was given and has not taken; in a drain they are closed.
+
+        There are as many as fit into its socket's buffer, some hundreds.
+        """
+        while (connection := child.take_back()) is not None:
+            self._balance.ended(number, 1)
+            if self._drain.is_set():
+                connection.close()
+            else:
+                self._take_back.send_nowait(connection)
+
+    async def _hand_back(self) -> None:
+        """Give the connections that were taken back to other workers."""
+        try:
+            async for connection in self._taken_back:
+                try:
+                    await self._hand_on(connection)
+                finally:
+                    connection.close()
+        finally:
+            with suppress(trio.WouldBlock):
+                while True:
+                    self._taken_back.receive_nowait().close()
 
     # --- workers
 
@@ -225,6 +259,7 @@ class Supervisor:
                 nursery.start_soon(channel.write)
                 nursery.start_soon(self._hear, number, worker, desk)
                 nursery.start_soon(self._expect, worker)
+                nursery.start_soon(self._probe, number, worker)
                 count, settings = self.settings.server.workers, packed(self.settings)
                 channel.send(Begin(number, count, self.port, settings))
                 if self._drain.is_set():
@@ -233,6 +268,7 @@ class Supervisor:
                 with trio.move_on_after(WORKER_END):
                     await worker.heard_all.wait()
                 nursery.cancel_scope.cancel()
+            self._recover(number, child)
         finally:
             del self._workers[number]
             self._balance.leaves(number)
@@ -252,9 +288,25 @@ class Supervisor:
         if late.cancelled_caught:
             worker.child.kill()
 
+    async def _probe(self, number: int, worker: _Worker) -> None:
+        """Ask a worker again and again whether it is alive; give its connections to others, or kill it, if not."""
+        state: State = "alive"
+        while state != "lost":
+            await trio.sleep(WORKER_PROBE)
+            before, state = state, worker.silence.ask(self._drain.is_set())
+            if state == "silent":
+                self._balance.silent(number)
+                self._recover(number, worker.child)
+            if state not in ("alive", before):
+                _log.error(f"worker {state}", worker=number, why="it does not answer", then=_THEN[state])
+            worker.channel.send(Probe())
+        worker.child.kill()
+
     async def _hear(self, number: int, worker: _Worker, desk: Desk) -> None:
         """Do what a worker says until it says no more; then it has a while to end."""
         while (message := await worker.channel.receive()) is not None:
+            worker.silence.hear()
+            self._balance.heard(number)
             match message:
                 case Up():
                     self._balance.joins(number)
@@ -265,6 +317,8 @@ class Supervisor:
                     self._unready.discard(number)
                     self._look(number)
                 case Leaving():
+                    worker.silence.leave()
+                    self._recover(number, worker.child)
                     self._balance.leaves(number)
                 case Failed(words=words):
                     worker.failed = words

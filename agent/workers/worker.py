@@ -31,6 +31,7 @@ from .channel import Channel
 from .figures import families
 from .messages import (
     LAST,
+    Alive,
     Answer,
     Ask,
     Begin,
@@ -40,6 +41,7 @@ from .messages import (
     GiveWay,
     Granted,
     Leaving,
+    Probe,
     Ready,
     Refused,
     Report,
@@ -96,9 +98,12 @@ class Worker:
         """Tell the supervisor that there is one less."""
         self._channel.send(Ended(1))
 
-    async def run(self, when_ready: Callable[[], None] = lambda: None) -> None:
-        """Serve until drained or stopped. when_ready: called once the documents are read.
+    async def run(
+        self, when_up: Callable[[], None] = lambda: None, when_ready: Callable[[], None] = lambda: None
+    ) -> None:
+        """Serve until drained or stopped.
 
+        when_up: called before the first connection. when_ready: called once the documents are read.
         Raises UsageError when it cannot start, which the supervisor is told.
         """
         with self._all:
@@ -108,6 +113,7 @@ class Worker:
                     async with trio.open_nursery() as nursery:
                         await nursery.start(self.server.run)
                         self._up = True
+                        when_up()
                         self._channel.send(Up())
                         around.start_soon(self._say_when_ready, when_ready)
                 except* UsageError as group:
@@ -119,10 +125,9 @@ class Worker:
                         await self._channel.written()
                 around.cancel_scope.cancel()
 
-    def drain(self, told: bool = True) -> None:
-        """Begin to go down; before it is up it ends at once. told: by the supervisor, who else learns of it here."""
-        if not told:
-            self._channel.send(Leaving())
+    def drain(self) -> None:
+        """Begin to go down, and tell the supervisor; before it is up it ends at once."""
+        self._channel.send(Leaving())
         if self._up:
             self.server.drain()
         else:
@@ -141,6 +146,8 @@ class Worker:
                     answered, answers = self._asked[question]
                     answers.append(message)
                     answered.set()
+                case Probe():
+                    self._channel.send(Alive())
                 case Drain():
                     self.drain()
                 case Stop():

@@ -14,15 +14,41 @@ from agent.server.places import Place, Room
 from agent.settings import Settings
 from agent.workers.channel import Channel
 from agent.workers.desk import Desk
-from agent.workers.messages import Failed, GiveWay, Granted, Refused, ToWorker, Up
+from agent.workers.messages import (
+    Alive,
+    Drain,
+    Failed,
+    GiveWay,
+    Granted,
+    Leaving,
+    Probe,
+    Refused,
+    ToWorker,
+    Up,
+)
 from agent.workers.places import SharedPlaces
 from agent.workers.supervisor import Supervisor
 
 SIGKILL = -9
 
 
+class FakeConnection:
+    """What stands for a client's connection."""
+
+    def __init__(self) -> None:
+        self.closed = False
+
+    def close(self) -> None:
+        """Be closed here; a worker that was given it has its own."""
+        self.closed = True
+
+
 class FakeChild:
-    """A worker that does nothing by itself (implements `agent.workers.child.Child`)."""
+    """A worker that only answers (implements `agent.workers.child.Child`).
+
+    heard: all messages but `Probe`. given: every connection that it was given. untaken: those of them that came while
+    it was stopped.
+    """
 
     def __init__(self, number: int) -> None:
         ours, self.stream = trio.testing.memory_stream_pair()
@@ -30,7 +56,10 @@ class FakeChild:
         self.channel: Channel[ToWorker] = Channel(ours, ToWorker)
         self.heard: list[Any] = []
         self.given: list[Any] = []
+        self.untaken: list[Any] = []
         self.takes = True
+        self.going = trio.Event()
+        self.going.set()
         self.killed = False
         self.status: int | None = None
         self._ended = trio.Event()
@@ -40,14 +69,26 @@ class FakeChild:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self.channel.write)
             while (message := await self.channel.receive()) is not None:
-                self.heard.append(message)
+                await self.going.wait()
+                match message:
+                    case Probe():
+                        self.channel.send(Alive())
+                    case _:
+                        self.heard.append(message)
+                        if isinstance(message, Drain):
+                            self.channel.send(Leaving())
             nursery.cancel_scope.cancel()
+
+    def stop(self) -> None:
+        """Stand still until `going` is set, as a process does on SIGSTOP."""
+        self.going = trio.Event()
 
     def end(self, status: int = 0) -> None:
         """End, as a process does: its end of the channel closes with it."""
         if self.status is None:
             self.status = status
             self.channel._writing.cancel()
+            self.going.set()
             self._ended.set()
 
     async def fail(self, words: str) -> None:
@@ -60,7 +101,13 @@ class FakeChild:
         """Take a connection, or not."""
         if self.takes:
             self.given.append(connection)
+            if not self.going.is_set():
+                self.untaken.append(connection)
         return self.takes
+
+    def take_back(self) -> Any:
+        """Return a connection that is not taken."""
+        return self.untaken.pop(0) if self.untaken else None
 
     async def wait(self) -> int:
         """Wait for `end`."""

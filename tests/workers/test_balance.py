@@ -1,8 +1,15 @@
-"""Who gets the next connection, and when a dead worker is started again."""
+"""Which worker gets the next connection, when a silent one is killed, and when a dead one is started again."""
 
-from agent.config import WORKER_DEATHS, WORKER_PAUSE_FIRST, WORKER_PAUSE_MOST, WORKER_SETTLED
+from agent.config import (
+    WORKER_DEATHS,
+    WORKER_LOST,
+    WORKER_PAUSE_FIRST,
+    WORKER_PAUSE_MOST,
+    WORKER_SETTLED,
+    WORKER_SILENT,
+)
 from agent.workers.balance import Balance
-from agent.workers.revival import Revival
+from agent.workers.revival import Revival, Silence
 
 
 def balanced(*workers: int) -> Balance:
@@ -54,6 +61,54 @@ def test_a_count_never_falls_below_nothing() -> None:
     balance.ended(1, 5)
     balance.given(1)
     assert balance.order() == [2, 1]
+
+
+def test_a_silent_worker_is_offered_nothing_until_it_is_heard() -> None:
+    """It keeps its count meanwhile; a worker that has left is not brought back by a late word."""
+    balance = balanced(1, 2)
+    balance.given(2)
+    balance.silent(1)
+    assert balance.order() == [2]
+    balance.heard(1)
+    assert balance.order() == [1, 2]
+    balance.silent(2)
+    balance.leaves(1)
+    balance.heard(1)
+    assert balance.order() == []
+    balance.heard(2)
+    balance.joins(1)
+    assert balance.order() == [2, 1]
+
+
+def test_silence_is_counted_in_questions() -> None:
+    """Any word ends it; a worker that was never heard is given its time to start."""
+    silence = Silence()
+    assert {silence.ask(False) for _ in range(3 * WORKER_LOST)} == {"alive"}
+    silence.hear()
+    states = [silence.ask(False) for _ in range(WORKER_LOST + 1)]
+    expected = ["alive"] * WORKER_SILENT + ["silent"] * (WORKER_LOST - WORKER_SILENT) + ["lost"]
+    assert states == expected
+    silence.hear()
+    assert silence.ask(False) == "alive"
+
+
+def test_a_worker_that_does_not_say_that_it_drains_is_lost_soon() -> None:
+    """Whether it started or served; once it has said so it is asked as ever."""
+    for heard in (False, True):
+        silence = Silence()
+        if heard:
+            silence.hear()
+        assert [silence.ask(True) for _ in range(WORKER_SILENT)] == ["alive"] * WORKER_SILENT
+        assert silence.ask(True) == "lost"
+    silence = Silence()
+    silence.hear()
+    assert silence.ask(True) == "alive"
+    silence.leave()
+    for _ in range(WORKER_LOST):
+        silence.hear()
+        assert silence.ask(True) == "alive"
+    states = [silence.ask(True) for _ in range(WORKER_LOST)]
+    assert (states.index("silent"), states[-1]) == (WORKER_SILENT - 1, "lost")
 
 
 def test_pauses_grow_and_then_no_start_follows() -> None:

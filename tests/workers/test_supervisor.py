@@ -10,9 +10,13 @@ from structlog.testing import capture_logs
 from agent.config import (
     WORKER_DEATHS,
     WORKER_END,
+    WORKER_FULL,
+    WORKER_LOST,
     WORKER_PAUSE_FIRST,
     WORKER_PAUSE_MOST,
+    WORKER_PROBE,
     WORKER_SETTLED,
+    WORKER_SILENT,
     WORKER_START,
 )
 from agent.errors import UsageError
@@ -20,13 +24,13 @@ from agent.workers.messages import Begin, Drain, Ended, Leaving, Ready, Stop, Up
 from agent.workers.settings import unpacked
 from agent.workers.supervisor import _DRAINED, WorkerDied
 
-from .fakes import SIGKILL, FakeChild, Stage, comes_up, stage
+from .fakes import SIGKILL, FakeChild, FakeConnection, Stage, comes_up, stage
 
 
 async def hand_on(scene: Stage, count: int = 1) -> None:
     """Let connections come."""
     for _ in range(count):
-        await scene.supervisor._hand_on(cast(Any, type("Stream", (), {"socket": object()})))
+        await scene.supervisor._hand_on(cast(Any, FakeConnection()))
 
 
 async def test_each_worker_is_told_who_it_is_and_gets_its_part(
@@ -254,6 +258,136 @@ async def test_a_worker_that_was_told_to_end_by_another_gets_nothing_more(
             scene.children[0].end()
             await trio.sleep(1)
         assert scene.newest(1) is not scene.children[0]
+
+
+async def test_a_worker_that_stands_still_is_replaced(autojump_clock: trio.testing.MockClock) -> None:
+    """First it gets no more connections, and those that it has not taken go to the other; then it is killed."""
+    async with stage() as (scene, _):
+        still, other = scene.children
+        await trio.sleep(WORKER_SETTLED)
+        still.stop()
+        await hand_on(scene, 4)
+        assert [len(each.given) for each in scene.children] == [2, 2]
+        with capture_logs() as logs:
+            await trio.sleep(WORKER_SILENT + WORKER_PROBE)
+            assert (still.untaken, len(other.given)) == ([], 4)
+            assert all(connection.closed for connection in still.given), "the supervisor holds none of them"
+            await hand_on(scene, 3)
+            assert (len(still.given), len(other.given)) == (2, 7)
+            assert not still.killed
+            await trio.sleep(WORKER_LOST - WORKER_SILENT - 2)
+            assert not still.killed
+            await trio.sleep(3)
+        assert still.killed
+        assert not other.killed
+        assert [each["event"] for each in logs] == ["worker silent", "worker lost", "worker died"]
+        assert scene.newest(1) is not still
+        await hand_on(scene)
+        assert len(scene.newest(1).given) == 1
+
+
+async def test_a_worker_that_is_only_busy_goes_on(autojump_clock: trio.testing.MockClock) -> None:
+    """For a few seconds nothing is noticed; after more it gets connections again as soon as it answers."""
+    async with stage() as (scene, _):
+        busy, other = scene.children
+        with capture_logs() as logs:
+            for pause in (1, 2, WORKER_SILENT - 1):
+                busy.stop()
+                await trio.sleep(pause)
+                busy.going.set()
+                await trio.sleep(WORKER_PROBE)
+        assert not logs
+        for pause in (WORKER_SILENT + 2, WORKER_LOST - 1):
+            busy.stop()
+            with capture_logs():
+                await trio.sleep(pause)
+            before = len(busy.given)
+            await hand_on(scene, 2)
+            assert len(busy.given) == before
+            busy.going.set()
+            await trio.testing.wait_all_tasks_blocked()
+            await hand_on(scene, 2)
+            assert len(busy.given) == before + 2
+        assert not busy.killed
+        assert not other.killed
+
+
+async def test_what_nobody_takes_waits_for_the_first_that_answers(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """Both stand still; the connections that were taken back are given to the one that goes on."""
+    async with stage() as (scene, nursery):
+        for each in scene.children:
+            each.stop()
+        await hand_on(scene, 4)
+        with capture_logs():
+            await trio.sleep(WORKER_SILENT + 2)
+        assert [each.untaken for each in scene.children] == [[], []]
+        nursery.start_soon(hand_on, scene)
+        await trio.sleep(1)
+        two = scene.children[1]
+        two.going.set()
+        await trio.sleep(1)
+        assert len(two.given) == 2 + 4 + 1
+        assert not two.untaken
+
+
+async def test_what_a_dead_worker_has_not_taken_goes_to_another(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """Its clients do not notice."""
+    async with stage() as (scene, _):
+        scene.children[0].stop()
+        await hand_on(scene, 4)
+        with capture_logs():
+            scene.children[0].end(SIGKILL)
+            await trio.sleep(WORKER_FULL)
+        assert len(scene.children[1].given) == 4
+
+
+async def test_a_worker_that_closes_its_channel_and_goes_on_is_killed(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """It has a while to end by itself; the next takes its place."""
+    async with stage() as (scene, _):
+        mute = scene.children[0]
+        await trio.sleep(WORKER_SETTLED)
+        with capture_logs():
+            mute.channel._writing.cancel()
+            await trio.sleep(WORKER_END - 1)
+            assert not mute.killed
+            await trio.sleep(2)
+        assert mute.killed
+        assert scene.newest(1) is not mute
+
+
+async def test_a_drain_kills_who_does_not_say_that_it_leaves(autojump_clock: trio.testing.MockClock) -> None:
+    """Soon, and closes what it has not taken; one that drains may take its time."""
+    async with trio.open_nursery() as nursery:
+        scene = Stage(nursery, 2, comes_up)
+        over = trio.Event()
+
+        async def run(task_status: trio.TaskStatus[object]) -> None:
+            await scene.supervisor.run(task_status)
+            over.set()
+
+        await nursery.start(run)
+        still, slow = scene.children
+        still.stop()
+        await hand_on(scene, 4)
+        began = trio.current_time()
+        scene.supervisor.drain()
+        with capture_logs() as logs:
+            await still._ended.wait()
+        assert still.killed
+        assert WORKER_SILENT <= trio.current_time() - began <= WORKER_SILENT + 1
+        assert [each["event"] for each in logs] == ["worker lost"]
+        await trio.sleep(30)
+        assert (still.untaken, len(slow.given)) == ([], 2)
+        assert not slow.killed
+        slow.end()
+        await over.wait()
+        assert trio.current_time() - began < 40
 
 
 async def test_cancelled_it_leaves_no_worker(autojump_clock: trio.testing.MockClock) -> None:

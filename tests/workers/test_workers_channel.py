@@ -13,7 +13,7 @@ from structlog.testing import capture_logs
 
 from agent.config import WORKER_MESSAGE, WORKER_WAITING
 from agent.workers.channel import Channel
-from agent.workers.handed import Handed, give
+from agent.workers.handed import Handed, give, take_back
 from agent.workers.messages import Begin, Drain, Ended, Reported, ToSupervisor, ToWorker, Up
 
 
@@ -164,6 +164,32 @@ async def test_a_worker_that_takes_no_more_is_passed_over() -> None:
     for each in (to, client, server):
         each.close()
     gc.collect()  # what was under way
+
+
+async def test_what_a_worker_has_not_taken_can_be_taken_back() -> None:
+    """Each connection comes once: to the worker, or back, also when its descriptor got lost on the way."""
+    to, source = pair()
+    theirs = source.dup()
+    listener = Handed(theirs, lambda: None, lambda: 9, lambda: None)
+    ends = [socket.socketpair() for _ in range(3)]
+    for number, (client, server) in enumerate(ends):
+        assert give(to, server)
+        server.close()
+        client.send(b"%d" % number)
+        if number == 1:
+            to.send(b"c")
+    taken = await listener.accept()
+    back = [take_back(source), take_back(source)]
+    assert take_back(source) is None
+    assert [each.recv(1) for each in back if each is not None] == [b"1", b"2"]
+    assert await taken.receive_some() == b"0"
+    to.close()
+    assert take_back(source) is None
+    await taken.aclose()
+    await listener.aclose()
+    for each in (source, *back, *(client for client, _ in ends)):
+        assert each is not None
+        each.close()
 
 
 async def test_a_connection_without_a_descriptor_left_is_counted_as_ended(

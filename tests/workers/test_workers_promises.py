@@ -16,7 +16,7 @@ import pytest
 import trio
 
 from agent.client.client import connect
-from agent.config import WORKER_END
+from agent.config import WORKER_END, WORKER_SILENT
 from tests.chaos.rig import Webhook
 from tests.e2e.plain import Plain
 from tests.e2e.questions import questions
@@ -236,6 +236,50 @@ def test_a_worker_that_stands_still_keeps_nobody_else(tmp_path: Path) -> None:
         with_deadline(stands_still)
         server.process.send_signal(signal.SIGTERM)
         assert server.process.wait(PATIENCE) == 0
+
+
+def test_a_worker_that_stands_still_for_long_is_replaced(tmp_path: Path) -> None:
+    """Every newcomer is served within seconds, by the other; it is killed, and another takes its place.
+
+    Who came to it in the meantime waits no longer than it takes to notice; who has it already loses the connection.
+    Told to end with another one that stands still, the server has ended after some seconds.
+    """
+
+    async def newcomer(waits: list[float]) -> None:
+        async with AsyncExitStack() as stack:
+            began = trio.current_time()
+            await answered(await connected(stack, server))
+            waits.append(trio.current_time() - began)
+
+    async def replaced() -> None:
+        async with AsyncExitStack() as stack:
+            (still, (lost,)), _ = (await by_worker(stack, server, 1)).items()
+            os.kill(still, signal.SIGSTOP)
+            waits: list[float] = []
+            async with trio.open_nursery() as nursery:
+                for _ in range(20):
+                    nursery.start_soon(newcomer, waits)
+            assert max(waits) < WORKER_SILENT + 5, waits
+            for _ in range(10):
+                await newcomer(waits)
+            assert max(waits[20:]) < 2, waits
+            assert await lost.until_closed() == 1006
+            await until(lambda: still not in server.workers() and len(server.workers()) == 2)
+            await trio.to_thread.run_sync(server.ready)
+            await newcomer(waits)
+
+    with pair(tmp_path, "--pace-ms", "0") as server:
+        server.ready()
+        with_deadline(replaced)
+        (first, second) = server.workers()
+        os.kill(first, signal.SIGSTOP)
+        began = time.monotonic()
+        server.process.send_signal(signal.SIGTERM)
+        assert server.process.wait(PATIENCE) == 0
+        assert time.monotonic() - began < WORKER_SILENT + 5
+        assert not any(Path(f"/proc/{pid}").exists() for pid in (first, second))
+    assert [line["worker"] for line in server.lines("worker lost")]
+    assert "Traceback" not in server.log.read_text()
 
 
 @pytest.mark.pair

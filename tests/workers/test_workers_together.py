@@ -23,9 +23,12 @@ from agent.testing.faults import PipeEnd, pipe
 from agent.testing.network import inline
 from agent.workers.channel import Channel
 from agent.workers.messages import (
+    Alive,
     Begin,
     Drain,
     Failed,
+    Leaving,
+    Probe,
     Ready,
     Report,
     Reported,
@@ -123,7 +126,7 @@ class House:
     async def open(self) -> PipeEnd:
         """Open a connection; return the client's end."""
         ours, theirs = pipe(1 << 30)
-        await self.supervisor._hand_on(cast(Any, type("Stream", (), {"socket": theirs})))
+        await self.supervisor._hand_on(cast(Any, theirs))
         return ours
 
     async def client(self, stack: AsyncExitStack) -> Client:
@@ -281,14 +284,18 @@ async def test_a_worker_goes_down_as_it_is_told(how: str, autojump_clock: trio.t
             nursery.start_soon(work)
             await trio.testing.wait_all_tasks_blocked()
             assert Up() in heard
+            supervisor.send(Probe())
+            await trio.testing.wait_all_tasks_blocked()
+            assert heard[-1] == Alive()
             act: dict[str, Callable[[], object]] = {
                 "drain": partial(supervisor.send, Drain()),
                 "stop": partial(supervisor.send, Stop()),
                 "supervisor gone": supervisor._writing.cancel,
-                "told by another": partial(made.drain, told=False),
+                "told by another": made.drain,
             }
             act[how]()
     if how != "supervisor gone":
+        assert Leaving() in heard
         assert isinstance(heard[-1], Reported)
         assert heard[-1].figures
     gone = [each["event"] for each in logs]
