@@ -38,7 +38,8 @@ _TIME_UNITS: Final = {
     in ("second", "minute", "hour", "day", "night", "week", "month", "quarter-year", "year", "workday")
 }
 _CURRENCY_WORDS: Final = {*CURRENCIES, *(code.lower() for code in CODES)} - _TIME_UNITS
-_UNIT_WORDS: Final = _TIME_UNITS | _CURRENCY_WORDS
+UNIT_WORDS: Final = _TIME_UNITS | _CURRENCY_WORDS
+"""Folded words that count time or money, of every language."""
 _NOTHING: Final[frozenset[Kind]] = frozenset()
 _SIGN: Final = re.compile("[" + re.escape("".join(SIGNS)) + "]")
 _TOKEN: Final = re.compile(r"[^\W\d_]+|\d+")
@@ -78,7 +79,7 @@ def holds(said: str) -> frozenset[Kind]:
     if not any(map(_counts, tokens)):  # as most statements
         return _NOTHING
     first = next(at for at, token in enumerate(tokens) if _counts(token))
-    units = {token for token in _UNIT_WORDS.intersection(tokens[first:]) if not _counts(token)}
+    units = {token for token in UNIT_WORDS.intersection(tokens[first:]) if not _counts(token)}
     found: set[Kind] = {"number"}
     if not units.isdisjoint(_CURRENCY_WORDS) or _SIGN.search(folded):
         found.add("money")

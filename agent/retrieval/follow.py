@@ -46,8 +46,12 @@ def follows(question: str, lang: Lang) -> bool:
 
 def own_words(question: str, lang: Lang) -> frozenset[str]:
     """Return the stems of what a question names, but for the words by which it asks ("what does ... cost")."""
-    text = _ASKING[lang].sub(" ", fold(question[:_READ]))
-    return subject_stems(text, lang)
+    return subject_stems(content(question[:_READ], lang), lang)
+
+
+def content(text: str, lang: Lang) -> str:
+    """Return a folded text without the words by which it asks."""
+    return _ASKING[lang].sub(" ", fold(text))
 
 
 def newest_first(hits: Sequence[Hit], question: str, lang: Lang) -> tuple[Hit, ...]:

@@ -126,6 +126,10 @@ class Index:
         """Return the best sections for the stems of folded words in one language, and of what surely means them."""
         return self._searcher.best(stem_terms(said, lang, self.lexicon.alike, lang), limit, STEM_POSTINGS)
 
+    def holds(self, word: str, lang: Lang) -> bool:
+        """Return whether sections of a language hold a folded word, or another form of it."""
+        return self._searcher.frequency((lang, stem(lang, word))) > 0
+
     def by_grams(self, said: Sequence[str], limit: int) -> Found:
         """Return the best sections for the 4-grams of folded words."""
         return self._searcher.best(gram_terms(said, GRAM_FIELD), limit, GRAM_POSTINGS)

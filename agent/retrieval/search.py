@@ -3,11 +3,12 @@
 Strategy: small to find, whole to read. Statements are matched and sections ranked (`ranking`), and what is found is the
 statements of the best sections, the likeliest first. How sure the first ones are decides whether anything was found:
 every question has a best hit, and only that tells whether it is about the question. What the knowledge base says in
-the question's own language comes first; another language is looked at only when nothing in its own is found.
+the question's own language comes first; another language is looked at only when nothing in its own is found, and then
+for the question's names and numbers alone, since its other words cannot stand there (`abroad`).
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import exp
 from typing import NamedTuple, Protocol
 
@@ -89,16 +90,20 @@ class KnowledgeBase:
         skipped: Sequence[Skipped] = (),
         synonyms: Synonyms | None = None,
         meaning: Meaning | None = None,
+        read: Callable[[Source], tuple[Passage, ...] | Skipped] = passages_of,
     ) -> "KnowledgeBase":
-        """Read and index files. Blocks for the time of it: about a second for a thousand of them."""
+        """Read and index files. Blocks for the time of it: about a second for a thousand of them.
+
+        read: returns the sections of one.
+        """
         passages: list[Passage] = []
         left_out = list(skipped)
         for source in sources:
-            read = passages_of(source)
-            if isinstance(read, Skipped):
-                left_out.append(read)
+            found = read(source)
+            if isinstance(found, Skipped):
+                left_out.append(found)
             else:
-                passages += read
+                passages += found
         return knowledge_of(Index(passages), synonyms or Synonyms(), meaning, Effort(), left_out)
 
     async def present(self) -> "KnowledgeBase":
