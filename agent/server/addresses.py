@@ -7,26 +7,33 @@ client says of itself. From anybody else the header says nothing and is not read
 
 What a trusted proxy wrote and nobody can read as an address is refused. To count it for the proxy would be a way past
 every limit, or would make all of its clients one.
+
+This machine has no limit of its own, so a proxy on it that is not trusted switches the limits of all its clients off.
+Nothing tells it from a client but the header that it adds, so the first one of this machine's is logged.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+
+import structlog
 
 from ..config import ADDRESSES_REMEMBERED, IPV6_PREFIX
 from .settings import Network, ServerSettings, proxies
 from .sniff import Head, Refusal
 
 THIS_MACHINE = "this machine"
-_FORWARDED = b"x-forwarded-for"
+_FORWARDED, _STANDARD = b"x-forwarded-for", b"forwarded"
+_log = structlog.get_logger("agent.server")
 _UNREADABLE = Refusal(400, "A proxy sent an X-Forwarded-For that holds something else than addresses.")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Addresses:
     """The rules of one server. proxies: networks whose X-Forwarded-For counts."""
 
     proxies: tuple[Network, ...] = ()
+    _warned: bool = field(default=False, init=False)
 
     @classmethod
     def of(cls, settings: ServerSettings) -> "Addresses":
@@ -45,9 +52,19 @@ class Addresses:
         return None if self._trusts(address) else _counted(address)
 
     def of_client(self, peer: str | None, head: Head) -> str | Refusal | None:
-        """Return whom a request counts for, as `of_peer` does, or why it is refused."""
-        if self.of_peer(peer) is not None:
-            return self.of_peer(peer)
+        """Return whom a request counts for, as `of_peer` does, or why it is refused.
+
+        The first request that a proxy on this machine has forwarded is logged where that proxy is not trusted.
+        """
+        counted = self.of_peer(peer)
+        if counted is not None:
+            if counted == THIS_MACHINE and not self._warned and _is_forwarded(head):
+                self._warned = True
+                _log.warning(
+                    "limits per address do not count for the clients of a proxy on this machine",
+                    then=f"trust it: --trust-proxy {peer or '127.0.0.1'}",
+                )
+            return counted
         hops = b",".join(head.values(_FORWARDED))
         while hops:
             hops, _, last = hops.rpartition(b",")
@@ -60,6 +77,11 @@ class Addresses:
 
     def _trusts(self, address: IPv4Address | IPv6Address) -> bool:
         return any(address in network for network in self.proxies)
+
+
+def _is_forwarded(head: Head) -> bool:
+    """Return whether a request says that a proxy has forwarded it."""
+    return bool(head.values(_FORWARDED) or head.values(_STANDARD))
 
 
 @lru_cache(ADDRESSES_REMEMBERED)

@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from structlog.testing import capture_logs
 
 from agent.server.addresses import THIS_MACHINE, Addresses
 from agent.server.settings import ServerSettings
@@ -40,6 +41,24 @@ def test_an_address_counts_as_what_one_client_has(peer: str | None, expected: st
     """IPv6 by /64; IPv4 written as IPv6 as IPv4; this machine as one. A header from nobody we trust changes nothing."""
     assert PLAIN.of_peer(peer) == expected
     assert PLAIN.of_client(peer, head("198.51.100.9", "nonsense")) == expected
+
+
+@pytest.mark.parametrize("name", [b"X-Forwarded-For", b"forwarded"])
+@pytest.mark.parametrize("peer", ["127.0.0.1", "::1"])
+def test_a_proxy_on_this_machine_that_is_not_trusted_is_told_of_once(peer: str, name: bytes) -> None:
+    """With what to do; neither for a client without the header, nor for one elsewhere, nor where it is trusted."""
+    forwarded = Head(b"GET", b"/", b"1.1", ((name.lower(), b"for=198.51.100.9"),), b"", b"")
+    rules = Addresses()
+    with capture_logs() as lines:
+        assert rules.of_client(peer, head()) == THIS_MACHINE
+        assert rules.of_client("192.0.2.7", forwarded) == "192.0.2.7"
+        Addresses.of(ServerSettings(trust_proxy=(peer,))).of_client(peer, forwarded)
+        assert lines == []
+        for _ in range(3):
+            assert rules.of_client(peer, forwarded) == THIS_MACHINE
+    (line,) = lines
+    assert (line["log_level"], line["then"]) == ("warning", f"trust it: --trust-proxy {peer}")
+    assert "198.51.100.9" not in str(line)
 
 
 @pytest.mark.parametrize(
