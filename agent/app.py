@@ -222,6 +222,7 @@ class App:
         self._drain.set()
         self._gate.drain()
         self.registry.draining = True
+        self.pulse.hurry()
         self.registry.post_all(Drain(trio.current_time()))
 
     def stop(self) -> None:

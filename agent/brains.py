@@ -37,7 +37,8 @@ from .ports.observe import Observer
 from .ports.projects import Holdings, ProjectLibrary, ProjectStore, PromptDebug
 from .ports.remember import Memory
 from .ports.work import RunSync
-from .retrieval.library import ProjectIndexes
+from .retrieval.library import ProjectIndexes, ReadText
+from .retrieval.texts import passages_of_text
 from .settings import Settings
 from .toolbox import Toolbox
 from .tools.offering import Offering
@@ -63,11 +64,13 @@ class Kept:
     """What is kept that answers draw on.
 
     projects: whose documents questions of other projects are answered from; None where there is none but the
-    operator's own. memory: what users want remembered; None remembers nothing.
+    operator's own. memory: what users want remembered; None remembers nothing. read: cuts
+    the texts of projects into sections.
     """
 
     projects: ProjectStore | None = None
     memory: Memory | None = None
+    read: ReadText = passages_of_text
 
 
 NOTHING_KEPT = Kept()
@@ -122,7 +125,9 @@ async def answering(
         building = (chosen.run_sync if chosen is not None else None) or Threads(INDEXES_AT_ONCE)
         indexes = None
         if kept.projects is not None:
-            indexes = ProjectIndexes(kept.projects, building, meaning=knowledge.another_meaning)
+            indexes = ProjectIndexes(
+                kept.projects, building, meaning=knowledge.another_meaning, read=kept.read
+            )
         yield _answering(ways, tools or Toolbox(Offering()), knowledge, indexes)
 
 
@@ -148,8 +153,16 @@ class _Ways:
         plain: Brain = grounded
         if self.filler is not None:
             plain = FillingBrain(grounded, self.filler, self.settings, self.observer)
+        return self._deciding(tools, grounded, plain) or plain
+
+    def asking(self, tools: Tools | None, held: Holdings) -> tuple[GroundedBrain, DecidingBrain | None]:
+        """Return what drafts, and what decides before that where there are tools, for its prompts to be looked at."""
+        grounded = self.grounded(held)
+        return grounded, self._deciding(tools, grounded, grounded)
+
+    def _deciding(self, tools: Tools | None, grounded: GroundedBrain, plain: Brain) -> DecidingBrain | None:
         if tools is None or self.decider is None:
-            return plain
+            return None
         return DecidingBrain(plain, grounded, self.decider, tools, self.observer)
 
 
@@ -158,11 +171,11 @@ def _answering(
 ) -> Answering:
     """Return what answers from the operator's documents, and from those of projects where there are any."""
     house = Holdings(knowledge, NO_CHARTER)
-    over = partial(ways.brain, tools.threads)
+    over, asking = partial(ways.brain, tools.threads), partial(ways.asking, tools.threads)
     return Answering(
         ways.brain(tools.sockets, house),
         ProjectsBrain(over(house), indexes, over),
-        Prompts(ways.grounded(house), indexes, ways.grounded, tools.operator, shown_draft, shown_decision),
+        Prompts(asking(house), indexes, asking, shown_draft, shown_decision),
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from .actions.runner import Runner
 from .compose import Composed
 from .errors import BadTool
-from .ports.remember import Consulted, Transcript
+from .ports.remember import NO_BACKLOG, Consulted, Transcript
 from .ports.tools import ToolDefinition
 from .ports.work import RunSync
 from .server.api.keys import make_key
@@ -44,11 +44,12 @@ def rooms_of(made: Composed, store: Store, desk: ThreadDesk, registry: Registry,
         store.calls,
         store.requests,
         made.prompts,
-        Reading(run_sync),
+        Reading(run_sync, made.foreign.text_of),
         made.clock,
         made.new_id,
         make_key,
         made.remembering.desk(_transcripts(made, registry)) if made.remembering is not None else None,
+        made.remembering.keeper if made.remembering is not None else NO_BACKLOG,
     )
 
 

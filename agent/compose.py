@@ -24,6 +24,7 @@ from .ports.observe import Observer
 from .ports.projects import PromptDebug
 from .ports.tools import ReadTools
 from .remembering import Remembering, Workers, opened_noter, opened_remembering
+from .retrieval.foreign import ForeignFiles, foreign_files
 from .retrieval.watch import watching
 from .settings import Settings
 from .storage.open import opened_store
@@ -37,7 +38,8 @@ class Composed:
 
     knowledge, prompts: None where another brain answers. read_tools: makes tools of what comes with a message; None
     where none are taken. store: None where only a ledger is kept. threads: answers what comes over HTTP. tools: what
-    may be called. prompts: shows what a model would be asked. remembering: None where users are not remembered.
+    may be called. foreign: reads what is uploaded. prompts: shows what a model would be asked. remembering: None where
+    users are not remembered.
     """
 
     settings: Settings
@@ -51,6 +53,7 @@ class Composed:
     store: Store | None
     threads: Brain
     tools: Toolbox
+    foreign: ForeignFiles
     prompts: PromptDebug | None = None
     remembering: Remembering | None = None
 
@@ -121,10 +124,11 @@ async def composed(
                     remembering.executors if remembering is not None else None,
                 )
             )
+        foreign = stack.enter_context(foreign_files(chosen.isolate))
         knowledge, brain, threads, prompts = None, chosen.brain, chosen.brain, None
         if brain is None or threads is None:
             explain = log_why if settings.log.log_level == "debug" else None
-            knowledge = documents(settings, chosen, observer)
+            knowledge = documents(settings, chosen, foreign, observer)
             opened = await stack.enter_async_context(
                 answering(
                     settings,
@@ -137,6 +141,7 @@ async def composed(
                     Kept(
                         store.projects if store is not None else None,
                         remembering.recollection if remembering is not None else None,
+                        foreign.sections_of_text,
                     ),
                 )
             )
@@ -154,18 +159,21 @@ async def composed(
             store,
             threads,
             tools,
+            foreign,
             prompts,
             remembering,
         )
 
 
-def documents(settings: Settings, chosen: Adapters, observer: Observer | None = None) -> Knowledge:
+def documents(
+    settings: Settings, chosen: Adapters, foreign: ForeignFiles, observer: Observer | None = None
+) -> Knowledge:
     """Return the documents, not read yet. Raises UsageError for what can be told before they are.
 
-    observer: counts searches.
+    foreign: reads those that are not to be read in this process. observer: counts searches.
     """
     # The system watches the folder in a thread of its own.
     watch = chosen.watch or (None if chosen.run_sync else watching)
-    knowledge = Knowledge(settings, chosen.knowledge, chosen.run_sync or Threads(), watch, observer)
+    knowledge = Knowledge(settings, chosen.knowledge, chosen.run_sync or Threads(), watch, observer, foreign)
     knowledge.check()
     return knowledge

@@ -140,6 +140,18 @@ HTTP_LEAVE_TIMEOUT = 1.0  # for letting go of an answer, and of its connection
 PROCESS_LEAVE_TIMEOUT = 1.0  # for letting go of one
 PROCESS_TERMINATE = 0.05  # until one that was asked to end is killed
 
+# --- the process that reads files of others
+SANDBOX_MEMORY = 512 * 1024 * 1024  # of its address space: itself takes some 75 MiB
+SANDBOX_SPENT = 256 * 1024 * 1024  # of it still taken after a reply, with which it then ends
+SANDBOX_CPU = 22  # whole seconds for one request; what looks at its own time stops at FILE_SECONDS
+SANDBOX_FILES = 16  # that it has open: a module that a file's marks ask for, beside its pipes
+SANDBOX_REPLY = 64 * 1024 * 1024  # of one reply
+SANDBOX_START = 30.0  # until it can be asked; usually half a second
+FOREIGN_BYTES = 1024 * 1024  # of a file of the folder, over which it is read there, whatever its kind
+FOREIGN_TEXT = 64 * 1024  # of a project's text, likewise: each was read there once when it came
+FOREIGN_SECONDS = 40.0  # for one file to be read there; a machine that is busy gives it half of a processor
+FOREIGN_KILLERS = 1024  # files over which that process ended, which are not tried again
+
 # --- models
 MODEL_EVENT_MAX = 1024 * 1024  # of one event, or line, of an answer: a whole answer may come as one
 MODEL_ANSWER_MAX = 8 * 1024 * 1024  # of an answer as it is sent; a token takes some 300
@@ -278,7 +290,10 @@ PAYLOAD_WAIT = 5.0  # for a language model that still fills one in when the answ
 WISH_MESSAGES = 4  # in which one action is asked for, the last of them
 WEBHOOK_TIMEOUT = 8.0
 WEBHOOK_ANSWER_MAX = 16 * 1024
-RECORD_TIMEOUT = 2.0  # claim and record, shielded
+RECORD_TIMEOUT = (
+    2.0  # of a disk's silence: then who begins a turn or decides a call is told, and it never begins
+)
+STORE_TIMEOUT = 10.0  # for a shielded claim or record of a store that does not say itself that it is silent
 BEGIN_LOOK = (
     0.1  # seconds between two looks whether a turn's claimed call, which has not begun, may still begin
 )
@@ -297,16 +312,20 @@ LEDGER_CLOSE_TIMEOUT = 3.0  # ... and for all of its end
 MEMORY, USER_DATA = "memory", "user"  # values of `data` that name no folder: none, and the user's own
 
 # --- what is remembered, by the design of the memory
-MEMORY_WAITING = 1024  # exchanges that wait to be kept; one more is a gap
+MEMORY_WAITING = 4096  # exchanges that wait to be kept; one more is a gap
 MEMORY_BATCH = 64  # of them that are kept in one transaction
 MEMORY_TRIES = 3  # of a batch, with a pause between them of ...
 MEMORY_RETRY = 1.0
-MEMORY_WRITE = 5.0  # that the store may take for anything
-MEMORY_ANSWER = 1.0  # that the answer to a plain request waits for what its message proposes
+MEMORY_WRITE = 15.0  # that the store may take for anything
+MEMORY_ANSWER = 5.0  # that the answer to a plain request waits for what its message proposes
 MEMORY_ASKED = 2  # items that one message asks its user about; the others are listed
-MEMORY_READ = 0.25  # that a turn waits for what is remembered; it then goes on without, as do others for ...
-MEMORY_AGAIN = 5.0  # ... so long
-MEMORY_CAUGHT_UP = 0.5  # that a turn waits besides for what its user said before to be kept; then as above
+MEMORY_READ = 6.0  # that a turn waits for each look at what is remembered, whatever else the server does ...
+MEMORY_CAUGHT_UP = (
+    8.0  # ... and besides for what its user said before to be kept; it then says that it is without
+)
+MEMORY_LEFT_OUT = 600.0  # in which turns say that what their user said before could not be kept
+STALL_LOOK = 0.25  # between two looks at a thread that works for a database, which ...
+STALL_LOOKS = 4  # ... so many find at the same thing where its disk stalls: then nobody waits for it
 PICTURE_READ = 256  # live items that a turn is told of are chosen from: the newest of their types
 RECALLED = 12  # excerpts that a turn is given, of ...
 RECALLED_TOKENS = 1_000  # ... together, estimated

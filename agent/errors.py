@@ -90,6 +90,14 @@ class GivenUp(AgentError):
     """Nobody waits any more for what a worker thread does, so it stopped; nothing half done is kept."""
 
 
+class SandboxFailed(AgentError):
+    """The process that works on what others have sent is not there; nothing is wrong with what it was to work on."""
+
+
+class SandboxKilled(AgentError):
+    """What that process was given ended it: it went over a limit of memory or CPU, or took too long."""
+
+
 class EmbeddingFailed(AgentError):
     """A served model gave no vectors; the message holds neither texts, nor the key, nor the address.
 

@@ -6,7 +6,6 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
 from typing import TypeVar
 
 import structlog
@@ -72,14 +71,14 @@ class Threads:
         except trio.Cancelled:
             if running:
                 seconds = round(trio.current_time() - began, 1)
-                _log.warning("blocking call left behind", call=_name(function), seconds=seconds)
+                _log.warning("blocking call left behind", function=_name(function), seconds=seconds)
             raise
 
 
 def _name(function: Callable[..., object]) -> str:
     """Return what a function is called in the code, whatever it is wrapped in."""
-    while isinstance(function, partial):
-        function = function.func
+    while (inner := getattr(function, "__wrapped__", None) or getattr(function, "func", None)) is not None:
+        function = inner
     return str(getattr(function, "__qualname__", type(function).__name__))
 
 

@@ -21,6 +21,7 @@ from .ports.search import Passage, Retriever
 from .ports.work import RunSync
 from .retrieval.again import Again
 from .retrieval.cache import Cache
+from .retrieval.foreign import ForeignFiles
 from .retrieval.live import LiveKnowledge
 from .retrieval.meaning import Meaning
 from .retrieval.search import KnowledgeBase
@@ -41,7 +42,7 @@ class Knowledge:
     """The documents of one server, as they are now: implements `agent.ports.search.Library`.
 
     snapshot: one that is never reloaded, in place of the folder in `settings`. watch: tells of changes; None looks for
-    none. observer: counts searches, where hits are kept.
+    none. observer: counts searches, where hits are kept. foreign: see `agent.retrieval.folder.Folder`.
     """
 
     def __init__(
@@ -51,6 +52,7 @@ class Knowledge:
         run_sync: RunSync,
         watch: Watch | None,
         observer: Observer | None = None,
+        foreign: ForeignFiles | None = None,
     ) -> None:
         self._kb = settings.documents.kb
         self._vectors = settings.vectors
@@ -59,6 +61,7 @@ class Knowledge:
         self._run_sync = run_sync
         self._watch = watch
         self._observer = observer
+        self._foreign = foreign
         self._keeps_hits = settings.documents.hit_cache
         self._openers_of: KnowledgeBase | None = None
         self._openers: dict[Lang, tuple[str, ...]] = {}
@@ -92,7 +95,7 @@ class Knowledge:
             self._meaning = meaning
             self._opened.set()
             self._live = await LiveKnowledge.open(
-                self._kb, self._run_sync, meaning, self._cache(), self._note
+                self._kb, self._run_sync, meaning, self._cache(), self._note, self._foreign
             )
             await self._run_sync(give_back)
         for skipped in self._snapshot().skipped:

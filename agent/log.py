@@ -4,9 +4,11 @@ Strategy: callers log short fixed words with fields (`log.info("turn ended", rea
 session and the message id with structlog's context variables. A single processor, `_Sanitise`, then makes
 every value plain and small, and withholds what must not be written: fields named for a person's or a
 model's words unless the level is debug, secrets at every level, and the message of an exception, which may
-quote a draft. Only an exception's type and place are written; the object itself goes no further than that
-processor, so a log line keeps no session alive. What libraries log through `logging` takes the same way, and within
-`python_too` what Python itself would print on standard error.
+quote a draft. Fields named for what an id opens (a session, a thread, a project, a call, a message) are written as a
+short hash of it, `short_hash`: lines can be told together, and compared with an id that somebody has, and nothing can
+be opened by what a line says. Only an exception's type and place are written; the object itself goes no further than
+that processor, so a log line keeps no session alive. What libraries log through `logging` takes the same way, and
+within `python_too` what Python itself would print on standard error.
 
 No caller ever waits for a reader: lines to a stream with a file descriptor go through a `Spool`, whose thread writes
 them; what does not fit is dropped, counted and said. A stream without one, such as a buffer in memory, cannot block
@@ -26,6 +28,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum
+from hashlib import sha256
 from pathlib import Path
 from types import CodeType, TracebackType
 from typing import Any, Literal, TextIO, get_args
@@ -52,6 +55,12 @@ _PRIVATE = re.compile(
 _SECRET = re.compile(
     r"(?:^|_)(?:authorization|bearer|cookie|credential|key|password|secret|token)(?:_|$)", re.IGNORECASE
 )
+# ... and those that mean what an id opens; of a client's own ids too, which may say anything.
+_OPENS = re.compile(
+    r"(?:^|_)(?:call|document|item|message|project|scope|session|suggestion|thread|user)s?(?:_?ids?)?$",
+    re.IGNORECASE,
+)
+HASH_DIGITS = 12
 
 _PACKAGE = Path(__file__).resolve().parent
 _Render = Callable[[object, str, Mapping[str, Any]], str]
@@ -121,6 +130,11 @@ def configure(
     root.addHandler(_FromLibraries())
     # A library's own debug and info lines quote frames and requests, and there may be hundreds for each file.
     root.setLevel(max(threshold, logging.WARNING))
+
+
+def short_hash(id: str) -> str:
+    """Return what stands for an id in log lines: the first 12 hex digits of its SHA-256."""
+    return sha256(id.encode("utf-8", "surrogatepass")).hexdigest()[:HASH_DIGITS]
 
 
 @contextmanager
@@ -241,6 +255,11 @@ class _Sanitise:
     def _value(self, name: str, value: object, depth: int) -> object:
         if _SECRET.search(name) or (_PRIVATE.search(name) and not self._open):
             return WITHHELD
+        if _OPENS.search(name):
+            if isinstance(value, str):
+                return short_hash(value)
+            if isinstance(value, list | tuple | set | frozenset):
+                return [self._value(name, each, depth + 1) for each in value]
         return self._plain(value, depth)
 
     def _plain(self, value: object, depth: int) -> object:

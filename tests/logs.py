@@ -12,7 +12,7 @@ from agent.log import configure
 
 
 @contextmanager
-def logged(level: Literal["info", "warning"] = "info") -> Iterator[io.StringIO]:
+def logged(level: Literal["debug", "info", "warning"] = "info") -> Iterator[io.StringIO]:
     """Log as JSON lines from a level on, into a buffer, for the time of a block."""
     root = logging.getLogger()
     before = root.handlers[:], root.level

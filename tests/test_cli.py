@@ -89,6 +89,7 @@ def logged(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[list[Any
     monkeypatch.setattr(serving, "share_heaps", lambda: None)
     monkeypatch.setattr(serving, "switch_soon", lambda: None)
     monkeypatch.setattr(serving, "set_aside", lambda: None)
+    monkeypatch.setattr(serving, "set_aside_so_far", lambda: None)
     monkeypatch.setattr(FakeServer, "made", [])
     monkeypatch.setattr(FakeServer, "signals", [])
     with capture_logs() as entries:
@@ -214,7 +215,7 @@ def test_serve_prints_where_page_and_socket_are(
 
 
 def test_serve_prepares_its_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Heaps are shared before anything else is made; what a server is made of is set aside once all of it is read."""
+    """Heaps are shared before anything is made; the server is set aside when it listens, and then what it has read."""
     seen: list[str] = []
 
     def note(what: str) -> None:
@@ -222,8 +223,10 @@ def test_serve_prepares_its_memory(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(serving, "share_heaps", lambda: note("heaps"))
     monkeypatch.setattr(serving, "set_aside", lambda: note("aside"))
+    monkeypatch.setattr(serving, "set_aside_so_far", lambda: note("read"))
+    monkeypatch.setattr(serving, "collect_as_usual", lambda: note("over"))
     served()
-    assert seen == ["heaps, servers 0", "aside, servers 1"]
+    assert seen == ["heaps, servers 0", "aside, servers 1", "read, servers 1", "over, servers 1"]
 
 
 def test_serve_lets_threads_that_compute_keep_the_interpreter_for_a_moment_only(

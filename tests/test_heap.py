@@ -48,6 +48,29 @@ def test_what_is_set_aside_is_not_visited() -> None:
     assert gc.get_threshold()[2] == heap.FULL_EVERY
 
 
+@pytest.mark.usefixtures("_frozen")
+def test_what_is_read_beside_clients_is_set_aside_without_a_collection() -> None:
+    """However many there are by then, so that nobody waits."""
+    heap.set_aside()
+    made: list[int] = []
+    gc.callbacks.append(lambda phase, info: made.append(info["generation"]) if phase == "start" else None)
+    clients: list[list[None]] = [[] for _ in range(100)]
+    made.clear()
+    heap.set_aside_so_far()
+    assert made == []
+    assert id(clients) not in {id(each) for each in gc.get_objects()}
+
+
+@pytest.mark.usefixtures("_frozen")
+def test_when_the_server_has_ended_garbage_is_collected_as_before() -> None:
+    """Whoever goes on in its process finds nothing of it in the collector."""
+    heap.set_aside()
+    heap.collect_as_usual()
+    heap.collect_as_usual()
+    assert heap._age not in gc.callbacks
+    assert gc.get_threshold() == heap._USUAL
+
+
 AGES = """
 import gc, itertools, weakref
 from agent import heap

@@ -20,7 +20,7 @@ import structlog
 
 from agent.config import LOG_LINES
 from agent.errors import ModelFailed
-from agent.log import WITHHELD, Format, Level, close, configure, python_too
+from agent.log import WITHHELD, Format, Level, close, configure, python_too, short_hash
 
 SENTINEL = "864209753"
 log = structlog.get_logger()
@@ -84,8 +84,8 @@ def test_json_line_has_time_level_event_and_bound_ids() -> None:
     assert event == {
         "level": "info",
         "event": "turn ended",
-        "session": "s1",
-        "message": "m1",
+        "session": short_hash("s1"),
+        "message": short_hash("m1"),
         "reason": "done",
         "seconds": 0.5,
     }
@@ -94,14 +94,38 @@ def test_json_line_has_time_level_event_and_bound_ids() -> None:
 def test_console_line_is_one_line_whatever_is_in_it() -> None:
     """Line breaks, escapes and quotes of a value cannot forge a second line or a second field."""
     stream = to("console")
-    log.warning(
-        "odd id", message='a\n2026 error b="c"\x1b[31m', plain="x", count=3, none=None, swedish="å\ud800"
-    )
+    log.warning("odd id", odd='a\n2026 error b="c"\x1b[31m', plain="x", count=3, none=None, swedish="å\ud800")
     (line,) = stream.getvalue().splitlines()
     head, tail = line.split(" warning odd id ")
     assert head.endswith("Z")
     assert tail == (
-        'message="a\\n2026 error b=\\"c\\"\\u001b[31m" plain=x count=3 none=null swedish="\\u00e5\\ud800"'
+        'odd="a\\n2026 error b=\\"c\\"\\u001b[31m" plain=x count=3 none=null swedish="\\u00e5\\ud800"'
+    )
+
+
+OPEN = (
+    "session",
+    "thread",
+    "project",
+    "call",
+    "message",
+    "suggestion",
+    "suggestionId",
+    "thread_id",
+    "of_user",
+)
+
+
+@pytest.mark.parametrize("name", OPEN)
+def test_what_an_id_opens_is_hashed(name: str) -> None:
+    """The same id is the same twelve digits in every line, and no part of it is written; a number is one of nothing."""
+    stream = to()
+    log.info("a", **{name: SENTINEL}, deep={name: [SENTINEL, 3]}, none={name: None})
+    event = only(stream)
+    assert (event[name], event["deep"], event["none"]) == (
+        short_hash(SENTINEL),
+        {name: [short_hash(SENTINEL), 3]},
+        {name: None},
     )
 
 

@@ -62,8 +62,13 @@ async def opened_executor(
     yield DispatchExecutor(by_name, otherwise, by_server) if by_name or by_server else otherwise
 
 
+def can_post() -> bool:
+    """Return whether httpx, which calls webhooks, is installed."""
+    return find_spec("httpx") is not None
+
+
 def _webhook(setting: str, url: str) -> Executor:
-    if find_spec("httpx") is None:
+    if not can_post():
         raise UsageError(f"{setting} needs httpx: pip install 'agent-server[webhook]'")
     from .webhook import WebhookExecutor
 

@@ -20,11 +20,12 @@ after that is not granted. So who takes it back and waits that long knows that n
 
 After `begin()` no scope of a session is above the run, so nothing of a session can cut it. The one cancel that can is
 the app nursery's own ("end it now"): the run ends at once, as cancelled or, when it had begun, as unknown; that is
-recorded (shielded, RECORD_TIMEOUT) and reported before the task ends.
+recorded (shielded) and reported before the task ends.
 
-Nobody waits for the ledger longer than RECORD_TIMEOUT. A claim that is late is left to it: nothing is run, and if the
-row turns out to have been made, the ledger records that it was cancelled. A record that is late is left to it as
-well: it keeps the outcome until it is written.
+Nobody waits for a ledger whose disk hangs: it says so itself after RECORD_TIMEOUT seconds of that disk's silence, which
+are no seconds in which the event loop is late. One that says nothing has STORE_TIMEOUT. A claim that is late is left to
+it: nothing is run, and if the row turns out to have been made, the ledger records that it was cancelled. A record that
+is late is left to it as well: it keeps the outcome until it is written.
 """
 
 from collections.abc import Callable, Mapping
@@ -34,7 +35,7 @@ from typing import Any
 import structlog
 import trio
 
-from ..config import ACTION_TIMEOUT, BEGIN_LOOK, BEGIN_SURE, RECORD_TIMEOUT
+from ..config import ACTION_TIMEOUT, BEGIN_LOOK, BEGIN_SURE, STORE_TIMEOUT
 from ..errors import ActionFailed, ActionUnknown, AgentError, Conflict, NotFound
 from ..ports.action import CANCELLED, Before, Call, Ended, Executor, Outcome, Running, Still
 from ..ports.clock import Clock
@@ -263,10 +264,10 @@ class Runner:
             self._finished()
 
     async def _claim(self, action: Action) -> bool | None:
-        """Return the ledger's answer, or None when it gave none in RECORD_TIMEOUT. Shielded."""
+        """Return the ledger's answer, or None when it gave none in time. Shielded."""
         claimed: bool | None = None
         call = action.call
-        with trio.move_on_after(RECORD_TIMEOUT, shield=True) as scope:
+        with trio.move_on_after(STORE_TIMEOUT, shield=True) as scope:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(action.answer_a_stop, name=f"action {call.action}: a stop")
                 try:
@@ -307,9 +308,9 @@ class Runner:
                 _complain("action look failed", action.call, error)
 
     async def _record(self, call: Call, ending: _Ending) -> None:
-        """Record the ending, waiting for at most RECORD_TIMEOUT. Shielded; a failure is logged, no more."""
+        """Record the ending, waiting for at most STORE_TIMEOUT. Shielded; a failure is logged, no more."""
         try:
-            with trio.move_on_after(RECORD_TIMEOUT, shield=True) as scope:
+            with trio.move_on_after(STORE_TIMEOUT, shield=True) as scope:
                 await self._ledger.record(
                     call.suggestion_id, ending.status, ending.result, self._clock.now_ms()
                 )

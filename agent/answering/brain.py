@@ -18,14 +18,16 @@ import trio
 
 from ..actions.triggers import asked, proposals
 from ..config import READ_AT_ONCE
-from ..errors import ModelFailed, Withdrawn
+from ..errors import ModelFailed, StorageFailed, Withdrawn
 from ..grounding import refusals
 from ..grounding.binding import Binding
 from ..grounding.courtesies import noted, reply, stated
 from ..grounding.verify import read_ahead
+from ..lang import LANGUAGES
 from ..numbers.read import Token
 from ..ports.brain import (
     Act,
+    Beside,
     Confidence,
     Drafted,
     Proposal,
@@ -70,7 +72,9 @@ class Found:
     """What a turn has to answer from.
 
     text: the question, less its courtesies. hits: the evidence, best first, of what is remembered last. reminder: what
-    is remembered, to be told and not to be cited. stated: nothing is asked, and it can be remembered.
+    is remembered, to be told and not to be cited. stated: nothing is asked, and it can be remembered. beside: some of
+    it can, or something is proposed; told where nothing was found alone. unread: some of what is remembered could not
+    be read.
     """
 
     text: str
@@ -79,6 +83,8 @@ class Found:
     history: tuple[Exchange, ...]
     reminder: Reminder = NO_REMINDER
     stated: bool = False
+    beside: Beside | None = None
+    unread: bool = False
 
 
 class GroundedBrain:
@@ -160,17 +166,25 @@ class GroundedBrain:
         every = await retriever.search(query)
         hits = within(every, settings.evidence_tokens)
         self._explain(found_lines, query, every, len(hits))
-        remembered, told = NOTHING_REMEMBERED, False
+        remembered, told, beside, unread = NOTHING_REMEMBERED, False, None, question.unread
         if self.memory is not None:
             remembered = await self.memory.remembered(question, text, lang)
+            unread = unread or remembered.unread
             hits = within((*(() if remembered.asked else hits), *remembered.hits), 0)
-            told = not hits and self.memory.stated(question, lang)
+            if not hits:
+                told, beside = self.memory.stated(question, lang), self.memory.beside(question, lang)
         if not hits:
             await self._explain_nothing(retriever, query)
-        return Found(text, lang, hits, question.history, remembered.reminder, told)
+        reminder = remembered.reminder
+        if unread:
+            reminder = reminder.saying(LANGUAGES[lang].prompting.unreadable)
+        return Found(text, lang, hits, question.history, reminder, told, beside, unread)
 
     async def check(self, text: VerifiedText) -> None:
-        """Raise `Withdrawn` where a text cites what is not remembered any more. A cancel leaves nothing."""
+        """Raise `Withdrawn` where a text cites what is not remembered any more, `StorageFailed` where nobody knows.
+
+        A cancel leaves nothing.
+        """
         cited = {each.file for each in text.citations if each.file.startswith(MEMORY_FILES)}
         if cited and self.memory is not None and not await self.memory.stands(cited):
             raise Withdrawn
@@ -187,6 +201,8 @@ class GroundedBrain:
         first: a draft that is there already, which is verified before the drafter is asked. Cancelled as `answer`.
         """
         settings, lang, hits = self._settings, found.lang, found.hits
+        if found.unread:
+            emit = without_memory(emit)
         if not hits:
             self._end_with_nothing(found, emit, asked_for)
             return
@@ -199,6 +215,8 @@ class GroundedBrain:
         except Withdrawn:
             kept = [hit for hit in hits if not hit.snippet.file.startswith(MEMORY_FILES)]
             last = Refused(refusals.number_mismatch(lang, kept, ()), asked_for)
+        except StorageFailed:
+            last = Refused(refusals.no_sources(lang, unread=True), asked_for)
         except ModelFailed as error:
             _log.warning("model failed", exc_info=error)
             self._explain(failed_lines, error)
@@ -210,7 +228,8 @@ class GroundedBrain:
     def _end_with_nothing(
         self, found: Found, emit: Callable[[TurnEvent], None], asked_for: tuple[Proposal, ...]
     ) -> None:
-        last: Verified | Refused = Refused(refusals.no_sources(found.lang), asked_for)
+        beside = "suggested" if asked_for else found.beside
+        last: Verified | Refused = Refused(refusals.no_sources(found.lang, beside, found.unread), asked_for)
         if found.stated:
             emit(Drafted())
             last = Verified(stated(found.lang), proposals=asked_for)
@@ -276,6 +295,17 @@ class GroundedBrain:
 
     def _explain_draft(self, attempt: int, hits: Sequence[Hit], judged: Judged) -> None:
         self._explain(draft_lines, attempt, judged, hits)
+
+
+def without_memory(emit: Callable[[TurnEvent], None]) -> Callable[[TurnEvent], None]:
+    """Return what emits each text as one that was made without some of what is remembered."""
+
+    def emit_unsure(event: TurnEvent) -> None:
+        if isinstance(event, Verified | Refused):
+            event = event.without_memory()
+        emit(event)
+
+    return emit_unsure
 
 
 def _before(question: Question) -> str:

@@ -19,7 +19,7 @@ import structlog
 import trio
 
 from ..config import ASKED_CHARACTERS, READ_AT_ONCE
-from ..errors import BadDecision, ModelFailed, Withdrawn
+from ..errors import BadDecision, ModelFailed, StorageFailed, Withdrawn
 from ..grounding import refusals
 from ..grounding.questions import confirming, handing_over, telling
 from ..grounding.verify import verify
@@ -32,10 +32,10 @@ from ..ports.search import Hit, Passage
 from ..ports.tools import Arguments, ReadTools, Risk, ToolDefinition
 from ..text.courtesy import courtesy
 from ..tools.catalogue import Catalogue
-from ..tools.proposing import proposing
+from ..tools.proposing import PROPOSING
 from ..tools.results import Shown, told
 from ..tools.sources import Sources
-from .brain import Found, GroundedBrain, read
+from .brain import Found, GroundedBrain, read, without_memory
 from .calls import Gate, Sound, Unsourced, Wrong
 from .proposing import Proposing
 
@@ -82,19 +82,44 @@ class DecidingBrain:
 
         Cancelled, nothing more is emitted or begun, and the streams of its models are closed before it returns.
         """
-        offered = bool(self._tools.operator or question.tools or question.results)
         said = courtesy(question.text) is not None or self._grounded.told(question)
-        if act is None or not offered or said:
+        if act is None or not self._decides(question) or said:
             await self._plain.answer(question, emit, act)
             return
+        turn = await self._begin(question)
+        try:
+            decided = await turn.decide(act)
+        except ModelFailed as error:
+            _log.warning("model failed", exc_info=error)
+            emit(Refused(refusals.model_failed(turn.found.lang)))
+            return
+        tell = partial(_tell, without_memory(emit) if turn.found.unread else emit, turn.proposing)
+        if isinstance(decided, Noop):
+            await self._grounded.draft(turn.evidence(), tell, first=decided.message)
+            return
+        tell(Drafted())
+        tell(decided)
+
+    async def brief(self, question: Question) -> Briefing | None:
+        """Return what the first decision of a question's turn is made from; None where there is none to make.
+
+        Cancelled, nothing is left.
+        """
+        return (await self._begin(question)).briefing() if self._decides(question) else None
+
+    def _decides(self, question: Question) -> bool:
+        """Return whether there is anything to decide: some tool is offered, or a call has ended."""
+        return bool(self._tools.operator or question.tools or question.results)
+
+    async def _begin(self, question: Question) -> "_Turn":
+        """Return a question's turn with its evidence, in which nothing is decided yet. A cancel leaves nothing."""
         found = await self._grounded.find(question)
         catalogue, proposing = self._offered(question, found)
-        charter = self._grounded.charter
         turn = _Turn(
             question,
             found,
             catalogue,
-            charter,
+            self._grounded.charter,
             self._decider,
             self._tools,
             self._observer,
@@ -102,24 +127,13 @@ class DecidingBrain:
             proposing,
         )
         turn.go_on(question.results)
-        try:
-            decided = await turn.decide(act)
-        except ModelFailed as error:
-            _log.warning("model failed", exc_info=error)
-            emit(Refused(refusals.model_failed(found.lang)))
-            return
-        tell = partial(_tell, emit, proposing)
-        if isinstance(decided, Noop):
-            await self._grounded.draft(turn.evidence(), tell, first=decided.message)
-            return
-        tell(Drafted())
-        tell(decided)
+        return turn
 
     def _offered(self, question: Question, found: Found) -> tuple[Catalogue, Proposing]:
         """Return what a turn may call, and what takes its proposals."""
         operator = tuple(self._tools.operator)
         memory = self._grounded.memory
-        tools = proposing((*operator, *question.tools)) if memory is not None else ()
+        tools = PROPOSING if memory is not None else ()
         return Catalogue((*operator, *tools), question.tools), Proposing(question, found.lang, memory, tools)
 
 
@@ -150,7 +164,8 @@ class _Turn:
     def evidence(self) -> Found:
         """Return what was found, and what the calls have returned before it."""
         found, hits = self.found, (*self.hits, *self.found.hits)
-        return Found(found.text, found.lang, hits, found.history, found.reminder, found.stated)
+        beside = "suggested" if self.proposing.drafts else found.beside
+        return Found(found.text, found.lang, hits, found.history, found.reminder, found.stated, beside)
 
     async def decide(self, act: ActNow) -> Noop | Verified:
         """Decide and call until there is something to say: an answer to draft, or a text with what to approve."""
@@ -194,10 +209,23 @@ class _Turn:
             lines = await self._call(call, act)
             sources = sources.with_result(lines)
 
+    def briefing(self) -> Briefing:
+        """Return what the next decision is made from."""
+        question, found = self.question, self.found
+        return Briefing(
+            question.text,
+            found.lang,
+            self.catalogue.tools if self._left() else (),
+            found.hits,
+            tuple(self.results),
+            question.history,
+            self.charter,
+            found.reminder,
+        )
+
     async def _decided(self, problems: Sequence[str]) -> Decision:
         """Return a decision; what is none is told once, and then the user is asked."""
-        tools = self.catalogue.tools if self._left() else ()
-        briefing = briefed(self.question, self.found, tools, self.charter, tuple(self.results))
+        briefing = self.briefing()
         while True:
             try:
                 return await self._in_time(self.decider.decide(briefing, problems))
@@ -258,7 +286,7 @@ class _Turn:
         await read(hits, "off")
         text = verify(message, hits, confidence="low").text
         if text is not None:
-            with suppress(Withdrawn):
+            with suppress(Withdrawn, StorageFailed):
                 await self.check(text)
                 return text
         return None
@@ -276,19 +304,6 @@ def _tell(emit: Emit, proposing: Proposing, event: TurnEvent) -> None:
     if proposing.drafts and (isinstance(event, Refused) or (isinstance(event, Verified) and event.last)):
         event = event.with_drafts(tuple(proposing.drafts))
     emit(event)
-
-
-def briefed(
-    question: Question,
-    found: Found,
-    tools: tuple[ToolDefinition, ...],
-    charter: Charter,
-    results: tuple[Result, ...] = (),
-) -> Briefing:
-    """Return what a decision is made from."""
-    return Briefing(
-        question.text, found.lang, tools, found.hits, results, question.history, charter, found.reminder
-    )
 
 
 def _sources(question: Question, hits: Sequence[Hit]) -> Sources:

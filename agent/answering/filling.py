@@ -19,7 +19,7 @@ from ..actions.filled import Source, filled
 from ..actions.wishes import only_tells, wishes
 from ..config import PAYLOAD_WAIT
 from ..errors import ModelFailed
-from ..grounding import questions
+from ..grounding import questions, refusals
 from ..grounding.evidence import evidence_for, shown
 from ..lang import LANGUAGES, Lang
 from ..ports.brain import Act, Drafted, Proposal, Question, Refused, TurnEvent, Verified, Wish
@@ -32,6 +32,7 @@ from .brain import GroundedBrain
 from .settings import AnswerSettings
 
 _log = structlog.get_logger("agent.answering")
+_NOTHING_FOUND = ("no_sources", "memory_unread")  # codes of refusals
 
 
 class FillingBrain:
@@ -147,6 +148,10 @@ class _Turn:
     ) -> None:
         """Say the last word of the turn."""
         if isinstance(last, Refused):
+            if not proposed and last.text.blocked and last.text.blocked.code in _NOTHING_FOUND:
+                last = Refused(
+                    refusals.no_sources(lang, unread=last.text.unread)
+                )  # nothing of what was to be suggested is
             self._emit(Refused(questions.together(last.text, missing, lang), proposed, left))
             return
         self._emit(Drafted())

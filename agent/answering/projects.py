@@ -14,20 +14,17 @@ from typing import Final, TypeAlias
 
 from ..errors import NotFound
 from ..ports.brain import Act, Brain, Question, TurnEvent
-from ..ports.conversation import Exchange, Scope
 from ..ports.decide import Briefing
 from ..ports.draft import Prompt, Section
 from ..ports.projects import HOUSE, Holdings, ProjectLibrary
 from ..ports.search import Hit
-from ..ports.tools import ToolDefinition
-from ..tools.catalogue import Catalogue
-from ..tools.proposing import proposing
 from .brain import GroundedBrain
-from .deciding import briefed
+from .deciding import DecidingBrain
 
 ShowDraft: TypeAlias = Callable[[Prompt, Sequence[Hit]], tuple[Section, ...]]
 ShowDecision: TypeAlias = Callable[[Briefing], tuple[Section, ...]]
-
+Asking: TypeAlias = tuple[GroundedBrain, DecidingBrain | None]
+"""What drafts, and what decides before; None where nothing is decided."""
 
 IN_HOUSE: Final = frozenset(("", HOUSE))
 """Names of what the operator's own documents answer: HOUSE, and "" where no project is named."""
@@ -70,49 +67,39 @@ class ProjectsBrain:
 class Prompts:
     """Shows what a model would be asked (implements `agent.ports.projects.PromptDebug`).
 
-    house: over the operator's own documents. projects: None where there are none but these. over: makes a brain over
-    what a project holds. tools: the operator's. draft, decision: the prompts, in their parts. Evidence is fetched as
-    in a turn; no model is asked, and nothing is kept.
+    house: over the operator's own documents. projects: None where there are none but these. over: makes what turns
+    draft and decide with over what a project holds. draft, decision: the prompts, in their parts. What a turn begins
+    with is made as the turn makes it; no model is asked, and nothing is kept.
     """
 
     def __init__(
         self,
-        house: GroundedBrain,
+        house: Asking,
         projects: ProjectLibrary | None,
-        over: Callable[[Holdings], GroundedBrain],
-        tools: Collection[ToolDefinition],
+        over: Callable[[Holdings], Asking],
         draft: ShowDraft,
         decision: ShowDecision,
     ) -> None:
         self._house = house
         self._projects = projects
         self._over = over
-        self._tools = tools
         self._draft = draft
         self._decision = decision
 
-    async def __call__(
-        self,
-        project: str,
-        message: str,
-        history: tuple[Exchange, ...] = (),
-        tools: tuple[ToolDefinition, ...] = (),
-    ) -> tuple[Section, ...]:
-        """Return the parts of the prompt for a decision where tools are offered, else of the one for a draft.
+    async def __call__(self, question: Question) -> tuple[Section, ...]:
+        """Return the parts of the prompt for a decision where there is one to make, else of the one for a draft.
 
         Raises and is cancelled as the port says.
         """
-        brain = self._house
+        grounded, deciding = self._house
+        project = question.scope.project
         if project not in IN_HOUSE:
-            brain = self._over(await _present(self._projects, project))
-        question = Question("", message, None, 0.0, Scope(project), history, tools=tools)
-        found = await brain.find(question)
-        given = (*self._tools, *tools)
-        if given:
-            own = proposing(given) if brain.memory is not None else ()
-            offered = Catalogue((*self._tools, *own), tools).tools
-            return self._decision(briefed(question, found, offered, brain.charter))
-        return self._draft(brain.prompt(found), found.hits)
+            grounded, deciding = self._over(await _present(self._projects, project))
+        briefing = await deciding.brief(question) if deciding is not None else None
+        if briefing is not None:
+            return self._decision(briefing)
+        found = await grounded.find(question)
+        return self._draft(grounded.prompt(found), found.hits)
 
 
 async def _present(projects: ProjectLibrary | None, project: str) -> Holdings:

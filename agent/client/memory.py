@@ -65,6 +65,8 @@ class Memory:
             shown += _takes(item)
         if "after" in frame:
             shown.append(f"(/memory {frame['after']} lists what follows)")
+        if frame.get("incomplete"):
+            shown.append("(what you said last is not kept yet, and may be missing here)")
         return shown or ["(nothing is remembered)"]
 
 

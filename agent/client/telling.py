@@ -14,6 +14,7 @@ from .client import Frame
 
 REFUSALS = {
     "no_sources": "refused: the knowledge base has nothing on this",
+    "memory_unread": "refused: some of what is remembered cannot be read just now, ask again in a moment",
     "number_mismatch": "refused: the draft held a number that no source holds",
     "model_failed": "refused: the model failed or took too long",
 }
@@ -39,6 +40,8 @@ def after(response: Frame, numbered: bool = False) -> list[str]:
     if "blocked" in response:
         code = response["blocked"]["code"]
         lines.append(f"({REFUSALS.get(code, 'refused')})")
+    if response.get("withoutMemory"):
+        lines.append("(without some of what is remembered, which could not be read or kept)")
     if response["citations"]:
         lines.append("Sources:")
     for number, citation in enumerate(response["citations"], 1):

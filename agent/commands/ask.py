@@ -24,6 +24,7 @@ from ..errors import UsageError, WireClosed
 from ..host import Threads
 from ..ports.brain import Question, Refused, TurnEvent, Verified
 from ..ports.search import Lang
+from ..retrieval.foreign import foreign_files
 from ..server.metrics import Metrics
 from ..session.turns import citations
 from ..text.terminal import printable, printable_line
@@ -80,16 +81,17 @@ async def _explained(text: str, lang: Lang | None, kb: Path | None) -> int:
     """Answer a question in this process, and print why on the way."""
     settings = read_settings([] if kb is None else ["--kb", str(kb)])
     log.configure("console", "warning")
-    knowledge = documents(settings, Adapters())
     said: list[Verified | Refused] = []
 
     def hear(event: TurnEvent) -> None:
         if isinstance(event, Verified | Refused):
             said.append(event)
 
-    async with answering(settings, knowledge, Metrics(), Threads(), _tell) as opened:
-        await knowledge.read()
-        await opened.brain.answer(Question("1", text, lang, trio.current_time()), hear)
+    with foreign_files() as foreign:
+        knowledge = documents(settings, Adapters(), foreign)
+        async with answering(settings, knowledge, Metrics(), Threads(), _tell) as opened:
+            await knowledge.read()
+            await opened.brain.answer(Question("1", text, lang, trio.current_time()), hear)
     texts = [event.text for event in said]
     blocked = texts[-1].blocked
     cited = msgspec.to_builtins(citations(texts))

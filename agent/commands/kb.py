@@ -6,6 +6,7 @@ from typing import Annotated
 from cyclopts import App, Parameter
 
 from ..retrieval.check import check as look_over
+from ..retrieval.foreign import foreign_files
 from ..text.terminal import printable_line
 from .output import OK, REFUSED, write
 
@@ -30,7 +31,8 @@ def check(*, kb: Folder = Path("kb")) -> int:
 
     Example: agent kb check --kb docs
     """
-    report = look_over(kb)
+    with foreign_files() as foreign:
+        report = look_over(kb, foreign.read_whole)
     for finding in report.findings:
         write(printable_line(f"{finding.kind}: {', '.join(finding.files)}: {finding.words}") + "\n")
     for line in report.read.lines():

@@ -13,6 +13,7 @@ from ..errors import UsageError
 from ..host import Threads
 from ..lang import DEFAULT, Lang
 from ..ports.search import Hit
+from ..retrieval.foreign import foreign_files
 from ..retrieval.load import load
 from ..retrieval.search import KnowledgeBase
 from ..retrieval.synonyms import read_synonyms
@@ -105,7 +106,10 @@ def search(
     loaded = load(kb)
     synonyms, _ = read_synonyms(kb)
     meaning = trio.run(open_meaning, vectors, None, Threads(1))
-    knowledge = KnowledgeBase.build(loaded.sources, loaded.skipped, synonyms, meaning)
+    with foreign_files() as foreign:
+        knowledge = KnowledgeBase.build(
+            loaded.sources, loaded.skipped, synonyms, meaning, foreign.passages_of
+        )
     for query in _asked(text, queries):
         asked = lang or language(query.text) or DEFAULT
         vector = trio.run(knowledge.vector, query.text, asked)

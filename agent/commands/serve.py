@@ -22,7 +22,7 @@ from ..adapters import Adapters
 from ..app import App as Server
 from ..config import LOG_FLUSH
 from ..errors import AgentError, UsageError
-from ..heap import set_aside, share_heaps
+from ..heap import collect_as_usual, set_aside, set_aside_so_far, share_heaps
 from ..host import switch_soon
 from ..server.lag import watch_loop
 from ..settings import Settings
@@ -134,7 +134,7 @@ class _Life:
                 await self._server.ready()
         if shown:
             sys.stderr.write("\r\x1b[K")
-        set_aside()
+        set_aside_so_far()
 
     async def heed(self, signals: AsyncIterable[int], scope: trio.CancelScope) -> None:
         """The first signal drains, the second ends it now; one that comes before the server listens ends it too."""
@@ -149,6 +149,7 @@ class _Life:
                 self._server.drain()
 
     def _started(self) -> None:
+        set_aside()
         self._listens = True
         self._began = time.monotonic()
         settings = self._settings
@@ -178,6 +179,7 @@ class _Life:
 
     def end(self) -> None:
         """Say how it ended, and wait a moment for what still is to be written. Blocks."""
+        collect_as_usual()
         if self._listens:
             _log.info("server ended", how=self._end, seconds=round(time.monotonic() - self._began, 1))
         if self._said is not None:

@@ -20,7 +20,7 @@ TITLE = "agent-title"
 
 _DIRECTIVE = re.compile(r"\.\. (?:\|[^|\n]{1,100}\| )?([A-Za-z][\w:.+-]{0,60})::(?=\s|$)")
 _ROLE = re.compile(r":([A-Za-z][\w:.+-]{0,60}):(?=`)")
-_EXPLICIT = re.compile(r"(.+?)\s*<[^<>]*>", re.DOTALL)
+_EXPLICIT = re.compile(r"(.*\S)\s*<[^<>]*>", re.DOTALL)
 _CODE = names(
     "code code-block sourcecode prompt doctest testcode testoutput ipython console mermaid graphviz plantuml uml "
     "productionlist"

@@ -7,13 +7,13 @@ Headers, footers, comments and pictures are left out. The archive is measured be
 import io
 import re
 import zipfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import docx
 from docx.document import Document as Body
 from docx.oxml.ns import qn
-from docx.oxml.table import CT_Tbl
+from docx.oxml.table import CT_Row, CT_Tbl
 from docx.oxml.text.paragraph import CT_P
 from docx.table import Table, _Cell
 from docx.text.paragraph import Paragraph
@@ -143,12 +143,13 @@ class _Reader:
         place = Place(NOWHERE.below(self._lead.line), self.builder.group())
         self._lead.after("")
         grid = Grid()
-        rows = list(Table(element, body).rows)
+        rows, table = element.tr_lst, Table(element, body)
+        above: dict[int, str] = {}
         head: list[list[Filled]] = []
         header_line = 0
         for index, row in enumerate(rows):
             self.builder.breath.draw()
-            texts = _cells(row.cells)
+            texts = _cells(row, table, above)
             line = self._line(" | ".join(text for text, _ in texts))
             places = grid.row([Cell((said([text])[0],), line, across) for text, across in texts])
             if index == 0 and len(rows) > 1 and _has_header(element):
@@ -157,19 +158,22 @@ class _Reader:
                 self.builder.row(Row(places, joined(head), header_line), line, line, place)
 
 
-def _cells(row: Iterable[_Cell]) -> Sequence[tuple[str, int]]:
+def _cells(row: CT_Row, table: Table, above: dict[int, str]) -> Sequence[tuple[str, int]]:
     """Return the text of each cell of a row and how many columns it takes; one that goes on from above repeats it.
 
-    row: a cell for each column, the same one again for each further column that it takes.
+    above: the texts of the row above by their first columns, which become those of this row. Read off the elements:
+    python-docx makes an object for each column that a cell says it takes.
     """
     cells: list[tuple[str, int]] = []
-    before = None
-    for cell in row:
-        if before is cell:
-            cells[-1] = (cells[-1][0], cells[-1][1] + 1)
-        else:
-            cells.append((cell.text, 1))
-        before = cell
+    texts: dict[int, str] = {}
+    column = row.grid_before
+    for cell in row.tc_lst:
+        goes_on = cell.vMerge == "continue"
+        texts[column] = text = above.get(column, "") if goes_on else _Cell(cell, table).text
+        cells.append((text, cell.grid_span))
+        column += cell.grid_span
+    above.clear()
+    above.update(texts)
     return cells
 
 

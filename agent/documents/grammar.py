@@ -23,8 +23,9 @@ from .clean import Clean, columns
 # At debug level it writes a line for each rule it tries.
 logging.getLogger("markdown_it").setLevel(logging.WARNING)
 
-_DELIMITERS = re.compile(r"\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?")
+_DELIMITERS = re.compile(r"\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*+)*+\|?")
 _PIPE = re.compile(r"(?<!\\)\|")
+_CELLS = 1_000  # of a table's line
 _NESTING = 100  # markdown-it's levels: a list in a list takes two
 
 
@@ -40,9 +41,9 @@ def _edge(state: StateBlock, first: int, end: int, silent: bool) -> bool:
 
 
 def cells(line: str) -> list[str]:
-    r"""Return the cells of a table's line; \| is a pipe in a cell."""
+    r"""Return the cells of a table's line; \| is a pipe in a cell. What is beyond _CELLS of them is one more."""
     line = line.strip()
-    parts = _PIPE.split(line)
+    parts = _PIPE.split(line, _CELLS)
     if line.startswith("|"):
         del parts[0]
     if parts and line.endswith("|") and not line.endswith("\\|"):

@@ -83,7 +83,8 @@ def read(file: str, data: bytes, given_up: GiveUp = lambda: False) -> Document:
     file: its name as it will be cited; its suffix, in any case, says what it is. data: its bytes. given_up: asked
     every few milliseconds at most; once it is true, reading ends; it may also raise an `AgentError` of its own.
     Blocks; the time is linear in the length.
-    Raises `Unreadable`, which says why in a few words, and `agent.errors.GivenUp`; else nothing, whatever the bytes.
+    Raises `Unreadable`, which says why in a few words, `agent.errors.GivenUp`, and MemoryError; else nothing, whatever
+    the bytes.
     """
     suffix = PurePosixPath(file).suffix.lower()
     reader = _READERS.get(suffix)
@@ -93,7 +94,7 @@ def read(file: str, data: bytes, given_up: GiveUp = lambda: False) -> Document:
     breath.ask()
     try:
         return reader(file, data, breath)
-    except AgentError:
+    except (AgentError, MemoryError):
         raise
     except RecursionError:
         raise Unreadable("is nested too deeply") from None

@@ -37,7 +37,7 @@ _BULLET = re.compile(r"\s*[^\w\s(]")
 _SOFT = re.compile(
     "[\u00ad\ufffe\x02]"
 )  # PDFium joins words that are parted at a line's end, with one of these between
-_LEADERS = re.compile(r"(?:\. ?){5,}[\divxlc]*$")  # from an entry of a table of contents to its page
+_LEADERS = re.compile(r"(?:\. ?){5}[\divxlc]*$")  # from an entry of a table of contents to its page
 _REPEATED = 3  # pages that begin or end with the same line, but for its digits: such a line is no text
 _DIGITS = re.compile(r"\d+|^[ivxlc]+$")
 _ONE_AT_A_TIME = Lock()  # PDFium keeps global state

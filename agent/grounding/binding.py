@@ -38,7 +38,7 @@ KEPT: Final = 16_384
 """Snippets whose rows are kept."""
 
 _WORD: Final = re.compile(r"[^\W\d_]{2,}")
-_RULE: Final = re.compile(r"[ \t]*\|?[ \t:|-]*-[ \t:|-]*")
+_RULE: Final = re.compile(r"[ \t:|]*+-[ \t:|-]*")
 _SAID_OF_ALL: Final = FUNCTION_WORDS.union(*[each.stating.said_of_all for each in LANGUAGES.values()])
 
 

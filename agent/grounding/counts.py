@@ -17,7 +17,7 @@ _LEAD: Final = re.compile(r"[^.:!?\n]{0,120}:")
 _BULLET: Final = re.compile(r"\n?[ \t]*[-*•+][ \t]+[^\n]+")
 _INLINE: Final = re.compile(r"[ \t]+([^.!?:;\n]+)")
 _BESIDES: Final = united(lambda each: each.joints.besides)
-_BETWEEN: Final = re.compile(rf",? +(?:{pattern(AND, OR, _BESIDES)}) +|, +")
+_BETWEEN: Final = re.compile(rf"(?:, ++|(?<![ ,]) ++)(?:{pattern(AND, OR, _BESIDES)}) +|, +")
 
 
 def counts_its_list(said: str, token: Token) -> bool:

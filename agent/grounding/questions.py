@@ -6,6 +6,7 @@ nothing.
 
 import re
 from collections.abc import Collection
+from dataclasses import replace
 
 from agent.lang import LANGUAGES, Lang
 from agent.lang.language import table
@@ -29,13 +30,13 @@ def question(missing: Collection[str], lang: Lang) -> str:
 def after(said: VerifiedText, missing: Collection[str], lang: Lang) -> VerifiedText:
     """Return what follows an answer that was said: the question, or nothing; as sure as that."""
     asked = question(missing, lang)
-    return VerifiedText(f"\n\n{asked}" if asked else "", (), said.confidence, said.blocked)
+    return replace(said, text=f"\n\n{asked}" if asked else "", citations=())
 
 
 def together(refusal: VerifiedText, missing: Collection[str], lang: Lang) -> VerifiedText:
     """Return a refusal with the question behind it."""
     behind = after(refusal, missing, lang)
-    return VerifiedText(refusal.text + behind.text, refusal.citations, refusal.confidence, refusal.blocked)
+    return replace(refusal, text=refusal.text + behind.text)
 
 
 def telling(names: Collection[str], lang: Lang) -> VerifiedText:

@@ -5,7 +5,7 @@ from typing import Final
 
 from agent.lang import LANGUAGES, Lang
 from agent.numbers.read import Token
-from agent.ports.brain import Blocked, VerifiedText
+from agent.ports.brain import Beside, Blocked, VerifiedText
 from agent.ports.search import Hit, Snippet
 
 from .citations import source_of
@@ -15,11 +15,17 @@ AT_MOST: Final = 3
 """Citations of a refusal."""
 
 
-def no_sources(lang: Lang) -> VerifiedText:
-    """Return the refusal for a search that found nothing."""
-    return VerifiedText(
-        LANGUAGES[lang].refusals.no_sources, (), "low", Blocked("no_sources", "No sources found")
-    )
+def no_sources(lang: Lang, beside: Beside | None = None, unread: bool = False) -> VerifiedText:
+    """Return the refusal for a search that found nothing. beside: told first, since it is what its user asked for.
+
+    unread: some of what is remembered could not be read, so that nobody knows whether anything is known.
+    """
+    said = LANGUAGES[lang]
+    leads = {"suggested": said.refusals.suggested, "noted": said.courtesies.noted}
+    blocked, text = Blocked("no_sources", "No sources found"), said.refusals.no_sources
+    if unread:
+        blocked, text = Blocked("memory_unread", "Memory could not be read"), said.refusals.memory_unread
+    return VerifiedText(f"{leads[beside]}\n\n{text}" if beside else text, (), "low", blocked, unread)
 
 
 def model_failed(lang: Lang) -> VerifiedText:

@@ -151,9 +151,15 @@ class Tooling:
 
 @dataclass(frozen=True, slots=True)
 class Refusals:
-    """What is said in place of an answer (`agent.grounding.refusals`); a number stands in none."""
+    """What is said in place of an answer (`agent.grounding.refusals`); a number stands in none.
+
+    memory_unread: in its place, where some of what is remembered could not be read. suggested: before either, where
+    something is suggested.
+    """
 
     no_sources: str
+    memory_unread: str
+    suggested: str
     number_mismatch: str
     model_failed: str
 
@@ -214,6 +220,7 @@ class Prompting:
     role, rules: lead into what a project says of its model, and into its rules, which both stand between fences.
     memory, situation, said: lead into what the user wants kept to, into what else is remembered, and into what the
     agent said before, between fences as well. disagree: of {older} and {newer}, which say different numbers.
+    unreadable: that some of what is remembered could not be read.
     """
 
     only_snippets: str
@@ -233,6 +240,7 @@ class Prompting:
     situation: str
     said: str
     disagree: str
+    unreadable: str
 
 
 @dataclass(frozen=True, slots=True)

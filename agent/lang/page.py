@@ -31,6 +31,7 @@ class Blockings:
     """Why there is no answer, by the wire's codes."""
 
     no_sources: str
+    memory_unread: str
     number_mismatch: str
     model_failed: str
 
@@ -194,6 +195,7 @@ class Remembering:
     live: str
     ended: str
     nothing: str
+    incomplete: str
     now: str
     instead: str
     correct: str
@@ -263,6 +265,7 @@ class Page:
     state: States
     confidence: Confidences
     blocked: Blockings
+    unread: str
     error: Errors
     close: Closings
     action: Actions

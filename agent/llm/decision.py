@@ -22,7 +22,7 @@ from ..protocol.payload import fits
 
 _MODES: Final[dict[str, type[Act | Ask | Noop]]] = {"ACT": Act, "ASK": Ask, "NOOP": Noop}
 _NAMED = 80  # characters of what is quoted of a decision
-_FENCE = re.compile(r"\A(`{3,}|~{3,})[ \t]*(?:json)?[ \t]*\n", re.IGNORECASE)
+_FENCE = re.compile(r"\A(`{3,}|~{3,})[ \t]*+(?:json[ \t]*+)?\n", re.IGNORECASE)
 _BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*+"?|([\[{])|([\]}])', re.DOTALL)  # strings, or brackets; linear
 _LONG = f"a decision has at most {DECISION_MAX} characters"
 _DEEP = f"arguments are nested at most {PAYLOAD_NESTING} deep"

@@ -2,8 +2,9 @@
 
 Strategy: only items of the same key are compared, and by their slots and numbers alone; how alike two texts are decides
 nothing. Numbers of the same kinds and units that do not all agree contradict each other, unless one is a lower bound
-and the other an upper one; so do two wordings of what has one value at a time. What neither is the same nor contradicts
-stays beside it.
+and the other an upper one; so do two wordings of what has one value at a time. A number that has a unit contradicts one
+without, and one in another unit of the same measure ("50k", "50 000 kr", "50k EUR"), whatever their values: nothing is
+converted, and which is meant only its user knows. What neither is the same nor contradicts stays beside it.
 """
 
 import re
@@ -13,7 +14,7 @@ from typing import Final
 
 from ..lang import LANGUAGES
 from ..ports.memory import LIVE, Draft, Item
-from .items import ONE_TEXT, agree, same_wording
+from .items import ONE_TEXT, agree, comparable, places, same_wording
 
 _DENIAL: Final = re.compile(
     rf"\b(?:{'|'.join(each.remembering.no for each in LANGUAGES.values())})\b", re.IGNORECASE
@@ -81,10 +82,18 @@ def _denies(text: str) -> bool:
 
 
 def _contradicts(draft: Draft | Item, item: Item) -> bool:
-    mine, _, what = draft.slot.partition("|")
-    theirs, _, its = item.slot.partition("|")
     if draft.slot == item.slot:
         return True  # and what it says is not the same
-    return (
-        bool(what) and what == its and {mine, theirs} != {"<", ">"} and not agree(draft.numbers, item.numbers)
-    )
+    (mine, named, kinds), (theirs, its_name, its_kinds) = places(draft.slot), places(item.slot)
+    if not kinds or not its_kinds or named != its_name or {mine, theirs} == {"<", ">"}:
+        return False
+    if kinds == its_kinds:
+        return not agree(draft.numbers, item.numbers)
+    return _in_place_of(kinds, its_kinds)
+
+
+def _in_place_of(kinds: Sequence[str], others: Sequence[str]) -> bool:
+    """Tell whether as many numbers stand in the place of others, of which some have another unit, or none."""
+    pairs = {(one, other) for one in kinds for other in others if comparable(one, other)}
+    matched = {one for one, _ in pairs} == {*kinds} and {other for _, other in pairs} == {*others}
+    return matched and len(kinds) == len(others)

@@ -2,14 +2,14 @@
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from typing import Final, TypeAlias
 
 from ..errors import BadItem
 from ..lang import DEFAULT, LANGUAGES, Lang
 from ..lexical.stems import stem
-from ..ports.brain import Question
+from ..ports.brain import Beside, Question
 from ..ports.conversation import Exchange
 from ..ports.memory import Draft, Item
 from ..text.courtesy import courtesy
@@ -102,6 +102,19 @@ def only_stated(question: Question, lang: Lang, at: int) -> bool:
     """
     found = _all_of_it(question, lang, at)
     return bool(found) and not any(each.candidate.finishes for each in found)
+
+
+def found_beside(question: Question, lang: Lang, at: int) -> Beside | None:
+    """Return whether some of a question is to be remembered: its user is asked, or has told to. lang: of the question.
+
+    Of a message over 2,000 characters nothing is said, which costs too much to be read before its answer.
+    """
+    if len(question.text) > _TOLD or question.results:
+        return None
+    noted = hear(replace(question, lang=lang), at).noted
+    if not noted:
+        return None
+    return "noted" if all(each.told for each in noted) else "suggested"
 
 
 def _all_of_it(question: Question, lang: Lang, at: int) -> tuple[Proposal, ...]:

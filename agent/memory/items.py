@@ -28,6 +28,7 @@ from ..errors import BadItem
 from ..lang import LANGUAGES, Lang
 from ..lexical.stems import stem
 from ..numbers.read import Kind, Token, tokens
+from ..numbers.units import same_measure
 from ..ports.memory import Candidate, Draft, Item, ItemType, Number, Source
 from ..text.words import words
 
@@ -37,10 +38,16 @@ LASTS: Final[dict[ItemType, float]] = {"event": EVENT_LASTS, "idea": IDEA_LASTS,
 SINGLE: Final[frozenset[ItemType]] = frozenset({"preference", "decision"})
 """Of which a thing has one at a time, also where there is no number in it."""
 
+_UNITS: Final = ", "  # stands between the kinds of a slot
+
 ONE_TEXT: Final = "text"
 """The slot of a single-valued item without numbers."""
 
 _NO_VALUES: Final = frozenset({Kind.ROMAN, Kind.SYMBOL})  # letters and marks that a wording holds anyway
+_ALWAYS: Final = frozenset({Kind.MONEY, Kind.PERCENT})  # whose units are of one measure
+_MEASURED: Final = (
+    frozenset({Kind.NUMBER, Kind.QUANTITY}) | _ALWAYS
+)  # what a number may be that lacks its unit
 _WORDING: Final = 16  # bytes: two wordings of one key never get one slot by chance
 _BOUNDS: Final = {
     lang: tuple(
@@ -158,6 +165,17 @@ def alike(one: Number, other: Number) -> bool:
     return one[0] == other[0] and not _readings(one).isdisjoint(_readings(other))
 
 
+def comparable(one: str, other: str) -> bool:
+    """Tell whether numbers of two kinds stand in one place: with and without a unit, or in two units of one measure.
+
+    one, other: kinds with their units, as of a `Number`. Every currency measures money.
+    """
+    (kind, _, unit), (its, _, other_unit) = one.partition(" "), other.partition(" ")
+    if kind != its:
+        return Kind.NUMBER in (kind, its) and {kind, its} <= _MEASURED
+    return kind in _ALWAYS or same_measure(unit, other_unit)
+
+
 def _readings(number: Number) -> set[str]:
     """Return what the digits of a number may be read as, without its unit."""
     return set(number[1].partition(" ")[0].split("|"))
@@ -204,7 +222,17 @@ def _slot(
         )
     bounds = "".join(sign for sign, pattern in _BOUNDS[lang] if pattern.search(text))
     named = " ".join(f"#{value}" for _, value in names)
-    return f"{bounds}|{named}|{', '.join(unit for unit, _ in values)}"
+    return f"{bounds}|{named}|{_UNITS.join(unit for unit, _ in values)}"
+
+
+def places(slot: str) -> tuple[str, str, tuple[str, ...]]:
+    """Return the bounds of a slot of numbers, the numbers that name its subject, and the kinds of its values.
+
+    Of the slot of a wording there are none of any.
+    """
+    bounds, _, rest = slot.partition("|")
+    named, _, units = rest.rpartition("|")
+    return (bounds, named, tuple(units.split(_UNITS))) if rest else ("", "", ())
 
 
 def _check_text(text: str) -> None:

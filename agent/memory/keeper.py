@@ -3,9 +3,11 @@
 It implements `agent.ports.remember.Recorder` and `Backlog`.
 
 Strategy: whoever hands over an exchange never waits: it joins a queue, and one task writes what waits, in its order,
-many exchanges in one transaction. A write that fails is tried again twice; then, and while MEMORY_WAITING exchanges
-wait, an exchange is a gap: it is counted, and the count is kept as soon as anything can be. So a disk that stalls costs
-what was said meanwhile, never a turn.
+many exchanges in one transaction. What follows from them is asked of the store for all users at once, which writes that
+in one transaction too, so that a slow commit is paid twice for a batch, and not for each of its exchanges. A write that
+fails is tried again twice; then, and while MEMORY_WAITING exchanges wait, an exchange is a gap: it is counted, and the
+count is kept as soon as anything can be; for MEMORY_LEFT_OUT seconds its user's turns say that something is left out.
+So a disk that stalls costs what was said meanwhile, never a turn.
 
 Nobody is asked before the row is there: a proposal that its user does not answer, or whose session is gone, stays among
 what is proposed. What a user orders to remember is approved by that order, unless it contradicts something that is
@@ -14,7 +16,7 @@ own: its text is shown before it is true. At most MEMORY_ASKED are asked about o
 """
 
 from collections import Counter, deque
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import Enum
@@ -25,16 +27,17 @@ import trio
 
 from ..config import (
     EXPIRE_EVERY,
-    MEMORY_AGAIN,
     MEMORY_ANSWER,
     MEMORY_ASKED,
     MEMORY_BATCH,
     MEMORY_CAUGHT_UP,
+    MEMORY_LEFT_OUT,
     MEMORY_RETRY,
     MEMORY_TRIES,
     MEMORY_WAITING,
     MEMORY_WRITE,
     NOTE_TRIES,
+    STALL_LOOK,
 )
 from ..errors import Conflict, NotFound, StorageFailed
 from ..ports.brain import Question
@@ -66,14 +69,14 @@ FAILED: Final = _Failed.FAILED
 class _Exchange:
     """An exchange that waits. offer: None where nobody can be asked.
 
-    proposed: what became of it, once `over`. asked: items that its user was asked about.
+    proposed: what became of it, once `over`; None where it is not kept. asked: items that its user was asked about.
     """
 
     question: Question
     answered: Answered
     at: int
     offer: Offer | None
-    proposed: tuple[Proposed, ...] = ()
+    proposed: tuple[Proposed, ...] | None = None
     asked: int = 0
     over: trio.Event = field(default_factory=trio.Event)
 
@@ -106,40 +109,53 @@ class Keeper:
         self._waiting: deque[_Exchange | _Declined] = deque()
         self._writing = False
         self._unwritten = 0  # exchanges of the batch that is being written
-        self._batch: list[_Exchange] = []  # that is being written, or what it proposes being settled
-        self._until = float("-inf")  # when exchanges may be waited for again, after one that took too long
+        self._batch: list[
+            _Exchange | _Declined
+        ] = []  # that is being written, or what it proposes being settled
         self._wanted = trio.Event()
         self._quiet = trio.Event()
         self._gaps: Counter[Scope] = Counter()
+        self._left_out: dict[Scope, float] = {}  # until when its turns say so
         self._trouble = False
 
     def keep(self, question: Question, answered: Answered, offer: Offer) -> None:
         """Remember an exchange, soon."""
         self._take(_Exchange(question, answered, self._clock.now_ms(), offer))
 
-    async def kept(self, question: Question, answered: Answered) -> tuple[Proposed, ...]:
-        """Remember an exchange; return what it proposes, or () where that takes over MEMORY_ANSWER seconds."""
+    async def kept(self, question: Question, answered: Answered) -> tuple[Proposed, ...] | None:
+        """Remember an exchange; return what it proposes, None where it cannot be kept within MEMORY_ANSWER seconds."""
         exchange = _Exchange(question, answered, self._clock.now_ms(), None)
         self._take(exchange)
-        with trio.move_on_after(MEMORY_ANSWER):
-            await exchange.over.wait()
+        await self._wait_for(exchange, MEMORY_ANSWER)
         return exchange.proposed
 
-    async def caught_up(self, scope: Scope) -> None:
-        """Wait until what a scope's user said before can be found, or cannot be kept; MEMORY_CAUGHT_UP s at most.
+    async def caught_up(self, scope: Scope) -> bool:
+        """Wait until what a scope's user said before can be found; MEMORY_CAUGHT_UP seconds at most.
 
-        Where that took longer nobody waits in the next MEMORY_AGAIN seconds: all would.
+        Return whether it can: not where the disk stalls, nor for MEMORY_LEFT_OUT seconds after some of it was lost.
         """
         await trio.lowlevel.checkpoint()
-        if trio.current_time() < self._until:
-            return
+        complete = True
         for exchange in reversed((*self._batch, *self._waiting)):  # they are over in their order
             if isinstance(exchange, _Exchange) and scope.includes(exchange.question.scope):
-                with trio.move_on_after(MEMORY_CAUGHT_UP) as late:
-                    await exchange.over.wait()
-                if late.cancelled_caught:
-                    self._until = trio.current_time() + MEMORY_AGAIN
-                return
+                complete = await self._wait_for(exchange, MEMORY_CAUGHT_UP)
+                break
+        return complete and not self._has_left_out(scope)
+
+    async def _wait_for(self, exchange: _Exchange, seconds: float) -> bool:
+        """Wait until an exchange is over, and not for a disk that stalls; return whether it is."""
+        until = trio.current_time() + seconds
+        while not exchange.over.is_set() and trio.current_time() < until and not self._store.stalled:
+            with trio.move_on_after(min(STALL_LOOK, until - trio.current_time())):
+                await exchange.over.wait()
+        return exchange.over.is_set()
+
+    def _has_left_out(self, scope: Scope) -> bool:
+        """Return whether anything was lost of late that a scope's user said."""
+        now = trio.current_time()
+        while self._left_out and next(iter(self._left_out.values())) <= now:  # they are in that order
+            del self._left_out[next(iter(self._left_out))]
+        return any(scope.includes(each) for each in self._left_out)
 
     def decline(self, scope: Scope, item: str) -> None:
         """Take that its user does not want an item remembered, soon; where there is no room it stays proposed."""
@@ -184,39 +200,73 @@ class Keeper:
         self._wanted.set()
 
     async def _write_next(self) -> None:
-        """Write the exchanges that come first, as many as a batch takes, or take the decline that does."""
-        first = self._waiting[0]
-        if not isinstance(first, _Exchange):
-            self._waiting.popleft()
-            scope, item = first
-            await self._tried(self._store.decide(scope, item, "reject", self._clock.now_ms()))
-            return
-        batch: list[_Exchange] = []
+        """Keep the exchanges that come first in one transaction; then do what follows from them, for all users at once.
+
+        A user's own exchanges and declines have their order.
+        """
+        self._batch = self._next_batch()
+        exchanges = [each for each in self._batch if isinstance(each, _Exchange)]
+        self._unwritten = len(exchanges)
+        heard = [self._read(each) for each in exchanges]
+        tries = 0 if self._noting is None else NOTE_TRIES
+        kept = [_kept(each, its, tries) for each, its in zip(exchanges, heard, strict=True)]
+        found = await self._write(kept) if kept else ()
+        self._unwritten = 0
+        became: dict[_Exchange, tuple[Heard, tuple[Proposed, ...]]] = {}
+        if found is FAILED:
+            self._lose(exchanges)
+        elif exchanges:
+            became = dict(zip(exchanges, zip(heard, found, strict=True), strict=True))
+            self._trouble = False
+            await self._note_gaps()
+        following: dict[tuple[str, str, str], list[_Exchange | _Declined]] = {}
+        for each in self._batch:
+            if not isinstance(each, _Exchange):
+                following.setdefault(_whose(each), []).append(each)
+            elif each in became:
+                its, proposed = became[each]
+                if proposed or its.done or its.before or each.answered.cites or _whose(each) in following:
+                    following.setdefault(_whose(each), []).append(each)
+                else:
+                    self._end(each, ())
+        async with trio.open_nursery() as nursery:
+            for ones in following.values():
+                nursery.start_soon(self._follow, ones, became)
+
+    def _next_batch(self) -> list[_Exchange | _Declined]:
+        """Take what waits, as much as a batch takes, up to an exchange that comes after its user's decline."""
+        batch: list[_Exchange | _Declined] = []
+        declining: set[tuple[str, str, str]] = set()
         while self._waiting and len(batch) < MEMORY_BATCH:
             following = self._waiting[0]
             if not isinstance(following, _Exchange):
+                declining.add(_whose(following))
+            elif _whose(following) in declining:
                 break
-            batch.append(following)
-            self._waiting.popleft()
-        self._batch = batch
-        heard = [self._read(each) for each in batch]
-        tries = 0 if self._noting is None else NOTE_TRIES
-        kept = [_kept(each, its, tries) for each, its in zip(batch, heard, strict=True)]
-        self._unwritten = len(batch)
-        found = await self._write(kept)
-        self._unwritten = 0
-        if found is FAILED:
-            self._lose(batch)
-            return
-        self._trouble = False
-        await self._note_gaps()
-        for exchange, its, proposed in zip(batch, heard, found, strict=True):
-            self._observer.count("exchanges", "kept")
-            await self._unsay(exchange)
-            exchange.proposed = await self._settle(exchange, its, proposed)
-            exchange.over.set()
-            if self._noting is not None:
-                self._noting.kept(exchange.question, exchange.offer, MEMORY_ASKED - exchange.asked)
+            batch.append(self._waiting.popleft())
+        return batch
+
+    async def _follow(
+        self,
+        ones: Sequence[_Exchange | _Declined],
+        became: Mapping[_Exchange, tuple[Heard, tuple[Proposed, ...]]],
+    ) -> None:
+        """Do what follows from what one user said and declined, in its order."""
+        for each in ones:
+            if isinstance(each, _Exchange):
+                await self._unsay(each)
+                self._end(each, await self._settle(each, *became[each]))
+            else:
+                scope, item = each
+                await self._tried(self._store.decide(scope, item, "reject", self._clock.now_ms()))
+
+    def _end(self, exchange: _Exchange, proposed: tuple[Proposed, ...]) -> None:
+        """Let those go on who wait for an exchange that is kept."""
+        self._observer.count("exchanges", "kept")
+        exchange.proposed = proposed
+        exchange.over.set()
+        if self._noting is not None:
+            self._noting.kept(exchange.question, exchange.offer, MEMORY_ASKED - exchange.asked)
 
     async def _unsay(self, exchange: _Exchange) -> None:
         """Take an answer out of the transcript that cites what was forgotten before it was kept."""
@@ -252,7 +302,10 @@ class Keeper:
     def _lose(self, lost: Sequence[_Exchange]) -> None:
         """Count what cannot be kept; say so once."""
         for exchange in lost:
-            self._gaps[exchange.question.scope] += 1
+            scope = exchange.question.scope
+            self._gaps[scope] += 1
+            self._left_out.pop(scope, None)
+            self._left_out[scope] = trio.current_time() + MEMORY_LEFT_OUT
             self._observer.count("exchanges", "lost")
             exchange.over.set()
         if not self._trouble:
@@ -266,10 +319,15 @@ class Keeper:
             _log.warning("exchanges not remembered", exchanges=lost)
 
     async def _note_gaps(self) -> None:
-        for scope in list(self._gaps):
-            count = self._gaps.pop(scope, 0)  # so that nobody else notes it
-            if count and await self._tried(self._store.gap(scope, self._clock.now_ms(), count)) is FAILED:
-                self._gaps[scope] += count
+        if self._gaps:
+            async with trio.open_nursery() as nursery:
+                for scope in list(self._gaps):
+                    nursery.start_soon(self._note_gap, scope)
+
+    async def _note_gap(self, scope: Scope) -> None:
+        count = self._gaps.pop(scope, 0)  # so that nobody else notes it
+        if count and await self._tried(self._store.gap(scope, self._clock.now_ms(), count)) is FAILED:
+            self._gaps[scope] += count
 
     # --- what was proposed
 
@@ -317,6 +375,12 @@ class Keeper:
         with trio.move_on_after(MEMORY_WRITE), suppress(StorageFailed, NotFound, Conflict):
             return await work
         return FAILED
+
+
+def _whose(one: _Exchange | _Declined) -> tuple[str, str, str]:
+    """Return whose an exchange or a decline is: a user's, or of nobody's one thread's."""
+    scope = one.question.scope if isinstance(one, _Exchange) else one[0]
+    return scope.project, scope.user, "" if scope.user else scope.thread
 
 
 def _kept(exchange: _Exchange, heard: Heard, tries: int) -> Kept:

@@ -6,7 +6,8 @@ live item is evidence, to be cited as `memory/ID` under the day that it is of. W
 rejected or superseded is neither told nor cited, and what says no more than an item beside it is left to that. What
 fits of the conversation that a model is shown is not told again, and may be cited like all that its user said. The
 agent's own earlier answers are told and are no evidence, since what they were made of may be gone. A memory that cannot
-be read in time is no reason for no answer.
+be read is no reason for no answer; the answer then says that it was made without. While the server is busy a turn
+waits: only a store that fails, or whose disk stalls, is not waited for.
 """
 
 import re
@@ -19,21 +20,21 @@ from typing import Final
 import structlog
 import trio
 
-from ..config import ITEM_QUOTE, MEMORY_AGAIN, MEMORY_READ, PICTURE_READ, RECALLED, RECALLED_TOKENS
+from ..config import ITEM_QUOTE, MEMORY_READ, PICTURE_READ, RECALLED, RECALLED_TOKENS
 from ..errors import BadItem, NotFound, StorageFailed
 from ..lang import LANGUAGES, Lang
-from ..ports.brain import Question
+from ..ports.brain import Beside, Question
 from ..ports.clock import Clock
 from ..ports.draft import Reminder
 from ..ports.memory import Candidate, Draft, Item, ItemType, MemoryStore, Source
 from ..ports.recall import NOTHING, Excerpt, Recalled, Recaller, Search
-from ..ports.remember import MEMORY_FILES, NO_BACKLOG, NOTHING_REMEMBERED, Backlog, Remembered
+from ..ports.remember import MEMORY_FILES, NO_BACKLOG, UNREAD, Backlog, Remembered
 from ..ports.search import Hit, Passage, Snippet
 from ..text.fences import fenced
 from ..text.sentences import by_line
 from ..text.words import fold, words
 from .found import BY_RULE
-from .hearing import only_stated, only_told
+from .hearing import found_beside, only_stated, only_told
 from .items import cleaned, corrected, draft
 from .picture import memory_section, picture, situation_section
 from .repeats import within
@@ -64,7 +65,7 @@ class Recollection:
         self._recaller = recaller
         self._clock = clock
         self._backlog = backlog
-        self._until = float("-inf")  # when it may be read again, after a read that took too long
+        self._trouble = False  # it could not be read, the last time
 
     def told(self, question: Question, lang: Lang) -> bool:
         """Return whether a question is nothing but the order to remember something."""
@@ -74,21 +75,21 @@ class Recollection:
         """Return whether a question is nothing but what can be remembered, ordered or not."""
         return only_stated(question, lang, self._clock.now_ms())
 
-    async def remembered(self, question: Question, text: str, lang: Lang) -> Remembered:
-        """Return what a question's user should be answered with in mind, within MEMORY_READ seconds, or nothing.
+    def beside(self, question: Question, lang: Lang) -> Beside | None:
+        """Return whether some of a question is to be remembered."""
+        return found_beside(question, lang, self._clock.now_ms())
 
-        Where that took longer, the turns of the next MEMORY_AGAIN seconds go on without: they would all wait. What the
-        user said before the question is waited for besides.
+    async def remembered(self, question: Question, text: str, lang: Lang) -> Remembered:
+        """Return what a question's user should be answered with in mind, or that it could not be read.
+
+        It takes MEMORY_READ seconds at most, after those that the backlog takes until it has what the user said before.
         """
-        await self._backlog.caught_up(question.scope)
-        if trio.current_time() < self._until:
-            await trio.lowlevel.checkpoint()
-            return NOTHING_REMEMBERED
+        complete = await self._backlog.caught_up(question.scope)
         now = self._clock.now_ms()
         everything = asks_for_everything(text, lang)
         shown = frozenset(each.message for each in question.history if each.message)
         search = Search(text, lang, question.scope, now, RECALLED, RECALLED_TOKENS, shown=shown)
-        with trio.move_on_after(MEMORY_READ) as late, suppress(StorageFailed):
+        with trio.move_on_after(MEMORY_READ), suppress(StorageFailed):
             if everything:
                 recalled = await self._everything(question, now)
             else:
@@ -99,11 +100,12 @@ class Recollection:
             said = [each.id for each in (*recalled.excerpts, *recalled.shown) if each.citable]
             standing = await self._store.standing(said, now) if said else frozenset()
             found = _remembered(question, live, recalled, standing, lang, now)
-            return replace(found, asked=everything)
-        if late.cancelled_caught:
-            self._until = trio.current_time() + MEMORY_AGAIN
-        _log.warning("what is remembered cannot be read now", late=late.cancelled_caught)
-        return NOTHING_REMEMBERED
+            self._trouble = False
+            return replace(found, asked=everything, unread=not complete)
+        if not self._trouble:
+            _log.warning("what is remembered cannot be read now, turns go on without it and say so")
+        self._trouble = True
+        return UNREAD
 
     async def _everything(self, question: Question, now: int) -> Recalled:
         """Return what is remembered of a question's user, whatever of it: the newest items."""
@@ -140,11 +142,11 @@ class Recollection:
         return draft(Candidate(about, subject, text, lang, every), now)
 
     async def stands(self, files: Collection[str]) -> bool:
-        """Return whether all of these may still be cited."""
+        """Return whether all of these may still be cited; raises `StorageFailed` where that cannot be read."""
         ids = {file.removeprefix(MEMORY_FILES) for file in files}
-        with trio.move_on_after(MEMORY_READ), suppress(StorageFailed):
+        with trio.move_on_after(MEMORY_READ):
             return ids == await self._store.standing(ids, self._clock.now_ms())
-        return False
+        raise StorageFailed("what is remembered: it cannot be read now")
 
 
 def asks_for_everything(text: str, lang: Lang) -> bool:

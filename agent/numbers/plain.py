@@ -25,7 +25,7 @@ _LETTERS = "éÉ" + "".join(each.writing.letters + each.writing.letters.upper() 
 _PLAIN = re.compile(rf"[\n -%'-)+-;=?-Z\]^a-{{|}}{_LETTERS}°]*+")
 _SPACED = re.compile(r" [ \n]|\n[ \t]|\n\n\n|\t")
 _UNEVEN = ("  ", " \n", "\n ", "\n\n\n", "\t", "-\n")
-_HYPHENATED = re.compile(r"(\d)-\n(?=\d)|([^\W\d_]++)-\n([^\W\d_]++)")
+_HYPHENATED = re.compile(r"(\d)-\n(?=\d)|(?<![^\W\d_])([^\W\d_]++)-\n([^\W\d_]++)")
 _CHARACTER = re.compile(
     rf"[^\t\n -%'-\[\]-~{_LETTERS}°]"
     r"(?:(?<=\\)(?=[-.,:;%$+/'!?()\n ])|(?<=&)" + AFTER_AMPERSAND + rf"|(?<![&\\])[^\x00-\x7f{_LETTERS}°]*+)"

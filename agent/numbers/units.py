@@ -93,6 +93,30 @@ LETTER_MULTIPLIERS: Final = {"k": 3, "K": 3, "M": 6}
 PREFIXED_MULTIPLIERS: Final = {"m": 6, "b": 9, "B": 9, "t": 12, "T": 12}
 """Letters that multiply an amount whose currency stands before it, when nothing is between: $1.5m."""
 
+_MEASURES: Final = tuple(
+    words(each)
+    for each in (
+        "mm cm dm m km mil inch foot yard mile",
+        "m^2 km^2 foot^2 hectare acre",
+        "m^3 ml cl dl l cup pint quart gallon tablespoon teaspoon",
+        "ug mg g hg kg ton ounce pound",
+        "millisecond s second min minute h hour day workday night week month quarter-year year",
+        "bit kbit Mbit Gbit B byte kB MB GB TB PB KiB MiB GiB TiB",
+        "kbit/s Mbit/s Gbit/s",
+        "m/s km/h mph knot",
+        "degree? degC degF K",
+        "cal kcal J kJ MJ kWh MWh",
+        "W kW MW hp",
+        "Hz kHz MHz GHz",
+        "mV V kV",
+        "mA A",
+        "mAh Ah",
+        "Pa hPa kPa MPa bar psi",
+        "mol mmol",
+    )
+)
+"""Units that measure one thing, so that a number in one of them stands in the place of a number in another."""
+
 MILLE: Final = united(lambda each: each.percents.mille)
 """Words for thousandths, which are no percents."""
 PERCENT: Final = united(lambda each: each.percents.words)
@@ -132,3 +156,8 @@ def currency_of(word: str) -> str | None:
     if word in _ISO:
         return word
     return CURRENCIES.get(word.lower())
+
+
+def same_measure(one: str, other: str) -> bool:
+    """Return whether two units measure one thing. "" is none, which may be left out of any."""
+    return one == other or not (one and other) or any({one, other} <= each for each in _MEASURES)

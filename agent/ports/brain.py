@@ -12,6 +12,8 @@ from .search import Lang, Snippet
 from .tools import Risk, RunsAt, ToolDefinition
 
 Confidence = Literal["low", "med", "high"]
+Beside: TypeAlias = Literal["suggested", "noted"]
+"""What comes of a message beside its answer: something is suggested to its user, or was noted as he told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +26,7 @@ class Question:
     tools: that came with the message, beside the operator's. results: of calls that ended after their turn had, which
     the answer tells of; where it `goes_on` with one of them, `text` is the message that had led to it. key: what tells
     it from every other message, "" where its id does: that of a socket's message is its client's, who may use one
-    again.
+    again. unread: its conversation could not be read, so that it stands alone.
     """
 
     id: str
@@ -37,6 +39,7 @@ class Question:
     tools: tuple[ToolDefinition, ...] = ()
     results: tuple[Result, ...] = ()
     key: str = ""
+    unread: bool = False
 
     @property
     def known_as(self) -> str:
@@ -59,6 +62,10 @@ class Question:
             return self
         return replace(self, history=left, wishes=None if self.wishes is None else ())
 
+    def alone(self) -> "Question":
+        """Return it as asked without its conversation, which could not be read."""
+        return replace(self.without([each.message for each in self.history]), unread=True)
+
     def of(self, scope: Scope) -> "Question":
         """Return it as asked in another thread."""
         return replace(self, scope=scope)
@@ -76,13 +83,19 @@ class Blocked:
 class VerifiedText:
     """Text that may reach a client: every number in it stands in one of `citations`.
 
-    Constructed by `verify`, `refusals` and `courtesies` of `agent.grounding` only.
+    unread: some of what is remembered could not be read for it. Constructed by `verify`, `refusals` and `courtesies` of
+    `agent.grounding` only.
     """
 
     text: str
     citations: tuple[Snippet, ...]
     confidence: Confidence
     blocked: Blocked | None = None
+    unread: bool = False
+
+    def without_memory(self) -> "VerifiedText":
+        """Return it as said without some of what is remembered, which makes nothing sure."""
+        return replace(self, confidence="low", unread=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +164,10 @@ class Verified:
     asks: bool = False
     remembers: tuple[Draft, ...] = ()
 
+    def without_memory(self) -> "Verified":
+        """Return it as said without some of what is remembered."""
+        return replace(self, text=self.text.without_memory())
+
     def with_drafts(self, drafts: tuple[Draft, ...]) -> "Verified":
         """Return it with what a model proposes to remember."""
         return Verified(self.text, self.last, self.proposals, self.wishes, self.asks, drafts)
@@ -164,6 +181,10 @@ class Refused:
     proposals: tuple[Proposal, ...] = ()
     wishes: tuple[Wish, ...] = ()
     remembers: tuple[Draft, ...] = ()
+
+    def without_memory(self) -> "Refused":
+        """Return it as said without some of what is remembered."""
+        return replace(self, text=self.text.without_memory())
 
     def with_drafts(self, drafts: tuple[Draft, ...]) -> "Refused":
         """Return it with what a model proposes to remember."""

@@ -143,7 +143,10 @@ class CallStore(Protocol):
         ...
 
     async def close(self, project: str, id: str, status: Closed, at: int) -> StoredCall:
-        """Close a suggested call, or cancel one that nobody has claimed; one closed so already is returned as it is."""
+        """Close a suggested call, or cancel one that nobody has claimed; one closed so already is returned as it is.
+
+        `rejected` cancels a call that was approved.
+        """
         ...
 
     async def begin(self, project: str, id: str, at: int, lease_until: int) -> StoredCall:
@@ -153,8 +156,9 @@ class CallStore(Protocol):
     async def report(self, report: CallReport) -> tuple[StoredCall, bool]:
         """Record how a begun call ended; return it, and whether the same was reported before.
 
-        `ok` false for a call that still waits rejects it, or cancels it where it was approved. One that has run with
-        this process's or another's executor is not the caller's to report: `closed`.
+        What it returned becomes a message of its thread in the same step, under the call's id, until a turn goes on
+        from it. `ok` false for a call that still waits rejects it, or cancels it where it was approved. One that has
+        run with this process's or another's executor is not the caller's to report: `closed`.
         """
         ...
 

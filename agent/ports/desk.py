@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias
 
 from .action import Payload
+from .brain import Question
 from .calls import CallReport, StoredCall
 from .memory import Proposed
 from .search import Lang
@@ -37,6 +38,7 @@ class Reply:
 
     message: the id that the turn has. calls: that were made, suggested or handed over, oldest first. blocked: code and
     message of a refusal. remembered: what the user's words propose to remember, or have told to.
+    without_memory: some of what is remembered could not be read for it, or it could not be kept in time.
     """
 
     thread: str
@@ -48,6 +50,7 @@ class Reply:
     blocked: Mapping[str, str] | None = None
     calls: tuple[StoredCall, ...] = ()
     remembered: tuple[Proposed, ...] = ()
+    without_memory: bool = False
 
 
 class Listener(Protocol):
@@ -92,6 +95,14 @@ class Desk(Protocol):
         """
         ...
 
+    async def preview(self, project: str, user: str, text: str, thread: str | None = None) -> Question:
+        """Return the question of a message as its turn would be asked it; nothing is begun, and nothing kept.
+
+        thread: that it would be a message of, whose user counts, and which is awake afterwards; None is a new one, of
+        `user`.
+        """
+        ...
+
     async def approve(
         self,
         project: str,
@@ -115,7 +126,7 @@ class Desk(Protocol):
         ...
 
     async def reject(self, project: str, call: str) -> StoredCall:
-        """Decline a suggested call."""
+        """Decline a suggested call, or cancel an approved one that nobody has begun; it never begins after that."""
         ...
 
     async def begin(self, project: str, call: str) -> StoredCall:
@@ -137,7 +148,7 @@ class Desk(Protocol):
         ...
 
     async def cancel(self, project: str, thread: str) -> None:
-        """Cancel the turn in progress and every call that can still be approved."""
+        """Cancel the turn in progress and every call that nobody has begun; none begins once that returns."""
         ...
 
     async def delete_thread(self, project: str, thread: str) -> None:

@@ -37,6 +37,10 @@ class Reminder:
     situation: str = ""
     said: str = ""
 
+    def saying(self, text: str) -> "Reminder":
+        """Return it with a text before what was said."""
+        return replace(self, said=f"{text}\n\n{self.said}".rstrip())
+
 
 NO_REMINDER = Reminder()
 

@@ -229,6 +229,11 @@ class MemoryStore(VectorStore, Protocol):
     `agent.errors.StorageFailed` when it cannot be used. Cancelled, a write is done whole or not at all.
     """
 
+    @property
+    def stalled(self) -> bool:
+        """Whether its disk stands still at a write: nobody knows how long that one takes."""
+        ...
+
     async def keep(self, kept: Sequence[Kept], at: int) -> tuple[tuple[Proposed, ...], ...]:
         """Keep exchanges in one transaction, with what they propose; return that for each.
 

@@ -3,11 +3,10 @@
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
-from .conversation import Exchange
+from .brain import Question
 from .draft import Charter, Section
 from .pages import Page, Window
 from .search import Library
-from .tools import ToolDefinition
 
 Category: TypeAlias = Literal["FACTS", "RULES", "STATE"]
 """What a document is: what answers are looked up in; what stands whole in every prompt; how things are just now."""
@@ -163,16 +162,9 @@ class ProjectLibrary(Protocol):
 class PromptDebug(Protocol):
     """Shows what a model would be asked, and asks none."""
 
-    async def __call__(
-        self,
-        project: str,
-        message: str,
-        history: tuple[Exchange, ...] = (),
-        tools: tuple[ToolDefinition, ...] = (),
-    ) -> tuple[Section, ...]:
-        """Return the parts of the first prompt of a turn, in their order, empty ones too.
+    async def __call__(self, question: Question) -> tuple[Section, ...]:
+        """Return the parts of the first prompt of a question's turn, in their order, empty ones too.
 
-        history: what was said before in the thread. tools: that come with the message, beside the operator's.
         Raises `agent.errors.NotFound` for a project that is not there, `agent.errors.ModelFailed` for a prompt over
         its budget, and `agent.errors.StorageFailed`. Cancelled, it leaves nothing.
         """

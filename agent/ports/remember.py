@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeAlias
 
-from .brain import Proposal, Question
+from .brain import Beside, Proposal, Question
 from .conversation import Scope
 from .draft import NO_REMINDER, Reminder
 from .memory import (
@@ -58,10 +58,11 @@ class Recorder(Protocol):
         """Take that its user does not want an item remembered, soon."""
         ...
 
-    async def kept(self, question: Question, answered: Answered) -> tuple[Proposed, ...]:
-        """Remember an exchange as `keep` does; return what it proposes, or () where that takes over MEMORY_ANSWER s.
+    async def kept(self, question: Question, answered: Answered) -> tuple[Proposed, ...] | None:
+        """Remember an exchange as `keep` does; return what it proposes.
 
-        Nobody is asked: its user finds it among what is proposed. Cancelled, it is remembered all the same.
+        None where it cannot be kept, or that takes over MEMORY_ANSWER seconds. Nobody is asked: its user finds it among
+        what is proposed. Cancelled, it is remembered all the same.
         """
         ...
 
@@ -86,16 +87,20 @@ UNKEPT = Unkept()
 class Backlog(Protocol):
     """What was said and is not kept yet."""
 
-    async def caught_up(self, scope: Scope) -> None:
-        """Wait until what a scope's user said before can be found, or cannot be kept; MEMORY_CAUGHT_UP s at most."""
+    async def caught_up(self, scope: Scope) -> bool:
+        """Wait until what a scope's user said before can be found; MEMORY_CAUGHT_UP seconds at most.
+
+        Return whether it can: not where the disk stalls, nor for a while after some of it could not be kept.
+        """
         ...
 
 
 class NoBacklog:
     """Everything is kept as it is said (implements `Backlog`)."""
 
-    async def caught_up(self, scope: Scope) -> None:
+    async def caught_up(self, scope: Scope) -> bool:
         """Wait for nothing."""
+        return True
 
 
 NO_BACKLOG = NoBacklog()
@@ -105,15 +110,17 @@ NO_BACKLOG = NoBacklog()
 class Remembered:
     """What a turn should know. hits: what of it may be cited, best first, each of a file `memory/ID`.
 
-    asked: it is what the question asks for, and no document says anything of that.
+    asked: it is what the question asks for, and no document says anything of that. unread: some of what is remembered
+    could not be read, or not kept, so that what is not here may be known.
     """
 
     reminder: Reminder = NO_REMINDER
     hits: tuple[Hit, ...] = ()
     asked: bool = False
+    unread: bool = False
 
 
-NOTHING_REMEMBERED = Remembered()
+NOTHING_REMEMBERED, UNREAD = Remembered(), Remembered(unread=True)
 
 
 class Memory(Protocol):
@@ -127,8 +134,12 @@ class Memory(Protocol):
         """Return whether a question is nothing but what can be remembered, ordered or not: it asks nothing; pure."""
         ...
 
+    def beside(self, question: Question, lang: Lang) -> Beside | None:
+        """Return whether some of a question is to be remembered: its user is asked, or has told to; pure."""
+        ...
+
     async def remembered(self, question: Question, text: str, lang: Lang) -> Remembered:
-        """Return what a question's user should be answered with in mind; nothing where it cannot be read.
+        """Return what a question's user should be answered with in mind; `unread` where it cannot be read.
 
         text: the question, less its courtesies. A cancel leaves nothing.
         """
@@ -157,7 +168,7 @@ class Memory(Protocol):
     async def stands(self, files: Collection[str]) -> bool:
         """Return whether all of these may still be cited: none was forgotten, rejected or replaced meanwhile.
 
-        False where that cannot be read.
+        Raises `agent.errors.StorageFailed` where that cannot be read.
         """
         ...
 

@@ -1,6 +1,6 @@
 """Threads: conversations that outlive a connection, and what was said in them."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias
 
@@ -69,7 +69,7 @@ class Opening:
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """A turn that has begun. thread: its thread, as it is now. ended: calls of the turn before that ended after it."""
+    """A turn that has begun. thread: its thread, as it is now. ended: as `Woken` has them."""
 
     thread: Thread
     ended: tuple[StoredCall, ...] = ()
@@ -97,12 +97,16 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Woken:
-    """What a thread needs to go on. history: oldest first. live: calls that can be approved, or are approved and wait
-    for the server to run them, oldest first."""
+    """What a thread needs to go on. history: oldest first.
+
+    live: calls that can be approved, or are approved and wait for the server to run them, oldest first. ended: calls
+    that somebody approved or ran, and that ended after the last turn began that was answered: no turn was told of them.
+    """
 
     thread: Thread
     history: tuple[Exchange, ...] = ()
     live: tuple[StoredCall, ...] = field(default_factory=tuple)
+    ended: tuple[StoredCall, ...] = ()
 
 
 class ThreadStore(Protocol):
@@ -120,19 +124,21 @@ class ThreadStore(Protocol):
         """
         ...
 
-    async def say(self, said: Said) -> bool:
+    async def say(self, said: Said, late: Callable[[], None] = lambda: None) -> bool:
         """Keep what a turn says. A message or call that has ended stays as it ended. Idempotent.
 
-        False for a turn that ended otherwise before: of that only `tools` and `moves` are kept.
+        False for a turn that ended otherwise before: of that only `tools` and `moves` are kept. late: is called, once,
+        when the disk does not answer; it is kept when that does.
         """
         ...
 
-    async def cancel_turn(self, project: str, thread: str, at: int) -> tuple[str, ...]:
+    async def cancel_turn(self, project: str, thread: str, at: int, calls: bool = False) -> tuple[str, ...]:
         """End the message that is pending as cancelled, whichever process has its turn; nothing where none is.
 
         What that turn was to run and nobody has claimed is cancelled with it, and no call of it is kept afterwards, so
         that nothing of it is claimed. Returns the ids of the thread's calls that need no approval and that another
-        process has claimed, which may be about to begin. at: Unix milliseconds.
+        process has claimed, which may be about to begin. at: Unix milliseconds. calls: so is every call of the thread,
+        suggested or approved, that nobody has claimed.
         """
         ...
 

@@ -16,3 +16,31 @@ class RunSync(Protocol):
         cancels while the process lives; whoever waits for that task has a deadline of its own.
         """
         ...
+
+
+class Isolate(Protocol):
+    """Answers requests where what they hold can do no harm, one at a time. Everything blocks; for any thread."""
+
+    def start(self) -> None:
+        """Get ready, without waiting for it, since a request will come soon."""
+        ...
+
+    def ask(
+        self,
+        request: bytes,
+        seconds: float,
+        look: Callable[[], object],
+        begin: Callable[[], object] = lambda: None,
+    ) -> bytes:
+        """Return the reply to a request.
+
+        seconds: that it may take. look: is called every few hundredths of a second; what it raises ends the request.
+        begin: is called when it is this request's turn.
+        Raises `agent.errors.SandboxKilled` for a request that cannot be answered within its limits,
+        `agent.errors.SandboxFailed` where none can be answered now, and `agent.errors.GivenUp` after `close`.
+        """
+        ...
+
+    def close(self) -> None:
+        """End what is asked now, and answer nothing any more. Idempotent; takes a few milliseconds."""
+        ...

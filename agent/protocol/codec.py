@@ -30,6 +30,7 @@ from ..errors import BadFrame
 from ..lang import LANGUAGES, either
 from ..ports.memory import Decision, ItemStatus
 from .inbound import Inbound
+from .nul import json_without_nul
 from .outbound import Outbound
 
 _decoder: msgspec.json.Decoder[Inbound] = msgspec.json.Decoder(Inbound, strict=True)
@@ -94,7 +95,7 @@ Check: TypeAlias = Callable[[_Fields], str | None]
 
 
 def decode(frame: str | bytes) -> Inbound:
-    """Return the message in one whole WebSocket message.
+    """Return the message in one whole WebSocket message, a U+FFFD for each U+0000 of it.
 
     frame: text as str, or a binary message as bytes.
     Raises `agent.errors.BadFrame`: code `bad_json` for what is not JSON, `bad_message` for everything else,
@@ -102,6 +103,7 @@ def decode(frame: str | bytes) -> Inbound:
     """
     if isinstance(frame, bytes):
         raise BadFrame("bad_message", _BINARY)
+    frame = json_without_nul(frame)
     if frame.count("[") + frame.count("{") > MAX_NESTING:
         _check_nesting(frame)
     try:

@@ -10,7 +10,8 @@
        A line that begins with a colon says only that the server is still there.
     GET /v1/models -> {"object": "list", "data": [{"id", "object": "model", "created", "owned_by"}]}
     POST /ask  {"text": "...", "lang": "en", "history": [{"question", "answer"}]}
-    -> {"text", "citations", "confidence", "blocked"}, the last only where the question was refused
+    -> {"text", "citations", "confidence", "blocked"}, the last only where the question was refused; "without_memory" is
+       true where some of what is remembered could not be read
     an error, of any of these -> {"error": {"message", "type", "param", "code"}}, in a stream as its last event
 
 A refusal is a normal message whose `blocked` says why, and its finish_reason is `stop`: it was said to its end. The
@@ -38,6 +39,7 @@ from ..config import MAX_TEXT
 from ..errors import BadRequest
 from ..lang import LANGUAGES, Lang, either
 from ..ports.conversation import Exchange
+from .nul import json_without_nul
 from .outbound import Blocked, Citation, Response
 
 _ROLES = ("system", "developer", "user", "assistant", "tool", "function")
@@ -106,6 +108,7 @@ class Answered(msgspec.Struct, frozen=True, omit_defaults=True):
     citations: tuple[Citation, ...]
     confidence: str | None = None
     blocked: Blocked | None = None
+    without_memory: bool = False
 
 
 _chat = msgspec.json.Decoder(_Chat, strict=True)
@@ -148,7 +151,9 @@ def completion(id: str, model: str, created: int, answer: Response) -> bytes:
 
 def answered(answer: Response) -> bytes:
     """Return a whole answer as `/ask` gives it."""
-    return _encode(Answered(answer.text, answer.citations, answer.confidence, answer.blocked))
+    return _encode(
+        Answered(answer.text, answer.citations, answer.confidence, answer.blocked, answer.without_memory)
+    )
 
 
 def models(model: str, created: int) -> bytes:
@@ -204,12 +209,18 @@ def _object(kind: str, id: str, model: str, created: int, choice: Mapping[str, A
 
 
 def _sources(answer: Response) -> dict[str, Any]:
-    return {"citations": answer.citations, "blocked": answer.blocked, "confidence": answer.confidence}
+    unread = {"without_memory": True} if answer.without_memory else {}
+    return {
+        "citations": answer.citations,
+        "blocked": answer.blocked,
+        "confidence": answer.confidence,
+        **unread,
+    }
 
 
 def _decoded(decoder: "msgspec.json.Decoder[Any]", body: bytes) -> Any:
     try:
-        return decoder.decode(body)
+        return decoder.decode(json_without_nul(body))
     except RecursionError:
         message = _DEEP
     except msgspec.ValidationError as wrong:

@@ -2,7 +2,8 @@
 
 Names are snake_case. A field that a request does not have is refused and not skipped: a misspelt `arguments` of an
 approval would otherwise approve what nobody meant. So is one that an object has twice, of which readers take either.
-The project is named by `project_id`; where it is left out, it is the one that the key opens, or the house's own.
+The project is named by `project_id`; where it is left out, it is the one that the key opens, or the house's own. A
+thread, a call or an item that is not the user's of `user_id`, where a request names both, is not there.
 """
 
 from collections.abc import Mapping
@@ -27,12 +28,11 @@ from ..lang import Lang
 from ..ports.calls import CallStatus
 from ..ports.memory import ItemStatus
 from ..ports.projects import Category
-from .problems import NO_NUL
 
 Id: TypeAlias = Annotated[str, Meta(min_length=1, max_length=MAX_ID)]
 Hash: TypeAlias = Annotated[str, Meta(min_length=1, max_length=MAX_ID)]
-Name: TypeAlias = Annotated[str, Meta(min_length=1, max_length=NAME_CHARACTERS, pattern=NO_NUL)]
-RoleStatement: TypeAlias = Annotated[str, Meta(min_length=1, max_length=ROLE_CHARACTERS, pattern=NO_NUL)]
+Name: TypeAlias = Annotated[str, Meta(min_length=1, max_length=NAME_CHARACTERS)]
+RoleStatement: TypeAlias = Annotated[str, Meta(min_length=1, max_length=ROLE_CHARACTERS)]
 Words: TypeAlias = Annotated[str, Meta(min_length=1, max_length=MAX_TEXT)]
 ItemWords: TypeAlias = Annotated[str, Meta(min_length=1, max_length=ITEM_TEXT)]
 Described: TypeAlias = Annotated[str, Meta(max_length=DESCRIPTION_CHARACTERS)]
@@ -98,10 +98,11 @@ class MemoryQuery(PagedOfProject, frozen=True, kw_only=True):
 
 
 class PromptQuery(_Asked, frozen=True):
-    """What a prompt is shown for."""
+    """What a prompt is shown for. user_id: who would say it, where it begins a thread."""
 
     message: Words
     thread_id: Id | None = None
+    user_id: Id | None = None
 
 
 # --- bodies
@@ -147,8 +148,8 @@ class Upload(_Asked, frozen=True):
 class ChatMessage(_Asked, frozen=True):
     """A message to a thread; without `thread_id` to a new one.
 
-    tools: that may be called for it. interrupt: a turn in progress is cancelled for it. begin: calls that need no
-    approval and that the caller runs are handed over as begun, with a lease.
+    user_id: whose thread it is. tools: that may be called for it. interrupt: a turn in progress is cancelled for it.
+    begin: calls that need no approval and that the caller runs are handed over as begun, with a lease.
     """
 
     user_id: Id
@@ -164,9 +165,9 @@ class ChatMessage(_Asked, frozen=True):
 class ApproveCall(_Asked, frozen=True):
     """What somebody says to a suggested call.
 
-    accept: run it. edit: run it with these `arguments`. respond: do not; `text` is the thread's next message instead.
-    ignore: do not. arguments_hash: of the arguments that were seen; others are not approved. go_on: answer the user
-    from what comes of it, where the server runs it.
+    user_id: of whose thread it is. accept: run it. edit: run it with these `arguments`. respond: do not; `text` is the
+    thread's next message instead. ignore: do not. arguments_hash: of the arguments that were seen; others are not
+    approved. go_on: answer the user from what comes of it, where the server runs it.
     """
 
     user_id: Id

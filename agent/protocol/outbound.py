@@ -59,7 +59,8 @@ class StreamEnd(_Frame, frozen=True, tag="stream_end"):
 class Response(_Frame, frozen=True, tag="response"):
     """The whole text (exactly its joined deltas) and its sources.
 
-    asks: it asks the user for what a tool's call lacks.
+    asks: it asks the user for what a tool's call lacks. withoutMemory: some of what is remembered could not be read, or
+    kept, so that what the answer does not say may be known all the same.
     """
 
     text: str
@@ -68,6 +69,7 @@ class Response(_Frame, frozen=True, tag="response"):
     confidence: Literal["low", "med", "high"] | None = None
     blocked: Blocked | None = None
     asks: bool = False
+    without_memory: bool = False
 
 
 class ActionSuggestion(_Frame, frozen=True, tag="action_suggestion"):
@@ -187,13 +189,19 @@ class Excerpt(_Part, frozen=True):
 class Recalled(_Frame, frozen=True, tag="recalled"):
     """What was found, oldest first. score: 0..1, how surely anything fits.
 
-    disagreements: pairs of sources that say different numbers of one thing, the older first.
+    disagreements: pairs of sources that say different numbers of one thing, the older first. incomplete: what the user
+    said last could not be kept yet.
     """
 
     excerpts: tuple[Excerpt, ...]
     score: float
     disagreements: tuple[tuple[str, str], ...] = ()
     id: str | None = None
+    incomplete: bool = False
+
+    def as_incomplete(self) -> "Recalled":
+        """Return it as told without what its user said last."""
+        return msgspec.structs.replace(self, incomplete=True)
 
 
 class ItemSource(_Part, frozen=True):
@@ -254,12 +262,18 @@ class Memory(_Frame, frozen=True, tag="memory"):
     """Items, oldest first. after: what to ask with for those that follow; left out where none do.
 
     history: of one item that was asked for, what happened to it and to those that it replaced, oldest first.
+    incomplete: what the user said last could not be kept yet.
     """
 
     items: tuple[Item, ...]
     after: int | None = None
     history: tuple[Change, ...] = ()
     id: str | None = None
+    incomplete: bool = False
+
+    def as_incomplete(self) -> "Memory":
+        """Return it as told without what its user said last."""
+        return msgspec.structs.replace(self, incomplete=True)
 
 
 class MemoryChanged(_Frame, frozen=True, tag="memory_changed"):

@@ -16,6 +16,7 @@ import msgspec
 
 from ..config import BODY_MAX, HEAD_MAX, MAX_NESTING, RULES_BYTES, UPLOAD_MAX, UPLOADS_AT_ONCE
 from ..errors import AgentError
+from .nul import json_without_nul, query_without_nul
 
 T = TypeVar("T")
 KIND = "application/problem+json"
@@ -184,13 +185,11 @@ def code_of(status: int, code: str) -> str:
 _STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*+"?', re.DOTALL)  # whole, or to the end; possessive, hence linear
 _BRACKETS = bytes.maketrans(b"{}", b"[]")
 _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
-_PLACE = re.compile(r"(.*?)(?: - at (?:`?key`? in )?`\$(.*)`)?", re.DOTALL)
+_PLACE = re.compile(r" - at (?:`?key`? in )?`\$")
 _STEP = re.compile(r"\.([A-Za-z_][A-Za-z0-9_]*)|\[(\d+)\]")
 _MISSING = re.compile(r"Object missing required field `([A-Za-z_][A-Za-z0-9_]*)`")
 _EXPECTED = re.compile(r"Expected [^'\"]*")
 _QUERY_FIELDS = 16
-NO_NUL = r"^[^\u0000]*$"
-"""Of texts whose characters the database counts itself: SQLite's length() ends at a U+0000."""
 
 
 @cache
@@ -199,8 +198,12 @@ def _decoder(kind: "type[Any]") -> "msgspec.json.Decoder[Any]":
 
 
 def decode(kind: type[T], body: bytes) -> T:
-    """Return a JSON body as a Struct. Raises Unanswerable, which says where it does not fit and repeats no value."""
+    """Return a JSON body as a Struct, a U+FFFD for each U+0000 of it.
+
+    Raises Unanswerable, which says where it does not fit and repeats no value.
+    """
     try:
+        body = json_without_nul(body)
         if _too_deep(body):
             raise RecursionError
         decoded: T = _decoder(kind).decode(body)  # type: ignore[arg-type]
@@ -229,10 +232,10 @@ def _once(fields: list[tuple[str, Any]]) -> None:
 
 
 def decode_query(kind: type[T], query: bytes) -> T:
-    """Return the parameters of a request as a Struct: each at most once, and none that it does not have."""
+    """Return the parameters of a request as a Struct: each at most once, none that it does not have, without U+0000."""
     try:
         given = parse_qsl(
-            query.decode("ascii"),
+            query_without_nul(query).decode("ascii"),
             keep_blank_values=True,
             strict_parsing=bool(query),
             errors="strict",
@@ -270,8 +273,8 @@ def _too_deep(body: bytes) -> bool:
 
 def _wrong(told: str) -> Wrong:
     """Make what msgspec says of a value to what may be told: its place and the type, never the value."""
-    found = _PLACE.fullmatch(told)
-    said, place = (found[1], found[2] or "") if found else ("", "")
+    found = _PLACE.search(told) if told.endswith("`") else None
+    said, place = (told[: found.start()], told[found.end() : -1]) if found else (told, "")
     pointer = "".join(f"/{name or number}" for name, number in _STEP.findall(place.partition("[...]")[0]))
     if absent := _MISSING.fullmatch(said):
         return Wrong(f"{pointer}/{absent[1]}", "Add this field.")
@@ -279,8 +282,6 @@ def _wrong(told: str) -> Wrong:
         return Wrong(pointer, "Leave out what is no field here.")
     if _EXPECTED.fullmatch(said):
         return Wrong(pointer, f"{said}.")
-    if said.endswith(f"matching regex {NO_NUL!r}"):
-        return Wrong(pointer, "Leave U+0000 out.")
     if said.startswith("Invalid enum value"):
         return Wrong(pointer, "Send one of the words that are allowed here.")
     return Wrong(pointer, "Send a value that is allowed here.")

@@ -231,10 +231,11 @@ class ItemView(msgspec.Struct, frozen=True):
 
 
 class ItemPage(msgspec.Struct, frozen=True):
-    """Items, and where the list goes on."""
+    """Items, and where the list goes on. incomplete: what the user said last could not be kept yet."""
 
     items: tuple[ItemView, ...]
     next_cursor: str | None
+    incomplete: bool
 
 
 class ChangeView(msgspec.Struct, frozen=True):
@@ -289,7 +290,11 @@ class BlockedView(msgspec.Struct, frozen=True):
 
 
 class ChatAnswer(msgspec.Struct, frozen=True):
-    """What a turn came to. tool_call: the last of `calls`, where the turn acted."""
+    """What a turn came to. tool_call: the last of `calls`, where the turn acted.
+
+    without_memory: some of what is remembered could not be read, so that what the answer does not say may be known all
+    the same; or what the message has to remember could not be kept in time.
+    """
 
     thread_id: str
     message_id: str
@@ -301,6 +306,7 @@ class ChatAnswer(msgspec.Struct, frozen=True):
     confidence: str | None
     blocked: BlockedView | None
     render: Render
+    without_memory: bool
 
 
 class ApprovedCall(CallView, frozen=True):

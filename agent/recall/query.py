@@ -214,7 +214,8 @@ _RELATIVE: Final = re.compile(
     rf"\b(?:(?P<day>{_any(_DAYS)})"
     rf"|(?:(?P<last>{_LAST})|(?P<this>{_THIS}))\s+(?:(?P<weekday>{_any(_WEEKDAYS)})|(?P<span>{_any(_SPANS)})))\b"
 )
-_AGO: Final = re.compile(rf"\s*\b(?:{_any({word for each in _DATINGS for word in each.ago})})\b")
+_AGO: Final = re.compile(rf"\b(?:{_any({word for each in _DATINGS for word in each.ago})})\b")
+_NEAR: Final = 40  # characters behind an amount of time in which the word stands that makes it a past one
 _LENGTHS: Final = {"day": 1, "week": 7, "weekend": 7, "month": 30, "year": 365}
 _DAY: Final = timedelta(days=1)
 
@@ -259,7 +260,7 @@ def _numbered(text: str, today: date) -> list[Span]:
                     found += [Span(day, day), Span(whole.first, whole.last, SAME_MONTH)]
             except ValueError:
                 continue
-        elif token.kind is Kind.QUANTITY and _AGO.match(fold(text[token.end :])):
+        elif token.kind is Kind.QUANTITY and _AGO.match(fold(text[token.end : token.end + _NEAR]).lstrip()):
             count, _, unit = token.value.partition(" ")
             days = _LENGTHS.get(unit, 0)
             if days and count.isdecimal() and int(count) * days < today.toordinal() - 366:

@@ -60,6 +60,7 @@ _READ_BY = (
     "lexical",
     "text",
     "numbers",
+    "protocol/nul.py",
     "lang",
     "config.py",
     "ports",

@@ -12,10 +12,11 @@ words cannot be compared across. What the rule does not see: the same thing said
 import hashlib
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import TypeAlias
 
 from agent.documents import Document
 from agent.ports.search import Lang, Passage
@@ -38,6 +39,9 @@ _OVER = ("is larger", "has more", "takes more")  # begin the reasons of a file o
 _COMPARED = 100  # statements of one frame that each further one is compared with
 
 
+ReadSource: TypeAlias = Callable[[Source], tuple[Document, tuple[Passage, ...]] | Skipped]
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """Something to look at. kind: unreadable, empty, oversized, duplicate or contradiction.
@@ -58,9 +62,10 @@ class Report:
     read: Summary
 
 
-def check(folder: Path) -> Report:
+def check(folder: Path, read: ReadSource = read_whole) -> Report:
     """Return what is to be looked at in a knowledge base, files first, then contradictions.
 
+    read: returns a file as blocks and its sections, or why it is left out.
     Raises `agent.errors.UsageError` when `folder` is no folder. Blocks.
     """
     loaded = read_folder(folder)
@@ -69,11 +74,11 @@ def check(folder: Path) -> Report:
     documents: list[Document] = []
     cut: list[tuple[Passage, ...]] = []
     for source in loaded.sources:
-        read = read_whole(source)
-        if isinstance(read, Skipped):
-            left_out.append(read)
+        whole = read(source)
+        if isinstance(whole, Skipped):
+            left_out.append(whole)
             continue
-        document, passages = read
+        document, passages = whole
         documents.append(document)
         cut.append(passages)
         if not passages:

@@ -25,7 +25,7 @@ _BLOB = re.compile(
     rf"|(?<![A-Za-z0-9+/=_-])[A-Za-z0-9+/=_-]{{{_NO_TEXT},}}"
 )
 _NEXT_SPACE = re.compile(r"\s")
-_SPACE = re.compile(r"\s+(?=\S)")
+_SPACE = re.compile(r"\s(?=\S)")
 _MARK = re.compile(r"[,;|{}\[\]()<>\"](?=\S)")  # others may stand within a name or a number
 _EDGE = re.compile(r"[\s,;|{}\[\]()<>\"']")  # before and after what is no text
 _WORD_AFTER = re.compile(r"\W{0,9}\d")  # a number right behind it may be a part of it

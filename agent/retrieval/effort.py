@@ -20,11 +20,12 @@ class TooMuch(AgentError):
 
 
 class Effort:
-    """One run of reading. given_up: whether it should end."""
+    """One run of reading. begun: whether it has its turn. given_up: whether it should end."""
 
-    __slots__ = ("_looks", "_until", "given_up")
+    __slots__ = ("_looks", "_until", "begun", "given_up")
 
     def __init__(self) -> None:
+        self.begun = False
         self.given_up = False
         self._until: float | None = None  # on this thread's CPU clock
         self._looks = 0
@@ -32,6 +33,10 @@ class Effort:
     def give_up(self) -> None:
         """Let whoever reads stop at its next look. For any thread; idempotent, never blocks."""
         self.given_up = True
+
+    def begin(self) -> None:
+        """Note that reading no longer waits for another file's."""
+        self.begun = True
 
     @contextmanager
     def one_file(self, seconds: float = FILE_SECONDS) -> Iterator[None]:

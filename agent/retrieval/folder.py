@@ -4,6 +4,7 @@ Strategy: every file's size, times and identity are compared with what was known
 snapshot is built from the last one (`index`). A file that cannot be used is left out. What could not be read this
 time (a disk's error, too many open files) keeps what it said before and is read again the next time, however it
 looks. Small indexes, and those of which much is gone, are built anew, since only a new one counts its words exactly.
+Files that are read in a process of their own (`foreign`) come last: it starts while the others are read.
 """
 
 import hashlib
@@ -19,6 +20,7 @@ from agent.ports.search import Passage
 
 from .base import Base, opened
 from .effort import Effort
+from .foreign import ForeignFiles, is_foreign
 from .index import Index
 from .kept import shelve
 from .load import GONE, Skipped, files, nothing_to_read, read_file
@@ -28,6 +30,7 @@ from .read import passages_of
 from .search import KnowledgeBase, knowledge_of
 from .summary import Summary, summary
 from .synonyms import read_synonyms
+from .terms import terms_of
 from .watch import Touched
 from .whole import KeptFile
 
@@ -35,6 +38,7 @@ _SMALL = 500  # sections up to which an index is built anew: some 100 ms
 _LAST_START = (-1,)  # the signature of a file that was read by the last start, and not looked at by this one
 _GONE_SHARE = 0.2  # of an index, that may be gone before it is built anew
 _KEPT = "; what it said before stays"
+_NO_PROCESS = "is read in a process of its own, and there is none"
 
 Progress = Callable[[int, int], object]
 """Is told how many files have been read, and how many there are; in the reader's thread."""
@@ -65,6 +69,10 @@ class _File:
         return bool(self.passages) and self.signature != _LAST_START
 
 
+_LATER = _File((), b"", "")
+"""Stands for a file that is read when all others are."""
+
+
 @dataclass(frozen=True, slots=True)
 class Update:
     """A new snapshot. changed: how many files differ. left_out: those of them that cannot be used, or not now."""
@@ -77,13 +85,21 @@ class Update:
 class Folder:
     """Reads one folder again and again. Everything here blocks, and is for one thread at a time.
 
-    meaning: makes vectors of sections; None makes none. memory: takes from a cache, and gives to it.
+    meaning: makes vectors of sections; None makes none. memory: takes from a cache, and gives to it. foreign: reads
+    what is not to be read in this process; without it such files are left out.
     """
 
-    def __init__(self, path: Path, meaning: Meaning | None = None, memory: ReadBefore | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        meaning: Meaning | None = None,
+        memory: ReadBefore | None = None,
+        foreign: ForeignFiles | None = None,
+    ) -> None:
         self._path = Path(os.path.abspath(path))
         self._meaning = meaning
         self._memory = memory or ReadBefore()
+        self._foreign = foreign
         self._files: Mapping[str, _File] = {}
         self._index: Index | None = None
         self._synonyms = Synonyms()
@@ -109,7 +125,7 @@ class Folder:
 
     def anew(self) -> "Folder":
         """Return another reader, which begins from what this one knew of the files, and shares no index with it."""
-        other = Folder(self._path, self._meaning, self._memory.anew())
+        other = Folder(self._path, self._meaning, self._memory.anew(), self._foreign)
         other._files, other._synonyms, other._trouble = self._files, self._synonyms, self._trouble
         return other
 
@@ -203,22 +219,41 @@ class Folder:
         found: dict[str, _File] = {}
         others: Counter[str] = Counter()
         paths = list(files(self._path, others))
+        later: list[str] = []
         for done, path in enumerate(paths):
             effort.look()
             if progress is not None:
-                progress(done, len(paths))
+                progress(done - len(later), len(paths))
             if isinstance(path, Skipped):
                 found.update(_unlisted(path, before) if path.passing else _left_out(path))
                 continue
-            known = before.get(path)
-            file = self._look_at(path, path in touched, known, effort)
+            file = self._look_at(path, path in touched, before.get(path), effort)
+            if file is _LATER:
+                if not later and self._foreign is not None:
+                    self._foreign.start()
+                later.append(path)
             if file is not None:
                 found[path] = file
+        for done, path in enumerate(later, len(paths) - len(later)):
+            if progress is not None:
+                progress(done, len(paths))
+            file = self._look_at(path, True, before.get(path), effort, self._foreign)
+            if file is not None:
+                found[path] = file
+            else:
+                del found[path]
         self._others = others
         return found
 
-    def _look_at(self, path: str, touched: bool, known: _File | None, effort: Effort) -> _File | None:
-        """Return one file as it is now; None when it is gone."""
+    def _look_at(
+        self,
+        path: str,
+        touched: bool,
+        known: _File | None,
+        effort: Effort,
+        foreign: ForeignFiles | None = None,
+    ) -> _File | None:
+        """Return one file as it is now; None when it is gone. foreign: see `_read`."""
         try:
             entry = os.lstat(path)
         except OSError as error:
@@ -229,19 +264,25 @@ class Folder:
             signature = (entry.st_ino, entry.st_mode, entry.st_size, entry.st_mtime_ns, entry.st_ctime_ns)
         if known is not None and known.signature == signature and not known.again and not touched:
             return known
-        return self._read(path, signature, known, effort)
+        return self._read(path, signature, known, effort, foreign)
 
     def _read(
-        self, path: str, signature: tuple[int, ...], known: _File | None, effort: Effort
+        self,
+        path: str,
+        signature: tuple[int, ...],
+        known: _File | None,
+        effort: Effort,
+        foreign: ForeignFiles | None,
     ) -> _File | None:
-        """Read one file; its sections are cut again only when what it says is new."""
+        """Read one file; its sections are cut again only when what it says is new.
+
+        foreign: reads it where it is not to be read in this process; None returns `_LATER` for such a file.
+        """
         read = read_file(self._path, path)
         if read is None:
             return None
         if isinstance(read, Skipped):
-            if read.passing and known is not None and known.stays:
-                return replace(known, skipped=replace(read, reason=read.reason + _KEPT))
-            return _File(signature, read.reason.encode(), read.file, skipped=read)
+            return self._unread(signature, read, known)
         digest = hashlib.blake2b(read.data).digest()
         if known is not None and known.digest == digest:
             left_out = None if known.again else known.skipped
@@ -249,11 +290,29 @@ class Folder:
         kept = self._memory.find(read.file, digest)
         if kept is not None:
             return _File(signature, digest, read.file, kept)
-        passages = passages_of(read, effort)
-        if isinstance(passages, Skipped):
-            return _File(signature, digest, read.file, skipped=passages)
-        self._memory.note(read.file, digest, passages, effort)
-        return _File(signature, digest, read.file, tuple(map(shelve, passages)))
+        if not is_foreign(read.file, len(read.data)):
+            passages = passages_of(read, effort)
+            if isinstance(passages, Skipped):
+                return _File(signature, digest, read.file, skipped=passages)
+            self._memory.note(read.file, digest, terms_of(passages, effort))
+            return _File(signature, digest, read.file, tuple(map(shelve, passages)))
+        if self._foreign is None:
+            return _File(signature, digest, read.file, skipped=Skipped(read.file, _NO_PROCESS))
+        if foreign is None:
+            return _LATER
+        found = foreign.sections(read, effort)
+        if not isinstance(found, Skipped):
+            self._memory.note(read.file, digest, found[1])
+            return _File(signature, digest, read.file, found[0])
+        if found.passing:
+            return self._unread(signature, found, known)
+        return _File(signature, digest, read.file, skipped=found)
+
+    def _unread(self, signature: tuple[int, ...], why: Skipped, known: _File | None) -> _File:
+        """Return a file that could not be read: this time as it was known, or left out."""
+        if why.passing and known is not None and known.stays:
+            return replace(known, skipped=replace(why, reason=why.reason + _KEPT))
+        return _File(signature, why.reason.encode(), why.file, skipped=why)
 
     def _build(
         self,

@@ -41,6 +41,9 @@ from .thread import in_thread
 _log = structlog.get_logger("agent.retrieval")
 
 
+ReadText: TypeAlias = Callable[[DocumentText, Effort], tuple[Passage, ...] | Skipped]
+"""Returns the sections of a text, or why it is left out; blocks."""
+
 _Read: TypeAlias = tuple[bytes, tuple[Passage, ...] | Skipped]
 
 _SMALL = 500  # sections up to which an index is built anew, which counts its words exactly: some 0.4 s
@@ -85,7 +88,8 @@ class ProjectIndexes:
     """Holds the latest used projects ready to be searched: implements `agent.ports.projects.ProjectLibrary`.
 
     run_sync: builds them. most: how many are held. meaning: gives what makes the vectors of one more knowledge base;
-    None where there are none. It is to be asked on one event loop.
+    None where there are none. read: cuts a text into sections, in the worker thread. It is to be asked on one event
+    loop.
     """
 
     def __init__(
@@ -94,11 +98,13 @@ class ProjectIndexes:
         run_sync: RunSync,
         most: int = INDEXES_KEPT,
         meaning: Callable[[], Awaitable[Meaning | None]] = _no_meaning,
+        read: ReadText = passages_of_text,
     ) -> None:
         self._store = store
         self._run_sync = run_sync
         self._most = most
         self._meaning = meaning
+        self._read = read
         self._held: OrderedDict[str, _Held] = OrderedDict()
         self._queues: dict[str, _Queue] = {}
 
@@ -164,7 +170,7 @@ class ProjectIndexes:
             before.made.index = None  # whatever comes of it: a thread that is given up may go on for a moment
 
         def build(effort: Effort) -> _Made:
-            return _make(searched, known, last, meaning, effort)
+            return _make(searched, known, last, meaning, self._read, effort)
 
         made = await in_thread(self._run_sync, build)
         if made.knowledge.skipped:
@@ -177,11 +183,12 @@ def _make(
     known: Mapping[str, _Read],
     last: Index | None,
     meaning: Meaning | None,
+    read_text: ReadText,
     effort: Effort,
 ) -> _Made:
     """Return a snapshot over some texts. Blocks; raises `agent.errors.GivenUp` when `effort` was given up.
 
-    known, last: what was read for the snapshot before, and its index.
+    known, last: what was read for the snapshot before, and its index. read_text: cuts a text into sections.
     """
     read: dict[str, _Read] = {}
     for text in texts:
@@ -191,7 +198,7 @@ def _make(
         if had is not None and had[0] == digest:
             read[file] = had
             continue
-        found = passages_of_text(text, effort)
+        found = read_text(text, effort)
         read[file] = digest, found if isinstance(found, Skipped) else tuple(map(shelve, found))
     index = _index(read, known, last, effort)
     skipped = [found for _, found in read.values() if isinstance(found, Skipped)]

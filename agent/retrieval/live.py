@@ -22,6 +22,7 @@ from agent.ports.work import RunSync
 from .cache import Cache
 from .effort import Effort
 from .folder import Folder, Progress, Update
+from .foreign import ForeignFiles
 from .meaning import Meaning
 from .memory import ReadBefore
 from .search import KnowledgeBase
@@ -57,15 +58,16 @@ class LiveKnowledge:
         meaning: Meaning | None = None,
         cache: Cache | None = None,
         progress: Progress | None = None,
+        foreign: ForeignFiles | None = None,
     ) -> "LiveKnowledge":
         """Read and index the documents below `folder`, off the event loop.
 
         meaning: makes vectors. cache: holds what was read the last time. progress: is told, in the reader's thread,
-        how far the first reading is.
+        how far the first reading is. foreign: see `Folder`.
         Raises `agent.errors.UsageError`, one line that names the folder, when there is no document in it.
         Cancelled, the reader is given up (see `thread`).
         """
-        reader = Folder(folder, meaning, ReadBefore(cache, meaning))
+        reader = Folder(folder, meaning, ReadBefore(cache, meaning), foreign)
 
         def first(effort: Effort) -> tuple[Update | None, Summary]:
             return reader.update((), effort, progress), reader.summary()

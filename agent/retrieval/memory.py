@@ -136,10 +136,10 @@ class ReadBefore:
             self._meaning.take(passages, vectors)
         return passages
 
-    def note(self, file: str, digest: bytes, passages: Sequence[Passage], effort: Effort) -> None:
-        """Cut what was read of a file into words. Raises what `effort.look` raises."""
-        if passages:
-            self._terms[file, digest] = terms_of(passages, effort)
+    def note(self, file: str, digest: bytes, terms: FileTerms) -> None:
+        """Take the words of a file that was read."""
+        if terms.sections:
+            self._terms[file, digest] = terms
 
     def terms(self, read: Iterable[Read]) -> dict[str, FileTerms]:
         """Return the words of files, by name, as far as they are known here; of a name that two have, none."""

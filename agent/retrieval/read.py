@@ -1,5 +1,7 @@
 """From a file's bytes to its sections, within the bounds of one file."""
 
+from collections.abc import Callable
+
 from agent.config import FILE_LINES
 from agent.documents import Document, Unreadable, read
 from agent.ports.search import Passage
@@ -39,9 +41,11 @@ def passages_of(source: Source, effort: Effort | None = None) -> tuple[Passage, 
 
 
 def read_whole(
-    source: Source, effort: Effort | None = None
+    source: Source,
+    effort: Effort | None = None,
+    document_of: Callable[[Source, Effort], Document | Skipped] = document_of,
 ) -> tuple[Document, tuple[Passage, ...]] | Skipped:
-    """Return a file and its sections, or why it is left out. Raises as `passages_of` does."""
+    """Return a file and its sections, or why it is left out. document_of: reads it. Raises as `passages_of` does."""
     effort = effort or Effort()
     try:
         with effort.one_file():

@@ -5,7 +5,8 @@ Text that is sent stays as it is. Of a PDF or a DOCX file a plain text is writte
 again here: headings underlined, items behind a dash, a table's row on a line of its own with the names of its columns.
 Both ways meet in `passages_of_text`, so that what an upload is measured by is what is searched later.
 
-Everything here blocks: it is for a worker thread (`thread`).
+Everything here blocks, and takes what a hostile document makes it take: it is for a process that can be killed
+(`foreign`), but for texts that are short.
 """
 
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from agent.documents import Block, Document, NotInstalled, Unreadable, read
 from agent.errors import BadDocument
 from agent.ports.projects import Category, DocumentText
 from agent.ports.search import Passage
+from agent.text.words import without_nul
 
 from .effort import Effort, TooMuch
 from .load import Skipped
@@ -52,7 +54,7 @@ def text_of(filename: str, mime: str, data: bytes, effort: Effort | None = None)
     suffix = _binary(filename, mime)
     try:
         with effort.one_file():
-            text = _written(suffix, data, effort) if suffix else _decoded(data)
+            text = without_nul(_written(suffix, data, effort) if suffix else _decoded(data))
             if len(text) > UPLOAD_TEXT or len(text.encode()) > UPLOAD_TEXT:
                 raise BadDocument("too_long", f"A text has at most {UPLOAD_TEXT} bytes: split the document.")
             if not text.strip():
@@ -119,11 +121,11 @@ def _unsupported() -> BadDocument:
 
 
 def _decoded(data: bytes) -> str:
-    """Return a text that was sent, as it is: its own bytes, but for a mark at its beginning and for U+0000."""
+    """Return a text that was sent, as it is: its own bytes, but for a mark at its beginning."""
     if len(data) > UPLOAD_TEXT:
         raise BadDocument("too_long", f"A text has at most {UPLOAD_TEXT} bytes: split the document.")
     try:
-        return data.decode("utf-8-sig").replace("\0", "\ufffd")
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise BadDocument("not_utf8", f"The document is not UTF-8 (byte {error.start}).") from None
 

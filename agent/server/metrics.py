@@ -34,6 +34,7 @@ COUNTERS: dict[str, tuple[str | None, str]] = {
         "Decisions of turns with tools: to act, suggest, propose to remember, ask or answer (noop), and those mended",
     ),
     "exchanges": ("outcome", "Exchanges to remember: kept, or lost because nothing could be kept"),
+    "memory_unread": (None, "Answers that were made without some of what is remembered, and say so"),
     "items": (
         "what",
         "What users' words had to remember: accepted at once, asked about, listed, or finished",

@@ -19,7 +19,7 @@ import trio
 from ..ports.brain import Drafted, Question, Redraft, Refused, TurnEvent, Verified, VerifiedText
 from ..protocol.outbound import Response
 from ..text.words import deltas
-from .events import Event, Kill
+from .events import Drain, Event, Kill
 from .history import History
 from .turn import Parts, where
 from .turns import following, response
@@ -68,12 +68,15 @@ class Asking:
         self._text = ""
         self._unsaid: deque[str] = deque()
         self._told = trio.Event()
+        self._hurry = trio.Event()  # the server goes down: what is verified is said without a pace
         self._complete = False  # the Brain has said its last word
         self._failure: Failure | None = None
 
     def post(self, event: Event) -> None:
-        """Be told what happens to the server: a drain lets the turn end, a kill ends it."""
-        if isinstance(event, Kill):
+        """Be told what happens to the server: a drain lets the turn end, and soon; a kill ends it."""
+        if isinstance(event, Drain):
+            self._hurry.set()
+        elif isinstance(event, Kill):
             self._failure = GOING_DOWN  # also where the Brain is done: not all of it was said
             self._scope.cancel()
 
@@ -134,7 +137,8 @@ class Asking:
             text = self._unsaid.popleft()
             for delta in deltas(text) if self._deliver is not None else ():
                 if pace and not first:
-                    await trio.sleep(pace)
+                    with trio.move_on_after(pace):
+                        await self._hurry.wait()
                 assert self._deliver is not None
                 await self._deliver(delta)
                 if first:

@@ -74,14 +74,17 @@ class Consulting:
     async def answer(self, frame: Consult, scope: Scope) -> Replied:
         """Return what a scope's client is told, CONSULT_TIMEOUT seconds later at most.
 
-        What he said before is waited for, within that.
+        What he said before is waited for, within that; where it cannot be kept in time, a list says that it is
+        incomplete.
         Raises nothing but Cancelled; what was being changed then is changed whole or not at all.
         """
         moved = None
         try:
             with trio.fail_after(CONSULT_TIMEOUT):
-                await self._memory.backlog.caught_up(scope)
+                complete = await self._memory.backlog.caught_up(scope)
                 told = await self._ANSWER[type(frame)](self, frame, scope)
+            if not complete and isinstance(told, Recalled | Memory):
+                told = told.as_incomplete()
             if isinstance(told, Thread):
                 moved = scope.in_thread(told.thread)
         except (StorageFailed, trio.TooSlowError):

@@ -64,6 +64,7 @@ from .turn import Parts, Turn, where
 _log = structlog.get_logger("agent.session")
 _SAID = {
     "messages": "message taken",
+    "memory_unread": "answered without some of what is remembered",
     "turns": "turn ended",
     "cancels": "cancel",
     "errors": "error told",
@@ -112,7 +113,7 @@ class Session:
         self._parts = parts
         self._wire = wire
         settings = parts.settings
-        scope = scope or Scope(parts.project, self.id, user)
+        scope = scope or Scope(parts.project, parts.new_id(), user)
         held = greet or kept is not None
         self._core = Core(settings.rate_limit, settings.history_tokens, scope, held=held, kept=kept)
         self._mail: list[Event] = []
@@ -136,6 +137,10 @@ class Session:
     def asking(self) -> str | None:
         """The id of the message in progress, or None."""
         return self._core.asking
+
+    def complete(self, question: Question) -> Question:
+        """Return a question as its turn would be asked it now; nothing is begun."""
+        return self._core.turns.complete(question)
 
     def post(self, event: Event) -> None:
         """Handle an event now, or right after the one being handled; a session that has left ignores it.

@@ -186,10 +186,14 @@ class Turn:
     def step(self, now: float) -> float | None:
         """Hand over the piece that is due, or a few where there is no pace; return when the next one is due.
 
+        A server that goes down keeps no pace: what is verified is said while there is time.
         None when everything was handed over, or no more may wait: then it goes on as soon as something has left.
         """
         deltas = self._deltas
-        left = 1 if self._pace else DELTAS_A_PASS
+        pace = 0.0 if self._parts.registry.draining else self._pace
+        if not pace:
+            self._due = 0.0
+        left = 1 if pace else DELTAS_A_PASS
         while left:
             left -= 1
             if not self._pieces and not self._next_piece():
@@ -198,8 +202,8 @@ class Turn:
                 self._due = 0.0  # what is held up by its client is not made up for
                 deltas.when_room(self._go_on)
                 return None
-            if self._pace:
-                self._due = (self._due or now) + self._pace
+            if pace:
+                self._due = (self._due or now) + pace
             self._hand_over(now)
         deltas.flush()
         self._speaking = bool(self._texts)

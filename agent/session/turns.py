@@ -203,12 +203,16 @@ class Turns:
         self._wishes = ()
         self._history.withdraw()
 
+    def complete(self, question: Question) -> Question:
+        """Return a question as it is asked now: after what was said before it, with what that left open."""
+        return question.after(self._history.kept, self._wishes)
+
     # --- what the rows of the session's table do about the turn
 
     def begin(self, question: Question) -> None:
         """Start the Brain on a question, with what was said before it."""
         self._begun += 1
-        question = question.after(self._history.kept, self._wishes)
+        question = self.complete(question)
         self._wishes = ()
         self._turn = _Turn(self._begun, question, self._history)
         self._out.add(BeginTurn(self._begun, question))
@@ -234,6 +238,8 @@ class Turns:
         message = turn.question.id
         self._out.send(StreamEnd(reason="done", id=message))
         self._out.send(response(turn.text, turn.said, message, turn.asks))
+        if any(each.unread for each in turn.said):
+            self._out.note("memory_unread", message=message)
         self._out.note("turns", last.blocked.code if last.blocked else "answered", message)
         kept = answered(turn.text, turn.said, turn.remembers)
         self._out.add(Keep(turn.question, kept))
@@ -294,16 +300,19 @@ def following(said: str, text: VerifiedText) -> str:
 def response(text: str, said: list[VerifiedText], message: str, asks: bool = False) -> Response:
     """Return the response to a message: all that was said, its sources, and how sure the last of it is.
 
+    What was said without some of what is remembered is not sure.
+
     asks: it is a question to the user, for what a tool's call lacks.
     """
-    last = said[-1]
+    last, unread = said[-1], any(each.unread for each in said)
     return Response(
         text=text,
         citations=citations(said),
         id=message,
-        confidence=last.confidence,
+        confidence="low" if unread else last.confidence,
         blocked=Blocked(last.blocked.code, last.blocked.message) if last.blocked else None,
         asks=asks,
+        without_memory=unread,
     )
 
 

@@ -19,7 +19,8 @@ _log = structlog.get_logger("agent.session")
 async def without_forgotten(question: Question, desk: MemoryDesk) -> tuple[Question, frozenset[str]]:
     """Return a question without what was forgotten of its history, and the ids of those messages.
 
-    Where that cannot be read within MEMORY_READ seconds, the question stands alone, and nothing is known to be gone.
+    Where that cannot be read within MEMORY_READ seconds, the question stands alone and says so, and nothing is known to
+    be gone.
     Cancelled, nothing is left.
     """
     said = {each.message: each.cites for each in question.history if each.message}
@@ -30,5 +31,5 @@ async def without_forgotten(question: Question, desk: MemoryDesk) -> tuple[Quest
             gone = await desk.unsaid(question.scope, said)
     except (StorageFailed, trio.TooSlowError):
         _log.warning("what was forgotten cannot be read now, a question is asked without its conversation")
-        return question.without(said), frozenset()
+        return question.alone(), frozenset()
     return question.without(gone), gone

@@ -24,11 +24,13 @@ import trio
 from cyclopts import Parameter
 
 from .. import log
+from ..actions.open import can_post
 from ..client.client import DEFAULT_URL
 from ..config import check
 from ..errors import AgentError, UsageError, WireClosed
-from ..heap import share_heaps
+from ..heap import collect_as_usual, share_heaps
 from ..protocol.url import of_this_machine
+from ..structured.open import can_check
 from .crowd import stay
 from .phases import probing, showing, soak_inside
 from .scene import Scene, Target
@@ -102,6 +104,12 @@ async def soak(
     run = Run(users.clients, users.seconds, users.callers)
     try:
         if own:
+            if not can_check():
+                sys.stderr.write("agent: no tools: pip install 'agent-server[structured]' to soak them too\n")
+            if not can_post():
+                sys.stderr.write(
+                    "agent: effects are not counted: pip install 'agent-server[webhook]' to have them counted\n"
+                )
             await soak_inside(run, users.seed, data, slow_disk / 1000)
             run.faults = errors.count
         else:
@@ -113,6 +121,8 @@ async def soak(
         nobody = f"there is no session to be had at {url}"
         sys.stderr.write(f"agent: {nobody if isinstance(cause, WireClosed) else cause}\n")
         return 1
+    finally:
+        collect_as_usual()  # a census sets aside what it has counted
     report = summary(run)
     sys.stdout.write(json.dumps(report, indent=2) + "\n")
     return 0 if report["passed"] else 1

@@ -25,6 +25,7 @@ from ..server.metrics import Metrics
 from ..settings import Settings
 from ..storage.memory import MemoryLedger
 from ..storage.open import opened_store
+from ..structured.open import can_check
 from .census import tasks
 from .figures import Histogram
 from .tools import write_file
@@ -152,7 +153,8 @@ class Ground:
 async def inside(seed: int, clients: int, ground: Ground, callers: int = 0) -> AsyncGenerator[Inside, None]:
     """Run a server of our own on a free loopback port for the time of a block, or until it has drained.
 
-    clients, callers: how many users there are, over sockets and over HTTP.
+    clients, callers: how many users there are, over sockets and over HTTP. Where tools cannot be used, for what they
+    need is not installed, the server has none.
     """
     write_file(ground.tools)
     settings = Settings.of(
@@ -166,7 +168,7 @@ async def inside(seed: int, clients: int, ground: Ground, callers: int = 0) -> A
         action_webhook=None if ground.webhook is None else f"http://127.0.0.1:{ground.webhook}/",
         data=str(ground.data or ground.remembered or MEMORY),
         memory="off" if ground.remembered is None else "on",
-        tools=ground.tools,
+        tools=ground.tools if can_check() else None,
         calm_time=CALM,
         lease_time=LEASE,
     )

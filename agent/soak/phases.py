@@ -12,6 +12,7 @@ from pathlib import Path
 
 import trio
 
+from ..actions.open import can_post
 from ..errors import WireClosed
 from ..host import Threads, WallClock
 from .census import Census
@@ -60,7 +61,8 @@ async def soak_inside(run: Run, seed: int, data: Path | None, slow: float) -> No
             data = folder / DATA
         file = None if data is None else data / LEDGER_FILE
         async with remote_crowd(folder, seed, run.clients, run.callers) as crowd:
-            ground = Ground(folder / KNOWLEDGE, crowd.hook, data, slow, remembered)
+            hook = crowd.hook if can_post() else None
+            ground = Ground(folder / KNOWLEDGE, hook, data, slow, remembered)
             async with inside(seed, run.clients, ground, run.callers) as server:
                 await _first(run, crowd, server)
                 await _crowded(run, crowd, server, remembered)
@@ -81,7 +83,7 @@ async def soak_inside(run: Run, seed: int, data: Path | None, slow: float) -> No
             for broken in counted_otherwise(figures_of(server.stopwatch.text()), kept.rows):
                 run.tally.violation(*broken)
         memory = await threads(lambda: remembered_since(remembered, began))
-        await threads(lambda: _reckon(run, folder / NOTES, kept, memory))
+        await threads(lambda: _reckon(run, folder / NOTES, kept, memory, hook is not None))
 
 
 async def _first(run: Run, crowd: RemoteCrowd, server: Inside) -> None:
@@ -137,13 +139,13 @@ async def _drained(run: Run, crowd: RemoteCrowd, server: Inside) -> None:
     run.drain["seconds"] = round(trio.current_time() - began, 2)
 
 
-def _reckon(run: Run, notes: Path, kept: Kept | None, memory: Memory) -> None:
-    """Compare what was told, what took effect and what is kept. It blocks."""
+def _reckon(run: Run, notes: Path, kept: Kept | None, memory: Memory, seen: bool) -> None:
+    """Compare what was told, what took effect and what is kept. It blocks. seen: whether effects were noted at all."""
     with open(notes, encoding="ascii") as lines:
         actions = read(lines)
     with open(notes, encoding="ascii") as lines:
         said = words(lines)
-    for broken in disagreements(actions, kept):
+    for broken in disagreements(actions, kept, seen):
         run.tally.violation(*broken)
     for broken in misremembered(memory, said, kept.rows if kept is not None else {}):
         run.tally.violation(*broken)

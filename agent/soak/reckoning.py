@@ -40,14 +40,19 @@ _RAN = (
 _ENDED = ("done", "failed", "unknown")  # what the ledger has to say too
 
 
-def disagreements(actions: Mapping[str, Action], kept: Kept | None) -> Iterator[Broken]:
-    """Yield each broken promise and its words. kept: None where there is no file to read."""
+def disagreements(
+    actions: Mapping[str, Action], kept: Kept | None, effects_seen: bool = True
+) -> Iterator[Broken]:
+    """Yield each broken promise and its words.
+
+    kept: None where there is no file to read. effects_seen: False where no effect was noted, for there was no webhook.
+    """
     rows = kept.rows if kept is not None else {}
     for id in actions.keys() | rows.keys():
         action, row = actions.get(id, Action()), rows.get(id)
         yield from _unapproved(id, action, row)
         allowed, least, most = AGREES[action.told]
-        seen = row is None or row.tool != REMEMBER
+        seen = effects_seen and (row is None or row.tool != REMEMBER)
         if seen and not least <= min(action.effects, 1) <= most:
             yield "ledger", f"{id} is told {action.told}, and took effect {action.effects} times"
         if kept is None or (row is not None and row.leased(kept.at)):

@@ -22,6 +22,7 @@ import trio
 
 from ..config import CLOSE_TIMEOUT
 from ..errors import AgentError
+from ..structured.open import can_check
 from .crowd import first_of_all, keep_rewriting, see_taken_over, stay
 from .figures import Tally
 from .hook import Hook
@@ -187,7 +188,8 @@ class _Crowd:
         await self._staying.wait()
 
     def _new_scene(self) -> Scene:
-        target = Target("127.0.0.1", self._port, clients=self._clients + self._callers)
+        clients = self._clients + self._callers
+        target = Target("127.0.0.1", self._port, clients=clients, tools=can_check())
         return Scene(target, self._tally, self._notes.note, self._pages)
 
     _COMMANDS: ClassVar[dict[str, Callable[["_Crowd"], Awaitable[None]]]] = {

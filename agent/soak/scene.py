@@ -22,7 +22,7 @@ def slower(clients: int) -> float:
 class Target:
     """Where the server is, its token if it has one, and the mean seconds a user thinks before it does something.
 
-    clients: how many users there are at a time.
+    clients: how many users there are at a time. tools: whether the server takes tools.
     """
 
     host: str
@@ -30,6 +30,7 @@ class Target:
     token: str | None = None
     think: float = 1.0
     clients: int = 1
+    tools: bool = True
 
     @property
     def slower(self) -> float:

@@ -100,6 +100,7 @@ class Talk:
 
     async def _chat(self, interrupt: bool = False, saying: int | None = None) -> None:
         text, tools = SAYINGS[saying] if saying is not None else self._rng.choice(SAYINGS)
+        tools = tools if self._scene.target.tools else ()
         await self.say(text.format(self._rng.choice(ORDERS)), tools=tools, interrupt=interrupt)
 
     async def say(

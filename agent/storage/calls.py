@@ -1,5 +1,6 @@
 """Calls that are kept, in a database: who may see which, a page at a time; how they go on is in moves.py."""
 
+import secrets
 from functools import partial
 
 import sqlalchemy as sa
@@ -7,8 +8,10 @@ import sqlalchemy as sa
 from ..ports.calls import ApprovalGiven, CallReport, CallStatus, Closed, Due, StoredCall
 from ..ports.pages import Page, Window
 from . import moves, turns
+from .asked import wait_on
 from .database import Database
 from .listing import known_project, known_thread, page
+from .rows import CALLER, Record
 from .schema import calls
 from .transaction import Transaction
 
@@ -49,21 +52,34 @@ class SqliteCalls:
 
     async def approve(self, approval: ApprovalGiven) -> StoredCall:
         """Confirm a suggested call in time, with its arguments frozen; return it."""
-        return await self._database.write(partial(moves.approve, approval=approval))
+        return await self._database.write(
+            partial(moves.approve, approval=approval), partial(moves.withdraw, approval=approval)
+        )
 
     async def close(self, project: str, id: str, status: Closed, at: int) -> StoredCall:
-        """Close a suggested call, or cancel a confirmed one; one that is closed so already is returned as it is."""
+        """Close a suggested call, or cancel a confirmed one; one that is closed so already is returned as it is.
+
+        `rejected` cancels a call that was approved.
+        """
         return await self._database.write(partial(moves.close, project=project, id=id, status=status, at=at))
 
     async def begin(self, project: str, id: str, at: int, lease_until: int) -> StoredCall:
         """Claim a confirmed call that the caller runs, in the ledger too; exactly one wins."""
-        return await self._database.write(
-            partial(moves.begin, project=project, id=id, at=at, lease_until=lease_until, kb=self._kb)
-        )
+        attempt = secrets.token_hex(8)
+        never = Record(id, "cancelled", {"cancelled": True}, at, attempt, CALLER)
+        begin = partial(moves.begin, project=project, id=id, at=at, lease_until=lease_until)
+        return await self._database.write(partial(begin, kb=self._kb, attempt=attempt), never.write)
 
     async def report(self, report: CallReport) -> tuple[StoredCall, bool]:
-        """Record how a begun call ended; return it, and whether the same was reported before."""
-        return await self._database.write(partial(moves.report, said=report))
+        """Record how a begun call ended, as its thread's too; return it, and whether the same was reported before."""
+
+        def keep(transaction: Transaction) -> tuple[StoredCall, bool]:
+            call, known = moves.report(transaction, report)
+            if call.result is not None and not known:
+                turns.keep_result(transaction, call, report.at)
+            return call, known
+
+        return await self._database.write(keep)
 
     async def due(self, at: int) -> tuple[Due, ...]:
         """Expire what was not approved or not taken in time, call unknown what was not reported in time; say which.
@@ -72,7 +88,7 @@ class SqliteCalls:
         """
         if not await self._database.read(partial(moves.anything_due, at=at)):
             return ()
-        return await self._database.write(partial(moves.due, at=at))
+        return await self._database.write(partial(moves.due, at=at), late=wait_on)
 
 
 def _listed(

@@ -98,6 +98,28 @@ def add(connection: sa.Connection, column: sa.Column[Any], known: Collection[str
             connection.exec_driver_sql(f"ALTER TABLE {table} ADD COLUMN {spec}")
 
 
+def drop_undeclared(connection: sa.Connection, table: sa.Table) -> None:
+    """Make a table anew, with its rows, where it has a column that is declared no more.
+
+    SQLite drops no column that a condition names, and refuses a row without a value for one that has no default.
+    Indexes and triggers of the table go too. In a write transaction, at whose end rows that refer to it still do.
+    """
+    there = {name for _, name, *_ in connection.exec_driver_sql(f"PRAGMA table_info({table.name})")}
+    declared = [column.name for column in table.columns]
+    if there <= {*declared}:
+        return
+    kept = ", ".join(name for name in declared if name in there)
+    for statement in (
+        "PRAGMA defer_foreign_keys=ON",
+        f"CREATE TEMP TABLE remade AS SELECT {kept} FROM {table.name}",
+        f"DROP TABLE {table.name}",
+        str(CreateTable(table).compile(dialect=dialect())),
+        f"INSERT INTO {table.name} ({kept}) SELECT {kept} FROM remade",
+        "DROP TABLE remade",
+    ):
+        connection.exec_driver_sql(statement)
+
+
 def drop_changed(connection: sa.Connection, triggers: Mapping[str, str]) -> None:
     """Drop the triggers that are there and read otherwise, as a file of an earlier version has them."""
     for name, made_by in connection.exec_driver_sql(

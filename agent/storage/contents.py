@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from math import inf
 
 import sqlalchemy as sa
 
@@ -30,6 +31,7 @@ class Contents:
     file: its name. name: what errors and the log call it. unusable: what an operator is told of a folder in which it
     cannot be kept, with places for `data` and `why`. version: PRAGMA user_version of a file that this code reads and
     writes. prepare: makes what is missing, in a write transaction, at Unix milliseconds. pragmas: of its connection.
+    patience: seconds for which callers wait while its disk does not answer.
     """
 
     file: str
@@ -38,6 +40,7 @@ class Contents:
     version: int
     prepare: Callable[[sa.Connection, int], None]
     pragmas: tuple[str, ...] = ()
+    patience: float = inf
     owned: Owned | None = None
 
 

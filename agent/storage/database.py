@@ -12,6 +12,9 @@ time has no order: whoever needs one waits for the first answer before asking fo
 | another write, while its batch is written | it is done whole, or not at all |
 | a record, at any time | it stays, and is written |
 
+A caller that gives up on a disk that does not answer (watch.py) leaves too, with an error; what it wrote that has an
+`undo` is undone when it turns out to be written: nothing of it begins later.
+
 So nobody waits longer than its own deadline, and the thread that holds the connection is never abandoned before the
 database closes. A write is answered when its commit is on disk and the files are still to be trusted, not before.
 
@@ -23,15 +26,13 @@ what is still unrecorded: those rows stay claimed, and the next to open calls th
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
 from math import inf
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, TypeVar
 
-import sqlalchemy as sa
 import structlog
 import trio
 
@@ -48,11 +49,14 @@ from ..errors import AgentError, StorageFailed, UsageError
 from ..ports.clock import Clock
 from ..ports.observe import Observer
 from ..ports.work import RunSync
+from .asked import Asked, Late
 from .contents import Contents
 from .file import FAULTS, LOCK_WAIT, DatabaseFile, Report, Request, reason
 from .ledger import LEDGER
 from .rows import Claim, Record
-from .transaction import Transaction
+from .stall import StallWatch
+from .transaction import Read, Reading, Write, Writing
+from .watch import DiskWatch
 
 _log = structlog.get_logger("agent.storage")
 _CANCELLED: Mapping[str, Any] = {"cancelled": True}
@@ -61,33 +65,6 @@ _CLOSED = "it is closed"
 _NAMED = 100  # outcomes that the log names one by one when they could not be written
 
 T = TypeVar("T")
-Read: TypeAlias = Callable[[sa.Connection], T]
-Write: TypeAlias = Callable[[Transaction], T]
-
-
-@dataclass(frozen=True, slots=True)
-class _Reading:
-    work: Read[Any]
-
-
-@dataclass(frozen=True, slots=True)
-class _Writing(Generic[T]):
-    work: Write[T]
-
-    def write(self, transaction: Transaction) -> T:
-        return self.work(transaction)
-
-
-@dataclass(eq=False, slots=True)
-class _Asked:
-    """Something that was asked for, until it is answered. error: a fault; refused: what it raises of its own."""
-
-    what: _Reading | Request
-    answered: trio.Event = field(default_factory=trio.Event)
-    left: bool = False  # whoever asked waits no more
-    answer: Any = None
-    error: str = ""
-    refused: AgentError | None = None
 
 
 class Database:
@@ -99,6 +76,7 @@ class Database:
     run_sync: does the blocking work. clock: stamps rows that nobody else does. observer: keeps the level
     `actions_unrecorded`. told: hears why nothing can be claimed, and "" when it can again; never blocks.
     contents: what it holds; only a ledger has claims and outcomes. beside: another one of this process has it open.
+    impatient: reads are refused for as long as its disk stalls.
     """
 
     def __init__(
@@ -110,18 +88,22 @@ class Database:
         told: Callable[[str], None] = lambda _: None,
         contents: Contents = LEDGER,
         beside: bool = False,
+        impatient: bool = False,
     ) -> None:
+        self._impatient = impatient
+        self._reading: list[Asked] = []  # that are being read
         self._data = data
         self._contents = contents
         self._run_sync = run_sync
+        self._watch = DiskWatch(run_sync)
         self._clock = clock
         self._observer = observer
         self._told = told
         self._file = DatabaseFile(data, clock, contents, beside)
-        self._waiting: dict[_Asked, None] = {}  # writes and reads, in their order
-        self._unrecorded: dict[_Asked, None] = {}  # outcomes, in their order
+        self._stall = StallWatch(self._file.progress, self._refuse_reads if impatient else None)
+        self._waiting: dict[Asked, None] = {}  # writes and reads, in their order
+        self._unrecorded: dict[Asked, None] = {}  # outcomes, in their order
         self._wanted = trio.Event()
-        self._busy_since: float | None = None  # when the file was last asked, until it has answered
         self._trouble = ""
         self._try_again = 0.0  # when a file that does not work is tried
         self._closing = False
@@ -137,6 +119,7 @@ class Database:
             raise UsageError(self._contents.unusable.format(data=self._data, why=reason(error))) from None
         nursery = await self._tasks.enter_async_context(trio.open_nursery())
         nursery.start_soon(self._commit)
+        nursery.start_soon(self._stall.run)
         return self
 
     async def __aexit__(
@@ -149,7 +132,7 @@ class Database:
         self._closing = True
         self._wanted.set()
         now = trio.current_time()
-        since = now if self._busy_since is None else self._busy_since  # a disk that hangs has had its time
+        since = now if self._watch.since is None else self._watch.since  # a disk that hangs has had its time
         self._committing.deadline = max(since + LEDGER_CLOSE_TIMEOUT, now + LOCK_WAIT)
         try:
             await self._tasks.aclose()  # not handed the block's error, which would come out of it in a group
@@ -157,22 +140,34 @@ class Database:
             self._refuse([*self._waiting], _CLOSED)
             self._say_what_is_open()
 
-    async def read(self, work: Read[T]) -> T:
+    @property
+    def stalled(self) -> bool:
+        """Whether its thread stands still at something."""
+        return self._stall.stalled
+
+    async def read(self, work: Read[T], late: Late | None = None) -> T:
         """Return what `work` returns of one state of the database, in which it writes nothing.
 
-        What it raises of `agent.errors` is raised. Cancelled, at once.
+        What it raises of `agent.errors` is raised. Cancelled, at once. late: see `write`.
         """
-        answer: T = await self._ask(_Reading(work))
+        if self.stalled and self._impatient:
+            raise self._failed(_SILENT)
+        answer: T = await self._ask(Asked(Reading(work)), late)
         return answer
 
-    async def write(self, work: Write[T]) -> T:
+    async def write(self, work: Write[T], undo: Write[object] | None = None, late: Late | None = None) -> T:
         """Return what `work` returns, once what it wrote is on disk.
 
         What it raises of `agent.errors` is raised, and nothing of it is written. Cancelled, at once; it is then written
-        whole or not at all.
+        whole or not at all. undo: undoes it, where it was written after its caller had given up. late: is called
+        when the disk does not answer, once, and the caller waits on; without it that is raised.
         """
-        answer: T = await self._ask(_Writing(work))
+        answer: T = await self._ask(Asked(Writing(work), undo and Writing(undo)), late)
         return answer
+
+    async def keep(self, work: Write[object]) -> None:
+        """Write something, as an outcome is written: when the file works, whoever waits for it."""
+        await self._keep_until_written(Writing(work))
 
     async def claim(self, claim: Claim) -> bool:
         """Write a claim; True for exactly one of an id, in any process.
@@ -181,7 +176,7 @@ class Database:
         """
         if len(self._unrecorded) >= LEDGER_UNRECORDED:
             raise self._failed("too many outcomes wait to be recorded")
-        return bool(await self._ask(claim))
+        return bool(await self._ask(Asked(claim), None))
 
     async def record(self, record: Record) -> None:
         """Write an outcome.
@@ -189,38 +184,48 @@ class Database:
         Returns when it is on disk or, when the file does not work, as soon as it is kept to be written when it
         does. Cancelled, it is kept too. What ended more than TOMBSTONE_SECONDS before is forgotten.
         """
+        await self._keep_until_written(record)
+
+    # --- callers
+
+    async def _keep_until_written(self, what: Request) -> None:
         if len(self._unrecorded) >= 2 * LEDGER_UNRECORDED:  # what was claimed within the limit has its place
             raise self._failed("too many outcomes wait to be recorded")
         if self._closing:
             raise self._failed(_CLOSED)
-        asked = self._keep(record)
+        asked = self._keep(what)
         if self._trouble:
             await trio.lowlevel.checkpoint()
             return
         try:
-            await asked.answered.wait()
+            if not await self._watch.outlast(asked.answered, self._contents.patience):
+                self._suspect()
         except trio.Cancelled:
             self._suspect()
             raise
         if asked.error:
             raise self._failed(asked.error)
 
-    # --- callers
-
-    async def _ask(self, what: _Reading | Request) -> Any:
-        """Wait for an answer; a caller that is cancelled leaves."""
+    async def _ask(self, asked: Asked, late: Late | None) -> Any:
+        """Wait for an answer; a caller that is cancelled, or gives up, leaves."""
         if self._closing:
             raise self._failed(_CLOSED)
         if len(self._waiting) >= LEDGER_WAITING:
             raise self._failed("too many wait for it")
-        asked = _Asked(what)
         self._waiting[asked] = None
         self._wanted.set()
         try:
-            await asked.answered.wait()
+            asked.given_up = not await self._watch.outlast(asked.answered, self._contents.patience)
+            if asked.given_up and late is not None:
+                asked.given_up = False
+                late()
+                await asked.answered.wait()
         except trio.Cancelled:
             self._leave(asked)
             raise
+        if asked.given_up:
+            self._leave(asked)
+            raise self._failed(_SILENT)
         if asked.error:
             raise self._failed(asked.error)
         if asked.refused is not None:
@@ -230,7 +235,7 @@ class Database:
     def _failed(self, why: str) -> StorageFailed:
         return StorageFailed(f"the {self._contents.name}: {why}")
 
-    def _leave(self, asked: _Asked) -> None:
+    def _leave(self, asked: Asked) -> None:
         asked.left = True
         self._waiting.pop(asked, None)  # where it is not, its batch has begun
         self._suspect()
@@ -239,11 +244,11 @@ class Database:
 
     def _suspect(self) -> None:
         """Somebody waits no more: was it for a disk that hangs?"""
-        if self._busy_since is not None and trio.current_time() - self._busy_since > LOCK_WAIT:
+        if self._watch.since is not None and trio.current_time() - self._watch.since > LOCK_WAIT:
             self._tell(_SILENT)
 
-    def _keep(self, record: Record) -> _Asked:
-        asked = _Asked(record)
+    def _keep(self, what: Request) -> Asked:
+        asked = Asked(what)
         self._unrecorded[asked] = None
         self._level(1)
         self._wanted.set()
@@ -269,36 +274,45 @@ class Database:
                 await trio.sleep(LEDGER_RETRY / 10 if self._trouble else 0)
             await self._run_sync(self._file.close)
             self._closed = True
+        self._stall.stop()
+
+    def _refuse_reads(self) -> None:
+        """Answer who reads from a disk that stalls."""
+        reads = [each for each in self._waiting if isinstance(each.what, Reading)]
+        self._waiting = {each: None for each in self._waiting if each not in reads}
+        self._refuse([*self._reading, *reads], _SILENT)
 
     async def _batch(self) -> bool:
         """Do what waits, or try a file that did not work; False when there was nothing to do."""
         first = next(iter(self._waiting), None)
         overdue = self._trouble and trio.current_time() >= self._try_again  # however much is read meanwhile
-        if first is not None and isinstance(first.what, _Reading) and not overdue:
-            reads = (asked for asked in self._waiting if isinstance(asked.what, _Reading))
+        if first is not None and isinstance(first.what, Reading) and not overdue:
+            reads = (asked for asked in self._waiting if isinstance(asked.what, Reading))
             await self._read([*islice(reads, LEDGER_READS)])
             return True
-        writes = (asked for asked in self._waiting if not isinstance(asked.what, _Reading))
+        writes = (asked for asked in self._waiting if not isinstance(asked.what, Reading))
         batch = [*islice(self._unrecorded, LEDGER_BATCH), *islice(writes, LEDGER_BATCH)]
         if not batch and not self._trouble:
             return False
         await self._write(batch)
         return bool(batch)
 
-    async def _read(self, batch: list[_Asked]) -> None:
+    async def _read(self, batch: list[Asked]) -> None:
         for asked in batch:
             del self._waiting[asked]
-        works = [asked.what.work for asked in batch if isinstance(asked.what, _Reading)]
-        self._busy_since = trio.current_time()
+        works = [asked.what.work for asked in batch if isinstance(asked.what, Reading)]
+        self._reading = batch
+        self._stall.begin()
         try:
-            answers: Sequence[Any] = await self._run_sync(partial(self._file.read_each, works))
+            answers: Sequence[Any] = await self._watch.do(partial(self._file.read_each, works))
         except (OSError, RuntimeError) as error:  # a thread could not be started
             answers = [error] * len(batch)
         except trio.Cancelled:
             self._refuse(batch, _CLOSED)
             raise
         finally:
-            self._busy_since = None
+            self._reading = []
+            self._stall.end()
         for asked, answer in zip(batch, answers, strict=True):
             if isinstance(answer, AgentError):
                 asked.refused = answer
@@ -308,47 +322,50 @@ class Database:
                 asked.answer = answer
             asked.answered.set()
 
-    async def _write(self, batch: list[_Asked]) -> None:
+    async def _write(self, batch: list[Asked]) -> None:
         for asked in batch:
             self._waiting.pop(asked, None)
-        requests = [asked.what for asked in batch if not isinstance(asked.what, _Reading)]
-        self._busy_since = trio.current_time()
+        requests = [asked.what for asked in batch if not isinstance(asked.what, Reading)]
+        self._stall.begin()
         try:
-            report = await self._run_sync(partial(self._file.commit, requests))
+            report = await self._watch.do(partial(self._file.commit, requests))
         except trio.Cancelled:
-            self._refuse((asked for asked in batch if not isinstance(asked.what, Record)), _CLOSED)
+            self._refuse((asked for asked in batch if asked not in self._unrecorded), _CLOSED)
             raise
         except (OSError, RuntimeError) as error:  # a thread could not be started
             report = Report([None] * len(batch), trouble=reason(error))
         finally:
-            self._busy_since = None
+            self._stall.end()
         for place, asked in enumerate(batch):
             asked.refused = report.refused.get(place)
             self._settle(asked, report.answers[place], report.faults.get(place, ""), report.trouble)
         self._try_again = trio.current_time() + LEDGER_RETRY
         self._tell(report.trouble)
 
-    def _settle(self, asked: _Asked, answer: Any, fault: str, trouble: str) -> None:
-        """Answer one of a batch; an outcome that was not written stays."""
+    def _settle(self, asked: Asked, answer: Any, fault: str, trouble: str) -> None:
+        """Answer one of a batch; what is kept and was not written stays."""
         asked.error = fault or trouble
-        if not isinstance(asked.what, Record):
+        if asked not in self._unrecorded:
             asked.answer = answer
             self._end_unless_run(asked)
         elif not trouble:
             del self._unrecorded[asked]
             self._level(-1)
-            if fault:
+            if fault and isinstance(asked.what, Record):
                 _log.error("outcome can never be recorded", suggestionId=asked.what.suggestion_id, why=fault)
         else:
             asked.error = ""  # it is kept, which is what was asked for
         asked.answered.set()
 
-    def _end_unless_run(self, asked: _Asked) -> None:
-        """Keep an end for a row that was made by a claim that nobody waits for, or that is not won."""
+    def _end_unless_run(self, asked: Asked) -> None:
+        """Keep an end for the row that a claim may have made for which nobody waits, or that is not won; or an undo."""
+        if asked.given_up and asked.undo is not None and asked.refused is None:
+            self._keep(asked.undo)
         if isinstance(asked.what, Claim) and asked.answer and (asked.left or asked.error):
-            self._keep(Record(asked.what.suggestion_id, "cancelled", _CANCELLED, self._clock.now_ms()))
+            claim, now = asked.what, self._clock.now_ms()
+            self._keep(Record(claim.suggestion_id, "cancelled", _CANCELLED, now, claim.attempt))
 
-    def _refuse(self, asked: Iterable[_Asked], why: str) -> None:
+    def _refuse(self, asked: Iterable[Asked], why: str) -> None:
         for each in asked:
             each.error = why
             each.answered.set()
@@ -372,11 +389,9 @@ class Database:
             _log.error(
                 f"{self._contents.name} closed with outcomes unrecorded", unrecorded=len(self._unrecorded)
             )
-        for asked in islice(self._unrecorded, _NAMED):
-            assert isinstance(asked.what, Record)
-            _log.error(
-                "outcome not recorded", suggestionId=asked.what.suggestion_id, status=asked.what.status
-            )
+        outcomes = (asked.what for asked in self._unrecorded if isinstance(asked.what, Record))
+        for record in islice(outcomes, _NAMED):
+            _log.error("outcome not recorded", suggestionId=record.suggestion_id, status=record.status)
         self._level(-len(self._unrecorded))
         self._unrecorded.clear()
 

@@ -30,6 +30,7 @@ from .contents import Contents, Owned, stamp, version
 from .ledger import LEDGER
 from .owners import Owner, abandoned, proved_dead
 from .rows import Record
+from .stall import Progress
 from .transaction import Transaction
 from .trust import Trust, Untrusted, afresh
 
@@ -100,6 +101,7 @@ class DatabaseFile:
     def __init__(
         self, data: Path | None, clock: Clock, contents: Contents = LEDGER, beside: bool = False
     ) -> None:
+        self.progress = Progress()
         self._beside = beside
         self._data = data
         self._clock = clock
@@ -143,6 +145,7 @@ class DatabaseFile:
     def commit(self, requests: Sequence[Request]) -> Report:
         """Write these in one transaction. Without any it writes all the same, to find out whether that works."""
         report = Report([None] * len(requests))
+        self.progress.working = True
         try:
             if self._trust is not None:
                 self._trust.check()
@@ -155,6 +158,8 @@ class DatabaseFile:
                 self._trust.check()
         except FAULTS as error:
             report.trouble = self._judge(error)
+        finally:
+            self.progress.working = False
         return report
 
     def read(self, work: Callable[[sa.Connection], T]) -> T:
@@ -170,11 +175,16 @@ class DatabaseFile:
     def read_each(self, works: Sequence[Callable[[sa.Connection], Any]]) -> list[Any]:
         """Read for several at once; return for each what it returned, or the error that it raised."""
         answers = []
-        for work in works:
-            try:
-                answers.append(self.read(work))
-            except (AgentError, *FAULTS, *AT_FAULT) as error:
-                answers.append(_bare(error))
+        self.progress.working = True
+        try:
+            for work in works:
+                self.progress.steps += 1
+                try:
+                    answers.append(self.read(work))
+                except (AgentError, *FAULTS, *AT_FAULT) as error:
+                    answers.append(_bare(error))
+        finally:
+            self.progress.working = False
         return answers
 
     def close(self) -> None:
@@ -215,7 +225,7 @@ class DatabaseFile:
                     owned.move(self._connection, self._owner.id, place.id)
                 owner = place or self._owner
                 transaction = Transaction(self._connection, owner.id if owner else "", self._dead)
-                _write_each(transaction, requests, report)
+                _write_each(transaction, requests, report, self.progress)
                 if not requests:
                     stamp(self._connection, self._contents.version)
                 ends = [request.at for request in requests if isinstance(request, Record)]
@@ -272,8 +282,11 @@ def _bare(error: E) -> E:
     return error.with_traceback(None)
 
 
-def _write_each(transaction: Transaction, requests: Sequence[Request], report: Report) -> None:
+def _write_each(
+    transaction: Transaction, requests: Sequence[Request], report: Report, progress: Progress
+) -> None:
     for place, request in enumerate(requests):
+        progress.steps += 1
         claimed = len(transaction.claimed)
         try:
             with savepoint(transaction.connection):

@@ -70,11 +70,16 @@ class Later(Generic[T]):
 
 
 class _StandIn:
-    """Has every method of a store, and asks the one that is opened for it."""
+    """Has every method of a store, and asks the one that is opened for it. `stalled` is none, and opens nothing."""
 
-    def __init__(self, later: Later[Any], part: Callable[[Any], object]) -> None:
+    def __init__(self, later: Later[Any], part: Callable[[Any], Any]) -> None:
         self._later = later
         self._part = part
+
+    @property
+    def stalled(self) -> bool:
+        """Whether the disk of what is opened stalls; what nobody has opened waits for none."""
+        return self._later.kept is not None and bool(self._part(self._later.kept).stalled)
 
     def __getattr__(self, method: str) -> Callable[..., Awaitable[Any]]:
         async def ask(*arguments: Any, **named: Any) -> Any:

@@ -4,7 +4,7 @@ The transaction has the write lock, so nothing changes between a look and the ch
 statements all the same, and the database asks the table of moves once more.
 """
 
-from typing import Any
+from typing import Any, Literal
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.sqlite import insert
@@ -69,6 +69,15 @@ _LATE = sa.and_(
 _UNREPORTED = sa.and_(sa.text("calls.status = 'claimed'"), calls.c.lease_until <= sa.bindparam("at"))
 _ANYTHING_DUE = sa.select(
     sa.or_(*(sa.exists().where(each) for each in (_LATE, _UNREPORTED, rows.unreported(sa.bindparam("at")))))
+)
+_CANCEL_ALL = (
+    sa.update(calls)
+    .where(
+        calls.c.project_id == sa.bindparam("project"),
+        calls.c.thread_id == sa.bindparam("thread"),
+        calls.c.status.in_(sorted(_NEVER_RAN)),
+    )
+    .values(status="cancelled", owner=None, ended_at=sa.bindparam("at", type_=sa.Integer))
 )
 _KEEP = insert(calls).on_conflict_do_nothing(index_elements=["id"])
 
@@ -150,9 +159,11 @@ def close(
 ) -> StoredCall:
     """Close a call that can still be approved or, where it is cancelled, that nobody has claimed.
 
-    once: one that is closed so already is refused.
+    A no to what was approved cancels it. once: one that is closed so already is refused.
     """
     call = one(transaction.connection, project, id)
+    if status == "rejected" and (call.approved_by is not None or not call.needs_approval):
+        status = "cancelled"
     late = status == "answered" and call.deadline <= at
     may = call.status == "suggested" or (call.status == "confirmed" and status == "cancelled")
     if may and not late:
@@ -163,14 +174,35 @@ def close(
     raise Conflict("closed" if why == "not_approved" else why)
 
 
+def withdraw(transaction: Transaction, approval: ApprovalGiven) -> None:
+    """Cancel a call that an approval has confirmed of which nobody was told, unless somebody has begun it."""
+    transaction.connection.execute(
+        sa.update(calls)
+        .where(
+            calls.c.id == approval.call,
+            calls.c.project_id == approval.project,
+            calls.c.status == "confirmed",
+            calls.c.approved_by == approval.by,
+            calls.c.approved_at == approval.at,
+        )
+        .values(status="cancelled", owner=None, ended_at=approval.at)
+    )
+
+
 def begin(
-    transaction: Transaction, project: str, id: str, at: int, lease_until: int, kb: str | None
+    transaction: Transaction,
+    project: str,
+    id: str,
+    at: int,
+    lease_until: int,
+    kb: str | None,
+    attempt: str = "",
 ) -> StoredCall:
     """Claim a confirmed call for its caller, in the ledger too."""
     call = one(transaction.connection, project, id)
     if call.status != "confirmed" or call.runs_at != CALLER or call.deadline <= at:
         raise Conflict(_why_not(call, at))
-    if not rows.lease(transaction, Claim(id, call.tool, at, kb), lease_until):
+    if not rows.lease(transaction, Claim(id, call.tool, at, kb, attempt=attempt), lease_until):
         raise Conflict("begun")
     return _move(transaction, call, "claimed", None, lease_until=lease_until)
 
@@ -193,8 +225,8 @@ def report(transaction: Transaction, said: CallReport) -> tuple[StoredCall, bool
         raise Conflict("lease_over")
     if said.seen is not None and said.seen != call.arguments_hash:
         raise Conflict("arguments_changed")
-    status: CallStatus = "done" if said.ok else "failed"
-    Record(said.call, "done" if said.ok else "failed", said.result, said.at).write(transaction)
+    status: Literal["done", "failed"] = "done" if said.ok else "failed"
+    Record(said.call, status, said.result, said.at, attempt=None, owner=CALLER).write(transaction)
     transaction.connection.execute(
         sa.update(calls)
         .where(calls.c.id == said.call, calls.c.status == status)
@@ -206,14 +238,12 @@ def report(transaction: Transaction, said: CallReport) -> tuple[StoredCall, bool
 def go_on(transaction: Transaction, project: str, thread: str, move: Move, at: int) -> None:
     """Note how a call of a turn went on, where the suggestion's table leads there from what it is.
 
-    Its claim is the ledger's to note, and the end of what its caller runs the caller's; one that is not kept has
-    nothing to be noted.
+    Its claim, and the end of what is claimed, are for whoever claimed it to note, in the ledger or by a report; one
+    that is not kept has nothing to be noted.
     """
     call = transaction.connection.execute(_ONE, {"project": project, "call": move.call}).one_or_none()
     if call is None or call.thread_id != thread or (call.status, move.status) not in MOVES:
         return
-    if call.status == "claimed" and call.runs_at != CALLER:
-        Record(call.id, move.status, move.result or {}, at).write(transaction)  # type: ignore[arg-type]
     if "claimed" in (call.status, move.status):
         return
     confirmed = move.status == "confirmed"
@@ -225,6 +255,11 @@ def go_on(transaction: Transaction, project: str, thread: str, move: Move, at: i
         None if confirmed else at,
         owner=transaction.owner if runs_here else None,
     )
+
+
+def cancel_all(transaction: Transaction, project: str, thread: str, at: int) -> None:
+    """Cancel every call of a thread that nobody has claimed."""
+    transaction.connection.execute(_CANCEL_ALL, {"project": project, "thread": thread, "at": at})
 
 
 def bar(transaction: Transaction, at: int, *which: sa.ColumnElement[bool]) -> None:

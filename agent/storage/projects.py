@@ -11,6 +11,7 @@ from ..ports.clock import Clock
 from ..ports.pages import Page, Window
 from ..ports.projects import HOUSE, Document, DocumentText, Project, ProjectKey
 from . import moves
+from .asked import wait_on
 from .database import Database
 from .listing import found, known_project, page, row
 from .schema import calls, documents, idempotency, project_keys, projects
@@ -77,7 +78,7 @@ class SqliteProjects:
             transaction.connection.execute(sa.delete(idempotency).where(idempotency.c.project_id == id))
             transaction.connection.execute(sa.delete(projects).where(projects.c.id == id))
 
-        await self._database.write(delete)
+        await self._database.write(delete, late=wait_on)
 
     async def add_key(self, project: str, id: str, digest: str, name: str, at: int) -> ProjectKey:
         """Keep a key by its SHA-256 in hex."""
@@ -125,7 +126,7 @@ class SqliteProjects:
         The same bytes again change nothing and return what is kept, with its id. Raises `Conflict("project_full")` and
         `Conflict("rules_too_long")` over DOCUMENTS_MOST, DOCUMENTS_BYTES and RULES_BYTES.
         """
-        return await self._database.write(partial(_put, document, text))
+        return await self._database.write(partial(_put, document, text), late=wait_on)
 
     async def document(self, project: str, id: str) -> Document:
         """Return a document."""
@@ -156,7 +157,7 @@ class SqliteProjects:
             found(gone.one_or_none())
             _revise(transaction, project)
 
-        await self._database.write(delete)
+        await self._database.write(delete, late=wait_on)
 
     async def texts(self, project: str) -> tuple[int, tuple[DocumentText, ...]]:
         """Return a project's revision and the texts of its documents that could be read, by category and filename."""
@@ -170,7 +171,7 @@ class SqliteProjects:
             of = row(connection, projects, projects.c.id == project)
             return of.revision, tuple(DocumentText(*each) for each in connection.execute(wanted))
 
-        return await self._database.read(read)
+        return await self._database.read(read, wait_on)
 
 
 def _put(document: Document, text: str, transaction: Transaction) -> Document:

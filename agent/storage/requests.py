@@ -26,10 +26,11 @@ class SqliteRequests:
         One that began in a process that has ended begins anew. Raises `Conflict("key_reused")` and
         `Conflict("in_progress")`. What is older than IDEMPOTENCY_SECONDS is forgotten.
         """
-        return await self._database.write(partial(_first, owner, key, digest, at, project))
+        first = partial(_first, owner, key, digest, at, project)
+        return await self._database.write(first, partial(_forget, owner, key, at))
 
     async def answered(self, owner: str, key: str, answer: Answered | None) -> None:
-        """Note its answer; None forgets that it began, so that it may be tried again."""
+        """Note its answer, when the file works; None forgets that it began, so that it may be tried again."""
         of = (idempotency.c.key_owner == owner, idempotency.c.key == key, idempotency.c.owner.is_not(None))
 
         def note(transaction: Transaction) -> None:
@@ -41,7 +42,7 @@ class SqliteRequests:
                 statement = sa.update(idempotency).where(*of).values(**values)
             transaction.connection.execute(statement)
 
-        await self._database.write(note)
+        await self._database.keep(note)
 
     async def note(self, at: int, project: str, user: str, event: str, subject: str) -> None:
         """Write a line of the audit: ids and words of ours, never what anybody said."""
@@ -76,3 +77,9 @@ def _first(
         raise Conflict("in_progress")
     connection.execute(sa.update(idempotency).where(*of).values(owner=transaction.owner, created_at=at))
     return None
+
+
+def _forget(owner: str, key: str, at: int, transaction: Transaction) -> None:
+    """Forget a request that began at Unix milliseconds `at`, and has no answer."""
+    of = (idempotency.c.key_owner == owner, idempotency.c.key == key, idempotency.c.created_at == at)
+    transaction.connection.execute(sa.delete(idempotency).where(*of, idempotency.c.owner.is_not(None)))

@@ -1,7 +1,8 @@
 """The ledger's one table, and every statement that touches it. Pure SQL: who calls it holds the transaction.
 
 A claim is one INSERT that a conflict turns into nothing, and its row count is the answer. An outcome is one UPDATE of
-a row that is still claimed, so the first outcome stands and writing it again changes nothing. Where the id is that of
+a row that is still claimed by that very attempt of that owner: so the first outcome stands, writing it again changes
+nothing, and the end of a claim that was not won is never another's. Where the id is that of
 a call that is kept, both change the call in the same transaction, and a call that is not confirmed, or that its caller
 runs, is nobody's to claim: that claim is lost as if another had it.
 
@@ -31,7 +32,17 @@ _OUTCOMES = ("done", "failed", "unknown")  # ends of a call that have a result
 
 def _claim(may: sa.ColumnElement[bool]) -> sa.Insert:
     """Return what makes a row, unless one is there, or a call that is not confirmed or of which `may` is false."""
-    names = ("suggestion_id", "action", "status", "owner", "claimed_at", "kb", "lease_until", *_WHOSE)
+    names = (
+        "suggestion_id",
+        "action",
+        "status",
+        "owner",
+        "attempt",
+        "claimed_at",
+        "kb",
+        "lease_until",
+        *_WHOSE,
+    )
     values = {name: sa.bindparam(name, type_=actions.c[name].type) for name in names}
     barred = sa.exists().where(
         calls.c.id == values["suggestion_id"], sa.not_(sa.and_(calls.c.status == "confirmed", may))
@@ -54,7 +65,12 @@ _CLAIMED = (
 )
 _RECORD = (
     sa.update(actions)
-    .where(actions.c.suggestion_id == _OF, actions.c.status == "claimed")
+    .where(
+        actions.c.suggestion_id == _OF,
+        actions.c.status == "claimed",
+        actions.c.owner == sa.bindparam("by"),
+        sa.or_(actions.c.attempt == sa.bindparam("in"), sa.bindparam("in").is_(None)),
+    )
     .values(status=sa.bindparam("to"), result=sa.bindparam("result"), ended_at=_AT)
 )
 _ENDED = (
@@ -66,13 +82,14 @@ _ENDED = (
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A claim to be written. at: Unix milliseconds. scope: whose it is."""
+    """A claim to be written. at: Unix milliseconds. scope: whose it is. attempt: unlike any other's."""
 
     suggestion_id: str
     action: str
     at: int
     kb: str | None = None
     scope: Scope = NO_SCOPE
+    attempt: str = ""
 
     def write(self, transaction: Transaction) -> bool:
         """Claim it for the transaction's owner; True when this made the row."""
@@ -84,20 +101,27 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """An outcome to be written. at: Unix milliseconds."""
+    """An outcome to be written. at: Unix milliseconds.
+
+    attempt: of the claim, None for whichever. owner: of a lease; None: this process.
+    """
 
     suggestion_id: str
     status: Status
     result: Mapping[str, Any]
     at: int
+    attempt: str | None = ""
+    owner: str | None = None
 
     def write(self, transaction: Transaction) -> bool:
-        """Write it, if the row is there and has no outcome; False, as it claims nothing."""
+        """Write it, if that claim made the row and has no outcome; False, as it claims nothing."""
         outcome = {"of": self.suggestion_id, "to": self.status, "at": self.at, "result": dict(self.result)}
-        transaction.connection.execute(_RECORD, outcome)
-        if self.status not in _OUTCOMES:
-            outcome["result"] = None
-        transaction.connection.execute(_ENDED, outcome)
+        owner = transaction.owner if self.owner is None else self.owner
+        ended = transaction.connection.execute(_RECORD, {**outcome, "by": owner, "in": self.attempt})
+        if ended.rowcount == 1:
+            if self.status not in _OUTCOMES:
+                outcome["result"] = None
+            transaction.connection.execute(_ENDED, outcome)
         return False
 
 
@@ -126,6 +150,7 @@ def _insert(
         "action": claim.action,
         "status": "claimed",
         "owner": owner,
+        "attempt": claim.attempt,
         "claimed_at": claim.at,
         "kb": claim.kb,
         "lease_until": until,

@@ -5,11 +5,11 @@ there. What was approved is frozen, and can only be emptied once it has begun or
 no row in the ledger, and a call's row in the ledger lives as long as the call. Everything else hangs on its project: a
 row of one cannot name a thread of another.
 
-`actions`, the ledger, is as its first version made it, with columns added; all other tables are STRICT and came with
-the second, one with a column added since. A file of an older version is upgraded in place when it is opened: tables,
-columns and indexes that are missing are made, and triggers that read otherwise are made anew, whichever they are, so
-that it can be done twice. Code of an older version does not open it any more; what of it is running meanwhile goes on,
-for it names the columns that it writes, and none of them has changed.
+`actions`, the ledger, is as its first version made it, with columns added, the last one (`attempt`) by the third; all
+other tables are STRICT and came with the second, one with a column added since. A file of an older version is upgraded
+in place when it is opened: tables, columns and indexes that are missing are made, and triggers that read otherwise are
+made anew, whichever they are, so that it can be done twice. Code of an older version does not open it any more; what of
+it is running meanwhile goes on, for it names the columns that it writes, and none of them has changed.
 """
 
 from functools import cache
@@ -38,7 +38,8 @@ from .columns import (
 )
 from .columns import json_value as json
 
-SCHEMA = 2  # PRAGMA user_version of a file that this code reads and writes
+SCHEMA = 3  # PRAGMA user_version of a file that this code reads and writes
+CALLS_SINCE = 2  # the version that brought calls, messages and requests
 
 MOVES = frozenset(
     (row.source.value, row.target.value)
@@ -81,6 +82,7 @@ actions = sa.Table(
     ),  # these last ones, as files made before they were there get them behind the others
     sa.Column("lease_until", sa.Integer),
     *(sa.Column(name, sa.Text) for name in ("project", "user", "thread")),  # whose it is, where that is known
+    sa.Column("attempt", sa.Text, nullable=False, server_default=""),  # which claim of its owner made the row
     sa.Index("actions_claimed", "owner", **where("status = 'claimed'")),
     sqlite_autoincrement=True,
 )
@@ -273,8 +275,8 @@ def prepare(connection: sa.Connection, now: int) -> None:
     """Make what is missing. Inside a write transaction. now: Unix milliseconds."""
     drop_changed(connection, _TRIGGERS)
     known = names(connection)
-    later = (*(actions.c[name] for name in ("kb", "lease_until", "project", "user", "thread")),)
-    for column in (*later, idempotency.c.project_id):
+    of_actions = ("kb", "lease_until", "project", "user", "thread", "attempt")
+    for column in (*(actions.c[name] for name in of_actions), idempotency.c.project_id):
         add(connection, column, known)
     for name, statement in _made_by().items():
         if name not in known:

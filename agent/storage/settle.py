@@ -16,7 +16,7 @@ from collections.abc import Collection
 import sqlalchemy as sa
 
 from .rows import CALLER, LOST
-from .schema import SCHEMA, actions, calls, idempotency, messages
+from .schema import CALLS_SINCE, SCHEMA, actions, calls, idempotency, messages
 
 _CLAIMED = f"SELECT owner FROM actions WHERE status = 'claimed' AND owner <> '{CALLER}'"
 _AT_WORK = f"""{_CLAIMED}
@@ -30,7 +30,7 @@ def anybody_at_work(reader: sqlite3.Connection) -> bool:
     (version,) = reader.execute("PRAGMA user_version").fetchone()
     if not 0 < version <= SCHEMA:
         return False
-    return reader.execute(_AT_WORK if version == SCHEMA else _CLAIMED).fetchone() is not None
+    return reader.execute(_AT_WORK if version >= CALLS_SINCE else _CLAIMED).fetchone() is not None
 
 
 def owners_at_work(connection: sa.Connection) -> list[str]:

@@ -1,10 +1,13 @@
 """The ledger of a database: what the port asks for, over the queue and the statements that all stores share."""
 
+import secrets
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+import trio
 
 from ..ports.clock import Clock
 from ..ports.conversation import NO_SCOPE, Scope
@@ -26,6 +29,7 @@ class SqliteLedger:
     def __init__(self, database: Database, kb: str | None = None) -> None:
         self._database = database
         self._kb = kb
+        self._won: dict[str, str] = {}  # the attempt that won an id, until its outcome is recorded
 
     async def claim(self, suggestion_id: str, action: str, at: int, scope: Scope = NO_SCOPE) -> bool:
         """Claim an action at Unix milliseconds `at`; True for exactly one claimer of an id, in any process.
@@ -33,15 +37,24 @@ class SqliteLedger:
         Of a call that is kept, only while it is confirmed and the server is to run it; it becomes claimed.
         Cancelled, nothing was claimed, or the row is recorded cancelled when it turns out to have been made.
         """
-        return await self._database.claim(Claim(suggestion_id, action, at, self._kb, scope))
+        attempt = secrets.token_hex(8)
+        won = await self._database.claim(Claim(suggestion_id, action, at, self._kb, scope, attempt))
+        if won:
+            self._won[suggestion_id] = attempt
+        return won
 
     async def record(self, suggestion_id: str, status: Status, result: Mapping[str, Any], at: int) -> None:
-        """Record the outcome of a claimed action at Unix milliseconds `at`, and of its call; the first one stands.
+        """Record the outcome of an action that was claimed here, at Unix milliseconds `at`, and of its call.
 
-        Returns when it is on disk or, when the file does not work, as soon as it is kept to be written when it
-        does. Cancelled, it is kept too. What ended more than TOMBSTONE_SECONDS before is forgotten.
+        The first one stands; of what another has claimed nothing is recorded. Returns when it is on disk or, when the
+        file does not work, as soon as it is kept to be written when it does. Cancelled, it is kept too. What ended
+        more than TOMBSTONE_SECONDS before is forgotten.
         """
-        await self._database.record(Record(suggestion_id, status, dict(result), at))
+        attempt = self._won.pop(suggestion_id, None)
+        if attempt is None:
+            await trio.lowlevel.checkpoint()
+            return
+        await self._database.record(Record(suggestion_id, status, dict(result), at, attempt))
 
     async def get(self, suggestion_id: str) -> Row | None:
         """Return the row of a claimed action, or None."""

@@ -12,6 +12,7 @@ from ..ports.pages import Page, Window
 from ..ports.remember import Again
 from ..ports.threads import Begun, Opening, Said, StoredMessage, Thread, Woken
 from . import moves, turns, unsaying
+from .asked import Late, wait_on
 from .database import Database
 from .listing import known_project, known_thread, one_thread, page, row
 from .schema import calls, messages, threads
@@ -32,15 +33,15 @@ class SqliteThreads:
 
     async def begin_turn(self, opening: Opening) -> Begun:
         """Keep a message as pending, in a thread that is there or, if `new`, is made."""
-        return await self._database.write(partial(turns.begin, opening))
+        return await self._database.write(partial(turns.begin, opening), partial(turns.abandon, opening))
 
-    async def say(self, said: Said) -> bool:
+    async def say(self, said: Said, late: Late = wait_on) -> bool:
         """Keep what a turn says; False for one that ended otherwise before. Idempotent."""
-        return await self._database.write(partial(turns.say, said, self._kb))
+        return await self._database.write(partial(turns.say, said, self._kb), late=late)
 
-    async def cancel_turn(self, project: str, thread: str, at: int) -> tuple[str, ...]:
+    async def cancel_turn(self, project: str, thread: str, at: int, calls: bool = False) -> tuple[str, ...]:
         """End the message that is pending as cancelled; return the calls of turns that other processes have claimed."""
-        return await self._database.write(partial(turns.cancel, project, thread, at))
+        return await self._database.write(partial(turns.cancel, project, thread, at, calls))
 
     async def cancelled(self, messages: Collection[tuple[str, str]]) -> frozenset[tuple[str, str]]:
         """Return which of these messages have ended as cancelled."""
@@ -83,16 +84,16 @@ class SqliteThreads:
 
     async def forget(self, turns: Sequence[StoredTurn], item: str = "") -> None:
         """Empty what was said in these turns, and the answers of requests that tell of them; out of the file too."""
-        await self._database.write(partial(unsaying.forget, turns, item))
+        await self._database.write(partial(unsaying.forget, turns, item), late=wait_on)
 
     async def unsay(self, scope: Scope, again: Again) -> None:
         """Empty what says it again in a user's threads; these are looked through some messages at a time."""
         found, more = unsaying.Found(), True
         while more:
-            found, more = await self._database.read(partial(unsaying.look, scope, again, found))
+            found, more = await self._database.read(partial(unsaying.look, scope, again, found), wait_on)
         if found.upto:
             now = self._clock.now_ms()
-            await self._database.write(partial(unsaying.unsay, scope, again, found, now))
+            await self._database.write(partial(unsaying.unsay, scope, again, found, now), late=wait_on)
 
     async def delete_thread(self, project: str, id: str) -> None:
         """Delete a thread with its messages and calls."""

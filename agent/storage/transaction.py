@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import sqlalchemy as sa
 
@@ -20,3 +21,26 @@ class Transaction:
     dead: Callable[[str], bool] = lambda _: False
     claimed: list[str] = field(default_factory=list)
     erases: bool = False
+
+
+T = TypeVar("T")
+Read: TypeAlias = Callable[[sa.Connection], T]
+Write: TypeAlias = Callable[[Transaction], T]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A request that reads one state of the database."""
+
+    work: Read[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Writing(Generic[T]):
+    """A request that writes."""
+
+    work: Write[T]
+
+    def write(self, transaction: Transaction) -> T:
+        """Write it, and return what its caller is answered."""
+        return self.work(transaction)

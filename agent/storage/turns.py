@@ -7,6 +7,7 @@ one costs ten times what running it does.
 from collections.abc import Collection
 from typing import Any
 
+import msgspec
 import sqlalchemy as sa
 from sqlalchemy.dialects.sqlite import insert
 
@@ -75,15 +76,26 @@ _CLAIMED = (  # within a turn, by another process than this one
         actions.c.owner != sa.bindparam("owner"),
     )
 )
+_TOLD = (  # the last turn that was answered: it was told of every call that had ended before it began
+    sa.select(messages.c.turn)
+    .where(*_OF, messages.c.role == "assistant")
+    .order_by(messages.c.turn.desc())
+    .limit(1)
+    .scalar_subquery()
+)
+_TOLD_AT = sa.select(sa.func.min(messages.c.created_at)).where(*_OF, messages.c.turn == _TOLD)
 _ENDED = (
     sa.select(calls)
     .where(
         *_CALLS_OF,
-        calls.c.turn == sa.bindparam("of"),
+        sa.or_(
+            calls.c.turn >= sa.func.coalesce(_TOLD, 0),
+            calls.c.ended_at > _TOLD_AT.scalar_subquery(),
+        ),
         sa.text("calls.status IN ('done', 'failed', 'unknown')"),
         sa.or_(calls.c.needs_approval == 1, calls.c.runs_at == CALLER),
     )
-    .order_by(calls.c.position)
+    .order_by(calls.c.turn, calls.c.position)
 )
 _LIVE = (
     sa.select(calls)
@@ -153,7 +165,22 @@ def begin(opening: Opening, transaction: Transaction) -> Begun:
     connection.execute(_INSERT, _row(opening.project, message, transaction.owner))
     if opening.new:
         return Begun(changed)
-    return Begun(changed, _read_calls(connection, _ENDED, {**of, "of": changed.turn - 1}))
+    return Begun(changed, _read_calls(connection, _ENDED, of))
+
+
+def keep_result(transaction: Transaction, call: StoredCall, at: int) -> None:
+    """Keep what a call returned that its caller has reported, as a message of its thread, under the call's id."""
+    of = {"project": call.project, "thread": call.thread, "at": at}
+    transaction.connection.execute(_TOUCH, of)
+    content = msgspec.json.encode(call.result).decode()
+    message = StoredMessage(call.id, call.thread, call.turn, "tool", content, "done", at, call=call.id)
+    transaction.connection.execute(_INSERT_ONCE, _row(call.project, message))
+
+
+def abandon(opening: Opening, transaction: Transaction) -> None:
+    """Cancel a turn that has begun of which nobody was told, so that it is not in another's way."""
+    of = {"project": opening.project, "thread": opening.thread, "message": opening.id}
+    transaction.connection.execute(_END, {**of, "to": "cancelled"})
 
 
 def say(said: Said, kb: str | None, transaction: Transaction) -> bool:
@@ -175,7 +202,7 @@ def say(said: Said, kb: str | None, transaction: Transaction) -> bool:
     return goes_on
 
 
-def cancel(project: str, thread: str, at: int, transaction: Transaction) -> tuple[str, ...]:
+def cancel(project: str, thread: str, at: int, calls: bool, transaction: Transaction) -> tuple[str, ...]:
     """End the pending message, and what its turn has not begun; what the port says of `cancel_turn`.
 
     A claim asks for a confirmed call in its own transaction, so of a claim and a cancel one comes first.
@@ -185,6 +212,8 @@ def cancel(project: str, thread: str, at: int, transaction: Transaction) -> tupl
     of = {"project": project, "thread": thread}
     for ended in connection.execute(_END_PENDING, of).scalars().all():
         connection.execute(_LET_GO, {**of, "message": ended, "at": at})
+    if calls:
+        moves.cancel_all(transaction, project, thread, at)
     return tuple(connection.execute(_CLAIMED, {**of, "owner": transaction.owner}).scalars().all())
 
 
@@ -214,7 +243,8 @@ def wake(project: str, id: str, exchanges: int, connection: sa.Connection) -> Wo
     history = tuple(
         Exchange(question, answer, bool(back), asked) for question, answer, back, asked in reversed(said)
     )
-    return Woken(made, history, _read_calls(connection, _LIVE, of))
+    live, ended = (_read_calls(connection, wanted, of) for wanted in (_LIVE, _ENDED))
+    return Woken(made, history, live, ended)
 
 
 def thread(one: Any) -> Thread:

@@ -10,7 +10,7 @@ from ..errors import ActionFailed
 from ..lang import Lang
 from ..memory.recollection import Recollection
 from ..ports.action import Call, Executor
-from ..ports.brain import Question
+from ..ports.brain import Beside, Question
 from ..ports.clock import Clock
 from ..ports.conversation import Scope
 from ..ports.memory import LIVE, Change, Draft, Item, ItemType, Source, StoredTurn
@@ -111,6 +111,10 @@ class WatchedMemory:
     def stated(self, question: Question, lang: Lang) -> bool:
         """Return whether a question is nothing but what can be remembered."""
         return self._told is not None and self._told.stated(question, lang)
+
+    def beside(self, question: Question, lang: Lang) -> Beside | None:
+        """Return whether some of a question is to be remembered."""
+        return self._told.beside(question, lang) if self._told else None
 
     async def remembered(self, question: Question, text: str, lang: Lang) -> Remembered:
         """Return what a turn should know."""

@@ -18,6 +18,7 @@ from ..retrieval.load import Source
 from ..retrieval.search import KnowledgeBase
 from ..settings import Settings
 from .faults import PipeEnd, pipe
+from .isolate import InProcess
 
 T = TypeVar("T")
 
@@ -89,6 +90,8 @@ async def network(
     parts = adapters or Adapters()
     if parts.run_sync is None:
         parts = replace(parts, run_sync=inline)
+    if parts.isolate is None:
+        parts = replace(parts, isolate=InProcess())
     if documents and parts.knowledge is None:
         parts = replace(parts, knowledge=KnowledgeBase.build(documents))
     async with trio.open_nursery() as nursery:

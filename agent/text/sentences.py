@@ -12,7 +12,7 @@ from typing import Final
 
 from agent.lang import LANGUAGES
 
-_END: Final = re.compile(r"[.!?…]+[\"'”’»)\]*_`]*(\s+)(?=[\"'“‘«(\[*_`]{0,3}([^\W_]))")
+_END: Final = re.compile(r"[.!?…][\"'”’»)\]*_`]*+(\s++)(?=[\"'“‘«(\[*_`]{0,3}([^\W_]))")
 _LINE: Final = re.compile(r"[^\n]+")
 _SHORT: Final = frozenset().union(*[each.writing.abbreviations for each in LANGUAGES.values()])
 _LAST_WORD: Final = re.compile(r"[^\s(\[\"'“‘«]+$")
@@ -56,9 +56,8 @@ def carries_on(text: str, stop: int) -> bool:
 
 
 def _trimmed(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    while start < end and text[start].isspace():
-        start += 1
-    while end > start and text[end - 1].isspace():
-        end -= 1
-    if start < end:
-        yield start, end
+    text = text[start:end]
+    rest = text.lstrip()
+    if rest:
+        start += len(text) - len(rest)
+        yield start, start + len(rest.rstrip())

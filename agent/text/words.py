@@ -55,6 +55,11 @@ def fold(text: str) -> str:
     return composed(text).casefold()
 
 
+def without_nul(text: str) -> str:
+    """Return a text in which each U+0000 is a U+FFFD (see `agent.protocol.nul`)."""
+    return text.replace("\0", "\ufffd")
+
+
 def words(text: str) -> list[str]:
     """Return the words of `text` in order, folded; digits count as letters, marks between words are dropped."""
     return _WORD.findall(fold(text))

@@ -127,12 +127,27 @@ class Awake:
         """Begin the turn of a message that is kept; return who waits for its end.
 
         tools: that came with it. known: every tool that it may call, by name. listener: is told its frames.
-        results: of calls of the turn before that ended after it.
+        results: of calls that no turn was told of yet.
         """
         waiter = self._begin(message, known, listener)
-        now = trio.current_time()
-        self.post(Posed(Question(message, text, lang, now, self.scope, tools=tools, results=results), now))
+        question = self._question(message, text, lang, tools, results)
+        self.post(Posed(question, question.at))
         return self._unless_over(waiter)
+
+    def preview(self, text: str, results: tuple[Result, ...]) -> Question:
+        """Return the question of a message as its turn would be asked it now; nothing is begun."""
+        assert self._session is not None, "it is not awake yet"
+        return self._session.complete(self._question("", text, None, (), results))
+
+    def _question(
+        self,
+        message: str,
+        text: str,
+        lang: Lang | None,
+        tools: tuple[ToolDefinition, ...],
+        results: tuple[Result, ...],
+    ) -> Question:
+        return Question(message, text, lang, trio.current_time(), self.scope, tools=tools, results=results)
 
     def answer(
         self, call: str, text: str, known: Mapping[str, ToolDefinition], listener: Listener | None

@@ -26,7 +26,9 @@ from ..actions.runner import Runner
 from ..config import BEGIN_LOOK, BEGIN_SURE, RECORD_TIMEOUT
 from ..errors import AgentError, BadEdit, Conflict, NotFound, StorageFailed
 from ..ports.action import Payload
+from ..ports.brain import Question
 from ..ports.calls import ApprovalGiven, CallReport, Move, StoredCall
+from ..ports.conversation import Scope
 from ..ports.decide import Result
 from ..ports.desk import Asked, Listener, Reply
 from ..ports.threads import Begun, Opening, Said
@@ -35,6 +37,7 @@ from ..protocol import inbound
 from ..protocol.payload import fits
 from ..session.events import Received
 from ..session.turn import Parts, where
+from ..session.unsaid import without_forgotten
 from ..tools.results import told
 from .awake import Awake, proposal_of
 from .hashes import digest
@@ -110,6 +113,16 @@ class ThreadDesk:
         reply = await self._turn(opening, begin, listener)
         return await self._handed_over(reply) if asked.begin else reply
 
+    async def preview(self, project: str, user: str, text: str, thread: str | None = None) -> Question:
+        """Return the question of a message as its turn would be asked it (see `agent.ports.desk.Desk.preview`)."""
+        if thread is None:
+            return Question("", text, None, trio.current_time(), Scope(project, "", user))
+        awake = await self._waking.wake(project, thread)
+        woken = await self._stores.threads.wake(project, thread, 0)
+        question = awake.preview(text, tuple(map(result_of, woken.ended)))
+        memory = self._parts.memory
+        return question if memory is None else (await without_forgotten(question, memory.desk))[0]
+
     async def respond(
         self, project: str, call: str, user: str, text: str, listener: Listener | None = None
     ) -> Reply:
@@ -182,13 +195,15 @@ class ThreadDesk:
         if ended is not None:
             with trio.move_on_after(wait):
                 await ended.wait()
-            kept = await self._stores.calls.call(project, call)
+            with suppress(StorageFailed):  # it is approved, however it stands
+                kept = await self._stores.calls.call(project, call)
         return kept
 
     async def reject(self, project: str, call: str) -> StoredCall:
-        """Decline a suggested call."""
+        """Decline a suggested call, or cancel an approved one that nobody has begun."""
         kept = await self._stores.calls.close(project, call, "rejected", self._now())
-        self._waking.tell(kept, inbound.RejectAction(call))
+        if kept.status == "rejected" or kept.runs_at != "caller":  # its session has let go of any other
+            self._waking.tell(kept, inbound.RejectAction(call))
         return kept
 
     async def begin(self, project: str, call: str) -> StoredCall:
@@ -202,23 +217,28 @@ class ThreadDesk:
     async def cancel_turn(self, project: str, thread: str) -> None:
         """Cancel the turn in progress, in whichever process it is; once that returns, no call of it begins."""
         await self._stores.threads.thread(project, thread)
-        key = project, thread
-        while key in self._beginning:
-            await self._beginning[key].wait()
-        await self._stop(self._waking.get(*key))
+        await self._begun(project, thread)
+        await self._stop(self._waking.get(project, thread))
         await self._cancel_kept(project, thread)
 
     async def cancel(self, project: str, thread: str) -> None:
-        """Cancel the turn in progress and every call that can still be approved."""
+        """Cancel the turn in progress and every call that nobody has begun."""
         await self._stores.threads.thread(project, thread)
+        await self._begun(project, thread)
         awake = await self._waking.wake(project, thread)
         awake.cancel()
         await awake.at_rest()
-        await self._cancel_kept(project, thread)
+        await self._cancel_kept(project, thread, awake)
 
-    async def _cancel_kept(self, project: str, thread: str) -> None:
-        """Cancel a turn in the rows, and wait until nothing of it can begin, BEGIN_SURE seconds at most."""
-        claimed = await self._stores.threads.cancel_turn(project, thread, self._now())
+    async def _cancel_kept(self, project: str, thread: str, calls_of: Awake | None = None) -> None:
+        """Cancel a turn in the rows, and wait until nothing of it can begin, BEGIN_SURE seconds at most.
+
+        calls_of: cancel every call of that thread too.
+        """
+        calls = calls_of is not None
+        claimed = await self._stores.threads.cancel_turn(project, thread, self._now(), calls)
+        if calls_of is not None:
+            calls_of.cancel()  # what was approved meanwhile, and claimed here before the rows said no
         with trio.move_on_after(BEGIN_SURE):
             while claimed:
                 await trio.sleep(BEGIN_LOOK)
@@ -234,6 +254,7 @@ class ThreadDesk:
     async def delete_thread(self, project: str, thread: str) -> None:
         """Cancel what a thread does, then delete it."""
         await self._stores.threads.thread(project, thread)
+        await self._begun(project, thread)
         await self._waking.end(project, thread)
         await self._cancel_kept(project, thread)
         await self._stores.threads.delete_thread(project, thread)
@@ -279,17 +300,24 @@ class ThreadDesk:
         try:
             return await waiter.wait()
         finally:
-            if not waiter.over.is_set():
+            if not waiter.over.is_set() or isinstance(waiter.error, StorageFailed):
                 awake.cancel(opening.id)
             if awake.closed and waiter.reply is None:
                 self._give_up(opening)  # a session that broke, or was cut off, has said nothing of its end
             awake.leave(listener)
 
+    async def _begun(self, project: str, thread: str) -> None:
+        """Wait until the turn that is being begun in a thread, if any, is its session's, which can end it."""
+        while (project, thread) in self._beginning:
+            await self._beginning[project, thread].wait()
+
     async def _stop(self, awake: Awake | None) -> None:
-        """Let a thread's session end its turn, if it has one, and wait until that is kept."""
-        if awake is not None and awake.message is not None:
+        """Let a thread's session end its turn, if it has one, and wait until what it has said is kept and told."""
+        if awake is None:
+            return
+        if awake.message is not None:
             awake.cancel(awake.message)
-            await awake.at_rest()
+        await awake.at_rest()
 
     def _give_up(self, opening: Opening) -> None:
         """Let a message that may be kept, and whose turn will not begin, be kept as cancelled."""
@@ -308,9 +336,11 @@ class ThreadDesk:
         calls = []
         for call in reply.calls:
             if call.runs_at == "caller" and call.status == "confirmed":
-                calls.append(await self.begin(call.project, call.id))
-            else:
-                calls.append(call)
+                try:
+                    call = await self.begin(call.project, call.id)
+                except Conflict:  # it was taken back meanwhile
+                    call = await self._stores.calls.call(call.project, call.id)
+            calls.append(call)
         return replace(reply, calls=tuple(calls))
 
     def _known(self, tools: Sequence[ToolDefinition]) -> Mapping[str, ToolDefinition]:

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import trio
 
-from ..errors import AgentError, Conflict, NotFound
+from ..errors import AgentError, Conflict, NotFound, StorageFailed
 from ..ports.action import Call, Still
 from ..ports.calls import CallStatus, CallStore, Move, StoredCall
 from ..ports.clock import Clock
@@ -50,9 +50,10 @@ class Waiter:
         return self.reply
 
     def answer(self, reply: Reply) -> None:
-        """End the wait with a reply."""
-        self.reply = reply
-        self.over.set()
+        """End the wait with a reply; a first end stands."""
+        if not self.over.is_set():
+            self.reply = reply
+            self.over.set()
 
     def fail(self, error: AgentError) -> None:
         """End the wait with why there is no reply; a first end stands."""
@@ -146,7 +147,10 @@ class Journal:
         turn = self._turn
         for frame in frames:
             self._note(step, frame)
-        goes_on = not step.anything or await self._threads.say(step.said(self._project, self._thread))
+        goes_on = True
+        if step.anything:
+            said = step.said(self._project, self._thread)
+            goes_on = await self._threads.say(said, partial(_tell_of_the_disk, turn))
         for call in step.ended:
             event = self._ends.pop(call, None)
             if event is not None:
@@ -323,7 +327,8 @@ class Journal:
                 said.confidence,
                 {"code": said.blocked.code, "message": said.blocked.message} if said.blocked else None,
                 calls,
-                remembered,
+                remembered or (),
+                said.without_memory or remembered is None,
             )
         )
 
@@ -366,6 +371,12 @@ class _Step:
             tuple(self.moves),
             tuple(self.tools),
         )
+
+
+def _tell_of_the_disk(turn: _Turn | None) -> None:
+    """Tell who waits for a turn that it cannot be kept now."""
+    if turn is not None:
+        turn.waiter.fail(StorageFailed("its disk does not answer"))
 
 
 _CLOSED: frozenset[CallStatus] = frozenset(("cancelled", "expired"))

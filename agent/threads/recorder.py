@@ -22,11 +22,11 @@ class ThreadRecorder:
         """Take that its user does not want an item remembered."""
         self._recorder.decline(scope, item)
 
-    async def kept(self, question: Question, answered: Answered) -> tuple[Proposed, ...]:
+    async def kept(self, question: Question, answered: Answered) -> tuple[Proposed, ...] | None:
         """Remember an exchange now."""
         return await self._recorder.kept(question, answered)
 
-    async def ended(self, message: str) -> tuple[Proposed, ...]:
-        """Take that the end of a message's turn is kept; return what its exchange proposes to remember."""
+    async def ended(self, message: str) -> tuple[Proposed, ...] | None:
+        """Take that the end of a message's turn is kept; return what its exchange proposes, None where it is lost."""
         held = self._held.pop(message, None)
         return await self.kept(*held) if held is not None else ()

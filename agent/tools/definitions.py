@@ -23,12 +23,14 @@ from ..config import (
     TOOLS_REQUEST,
 )
 from ..errors import BadTool
+from ..memory.asking import REMEMBER
 from ..ports.tools import Arguments, Origin, Risk, RunsAt, ToolDefinition
 from ..protocol.url import is_web_address
 from ..structured.pointer import is_json
 from .bounds import bounded, patterns_in
 from .parameters import is_simple, schema_of
 from .places import place
+from .proposing import PREFIX
 
 NAME = re.compile(rf"[A-Za-z][A-Za-z0-9_.:-]{{0,{TOOL_NAME - 1}}}")
 _PARAMETERS = ("parameters", "input_schema", "inputSchema")  # ours and OpenAI's, Anthropic's, MCP's
@@ -139,11 +141,7 @@ def _definition(raw: Any, origin: Origin, arguments: Arguments | None, runs_at: 
             raise BadTool("is nothing that a tool has", _of(at, key))
         if origin != "operator" and key in _OPERATORS:
             raise BadTool("only the operator says where a tool runs", _of(at, key))
-    name = given.get("name")
-    if not isinstance(name, str) or NAME.fullmatch(name) is None:
-        raise BadTool(
-            f"must be a letter and then at most {TOOL_NAME - 1} of A-Z a-z 0-9 _ . : -", _of(at, "name")
-        )
+    name = _name(given.get("name"), _of(at, "name"))
     description = given.get("description", "")
     if not isinstance(description, str) or len(description) > TOOL_DESCRIPTION:
         raise BadTool(f"must be a text of at most {TOOL_DESCRIPTION} characters", _of(at, "description"))
@@ -156,6 +154,17 @@ def _definition(raw: Any, origin: Origin, arguments: Arguments | None, runs_at: 
     where, url = _place_of_work(given, at, runs_at)
     parameters = _parameters(given, at, arguments)
     return ToolDefinition(name, description, parameters, approval, risk, where, url, origin)
+
+
+def _name(name: Any, at: str) -> str:
+    """Return the name of a tool. Raises `BadTool` for one of the server's own: those calls may change what is true."""
+    if not isinstance(name, str) or NAME.fullmatch(name) is None:
+        raise BadTool(f"must be a letter and then at most {TOOL_NAME - 1} of A-Z a-z 0-9 _ . : -", at)
+    if name.lower().startswith(PREFIX):
+        raise BadTool(f"names that begin with {PREFIX} are the server's own; give the tool another", at)
+    if name.lower() == REMEMBER:
+        raise BadTool(f"the name {REMEMBER} is the server's own; give the tool another", at)
+    return name
 
 
 def _flat(raw: Any) -> tuple[dict[str, Any], dict[str, str]]:

@@ -35,7 +35,7 @@ def strictest(
 
     word_risk, word_approval: the model's, None where it said nothing. approve_from: the risk from which every call
     waits. provenance_only_elsewhere: an identifier of the arguments stands only in documents, memory or results, not
-    in what the user said; from medium risk on such a call waits, for somebody else may have written it there.
+    in what the user said; such a call waits whatever its risk, for somebody else may have written it there.
     """
     risk = definition.risk
     if word_risk is not None and _HEIGHT[word_risk] > _HEIGHT[risk]:
@@ -44,7 +44,7 @@ def strictest(
         ("definition", definition.requires_approval),
         ("model", word_approval is True),
         ("risk", _HEIGHT[risk] >= _HEIGHT[approve_from]),
-        ("provenance", provenance_only_elsewhere and _HEIGHT[risk] >= _HEIGHT["medium"]),
+        ("provenance", provenance_only_elsewhere),
     )
     why = tuple(word for word, asks in asked if asks)
     return Approval(bool(why), risk, why)

@@ -4,14 +4,16 @@ Nothing carries them out: what is proposed waits for the end of its turn, and th
 where they run, no argument that could set a status, a scope or a confidence, and only types that no rule accepts.
 """
 
-from collections.abc import Iterable
 from typing import Any, Final
 
 from ..config import ITEM_TEXT
 from ..ports.tools import ToolDefinition
 
-ADD: Final = "memory.propose_add"
-UPDATE: Final = "memory.propose_update"
+PREFIX: Final = "memory."
+"""What the names of the two begin with, and nobody else's tool's."""
+
+ADD: Final = f"{PREFIX}propose_add"
+UPDATE: Final = f"{PREFIX}propose_update"
 _SUBJECT: Final = 120  # characters; a key takes its first words
 
 _TEXT: Final = {
@@ -31,7 +33,7 @@ def _takes(**properties: Any) -> dict[str, Any]:
     }
 
 
-_TOOLS: Final = (
+PROPOSING: Final = (
     ToolDefinition(
         ADD,
         "Proposes to remember something that the user said and that will matter later. The user is asked; until then "
@@ -65,9 +67,3 @@ _TOOLS: Final = (
         origin="operator",
     ),
 )
-
-
-def proposing(others: Iterable[ToolDefinition]) -> tuple[ToolDefinition, ...]:
-    """Return those of the two that may stand beside others: a name means one tool, and another's stays its own."""
-    taken = {tool.name.lower() for tool in others}
-    return tuple(tool for tool in _TOOLS if tool.name not in taken)

@@ -19,6 +19,7 @@ from ..ports.mcp import McpServer
 from ..ports.tools import Arguments, Risk, ToolDefinition
 from .definitions import definition
 from .places import place
+from .proposing import PREFIX
 
 NAME = re.compile(rf"[A-Za-z][A-Za-z0-9_-]{{0,{MCP_NAME - 1}}}")
 _KEYS = frozenset(("type", "command", "args", "env", "cwd", "auto", "risk", "disabled"))
@@ -44,6 +45,8 @@ def servers_of(raw: object) -> tuple[McpServer, ...]:
             raise BadTool(
                 f"a server's name is a letter and then at most {MCP_NAME - 1} of A-Z a-z 0-9 _ -", at
             )
+        if belongs(PREFIX, (name,)):
+            raise BadTool(f"names that begin with {PREFIX} are this server's own; give it another", at)
         if name.lower() in taken:
             raise BadTool("another server has this name", at)
         taken.add(name.lower())

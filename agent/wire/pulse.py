@@ -72,6 +72,11 @@ class Pulse:
         if not voices:
             del self._wheel[tick]
 
+    def hurry(self) -> None:
+        """Call every voice that waits in the next pass, whatever its moment."""
+        for voice in tuple(self._ticks):
+            self.add(voice, 0.0)
+
     async def run(self) -> None:
         """Call the voices until cancelled; cancelled, nothing is left behind."""
         while True:

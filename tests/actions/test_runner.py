@@ -11,7 +11,7 @@ import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from agent.actions.runner import Runner, Stopped
-from agent.config import ACTION_TIMEOUT, RECORD_TIMEOUT
+from agent.config import ACTION_TIMEOUT, STORE_TIMEOUT
 from agent.errors import ActionFailed, ActionUnknown, Conflict, NotFound
 from agent.ports.action import Call, Executor, Outcome, Running
 from agent.ports.conversation import NO_SCOPE, Scope
@@ -219,7 +219,7 @@ async def test_a_stop_while_the_ledger_hangs_is_answered_at_once(
     assert [(o.status, o.result) for o in rig.outcomes] == [CANCELLED]
     assert trio.current_time() == 0.5
     await rig.runner.wait_idle()
-    assert trio.current_time() <= RECORD_TIMEOUT
+    assert trio.current_time() <= STORE_TIMEOUT
     assert (len(rig.outcomes), executor.called) == (1, 0)
 
 
@@ -439,19 +439,19 @@ async def test_what_cannot_be_claimed_is_never_run(
     assert (outcome.claimed, outcome.status, outcome.result["success"]) == (True, "failed", False)
     assert executor.called == 0
     assert await ledger.get("s1") is None
-    assert trio.current_time() <= RECORD_TIMEOUT
+    assert trio.current_time() <= STORE_TIMEOUT
 
 
 @pytest.mark.parametrize("ledger", [SlowLedger(record=3600.0), SlowLedger(fault="record")])
 async def test_a_record_that_fails_does_not_hide_the_result(
     nursery: trio.Nursery, autojump_clock: MockClock, ledger: SlowLedger
 ) -> None:
-    """When the outcome cannot be written, the real result is still reported, within RECORD_TIMEOUT."""
+    """When the outcome cannot be written, the real result is still reported, within STORE_TIMEOUT."""
     rig = Rig(nursery, Scripted(), ledger)
     rig.start()
     await rig.runner.wait_idle()
     assert [(o.status, o.result) for o in rig.outcomes] == [DONE]
-    assert trio.current_time() <= RECORD_TIMEOUT
+    assert trio.current_time() <= STORE_TIMEOUT
 
 
 async def test_a_report_that_raises_does_not_break_the_runner(nursery: trio.Nursery) -> None:
@@ -585,13 +585,13 @@ async def test_the_end_of_the_app_ends_actions_at_once(
 
 
 async def test_the_end_of_the_app_is_never_held_up_by_the_ledger(autojump_clock: MockClock) -> None:
-    """A ledger that hangs delays the end by RECORD_TIMEOUT at most."""
+    """A ledger that hangs delays the end by STORE_TIMEOUT at most."""
     async with trio.open_nursery() as nursery:
         rig = Rig(nursery, Scripted(after=5.0), SlowLedger(record=3600.0))
         rig.start()
         await trio.sleep(1.0)
         nursery.cancel_scope.cancel()
-    assert trio.current_time() == pytest.approx(1.0 + RECORD_TIMEOUT)
+    assert trio.current_time() == pytest.approx(1.0 + STORE_TIMEOUT)
     assert [o.status for o in rig.outcomes] == ["unknown"]
 
 

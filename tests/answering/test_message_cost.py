@@ -1,5 +1,6 @@
 """What the longest messages cost the event loop: every step that a message takes, whatever stands in it."""
 
+import json
 import random
 import re
 from collections.abc import Callable
@@ -13,7 +14,15 @@ from hypothesis import strategies as st
 from agent.actions.triggers import TRIGGERS, asked, proposals
 from agent.answering.brain import HITS
 from agent.answering.prompts import within
-from agent.config import CONTEXT_CHARACTERS, DRAFT_MAX, MAX_ID, MAX_TEXT, OUTBOX_BYTES, SNIPPET_CHARACTERS
+from agent.config import (
+    CONTEXT_CHARACTERS,
+    DRAFT_MAX,
+    MAX_FRAME,
+    MAX_ID,
+    MAX_TEXT,
+    OUTBOX_BYTES,
+    SNIPPET_CHARACTERS,
+)
 from agent.lang import LANGUAGES
 from agent.llm.wording import chosen, compose
 from agent.ports.search import Hit, Passage, Snippet
@@ -22,13 +31,16 @@ from agent.protocol.inbound import Message
 from agent.protocol.outbound import Blocked, Citation, Response
 from agent.retrieval.load import load
 from agent.retrieval.search import KnowledgeBase
+from agent.settings import Settings
+from agent.testing.network import Network, network
 from agent.text.language import language
 
 BEFORE = 0.02
 """Seconds of CPU before the search: ten times what it takes, so that a slow machine passes and n² does not."""
 SEARCH = 0.05
 
-KB = KnowledgeBase.build(load(Path(__file__).parents[2] / "kb").sources)
+DOCUMENTS = Path(__file__).parents[2] / "kb"
+KB = KnowledgeBase.build(load(DOCUMENTS).sources)
 WORD = re.compile(r"\w+")
 KNOWN = sorted({word for passage in KB.passages for word in WORD.findall(passage.snippets[0].said.lower())})
 DRAW = random.Random(3)
@@ -162,3 +174,44 @@ def test_no_answer_is_larger_than_what_may_wait_for_a_client() -> None:
         text = "\x01" * DRAFT_MAX + " " + LANGUAGES["sv"].refusals.number_mismatch
         response = Response(text, tuple(cited), "\x01" * MAX_ID, "low", Blocked("number_mismatch", "x" * 100))
         assert len(encode(response)) < OUTBOX_BYTES * 0.75
+
+
+OVER_A_PLAIN_ONE = 0.04  # 0.02 on a machine of its own; twice that beside other work
+MORE_UNITS = [
+    "http://a.se/?q=1&b=2 ", "my ", "500 kr ", "5 days ago ", "yesterday ", "igår ", "remember that my budget is 5 ",
+    "kom ihåg ", "a@b.se ", "--- ", "| ", "#", "1,", "1.1.", "v1.", ".", "?", "and ", "\t", "\u2003", "x=", "(", "[",
+    "I like ", "5-6 ", "$", "12:30 ", "%", "A.", "a_", "\\", "*", "_", "1/", "1'", "12 34 ", "what did i say ",
+]  # fmt: skip
+
+
+async def turn(net: Network, text: str) -> tuple[float, bool]:
+    """Ask in a session of its own; return the CPU of the turn, all threads' work in it, and whether it was refused."""
+    async with net.connect() as client:
+        began = thread_time()
+        await client.ask(text)
+        response = (await client.frames_until("response"))[-1]
+        return thread_time() - began, "blocked" in response
+
+
+@pytest.mark.proof
+async def test_no_legal_message_costs_much_more_than_a_plain_one() -> None:
+    """From its frame to its answer and its place in memory: little over a question with the same kind of end."""
+    chosen = Settings.of(pace_ms=0, rate_limit=0, memory="on", data="memory", vectors="off", kb=DOCUMENTS)
+    async with network(chosen) as net:
+        plain: dict[bool, float] = {}
+        for text in ("What does the Standard plan cost?", "what is the capital of Mongolia"):
+            taken = [await turn(net, text) for _ in range(8)]
+            plain[taken[0][1]] = min(seconds for seconds, _ in taken)
+        assert len(plain) == 2
+        dear: dict[str, float] = {}
+        for unit in dict.fromkeys((*UNITS, *MORE_UNITS)):
+            text = (unit * MAX_TEXT)[:MAX_TEXT]
+            if len(json.dumps(text)) > MAX_FRAME - 1000:
+                continue  # as this client writes it
+            for _ in range(8):
+                seconds, refused = await turn(net, text)
+                over = seconds - plain[refused]
+                dear[unit] = min(over, dear.get(unit, over))
+                if dear[unit] < OVER_A_PLAIN_ONE / 2:
+                    break
+    assert {unit: over for unit, over in dear.items() if over > OVER_A_PLAIN_ONE} == {}

@@ -98,11 +98,14 @@ async def runs(proposal: Proposal) -> Outcome:
     return Outcome("call1", True, "done", {"success": True, "data": {"ok": True}})
 
 
+def question(project: str, text: str = ASKED, **changes: Any) -> Question:
+    return Question("1", text, "en", 0.0, Scope(project, "t", "u"), **changes)
+
+
 async def told(made: Answering, project: str, text: str = ASKED, **changes: Any) -> Verified | Refused:
     """Return the last word of a turn."""
     events: list[TurnEvent] = []
-    question = Question("1", text, "en", 0.0, Scope(project, "t", "u"), **changes)
-    await made.threads.answer(question, events.append, runs)
+    await made.threads.answer(question(project, text, **changes), events.append, runs)
     assert isinstance(events[-1], Verified | Refused)
     return events[-1]
 
@@ -234,12 +237,12 @@ async def test_a_project_that_is_not_there_is_not_found() -> None:
         with pytest.raises(NotFound):
             await told(made, "b")
         with pytest.raises(NotFound):
-            await made.prompts("b", ASKED)
+            await made.prompts(question("b"))
     async with opened(None, model) as made:
         with pytest.raises(NotFound):
             await told(made, "a")
         with pytest.raises(NotFound):
-            await made.prompts("a", ASKED)
+            await made.prompts(question("a"))
         assert "HOUSEFACT" in (await told(made, HOUSE)).text.text
     assert len(model.requests) == 1
 
@@ -263,7 +266,7 @@ async def test_what_a_model_would_be_asked_is_what_it_is_asked(operator: tuple[T
     async with opened(told_of(), model, *operator) as made:
         for project in ("a", HOUSE):
             model.requests.clear()
-            sections = await made.prompts(project, ASKED, HISTORY)
+            sections = await made.prompts(question(project, history=HISTORY))
             assert model.requests == []
             await told(made, project, history=HISTORY)
             sent = "\n".join(message.text for message in model.requests[0].messages)
@@ -283,5 +286,5 @@ async def test_tools_of_a_request_are_shown_after_the_operators() -> None:
     """As they would be offered."""
     async with opened(told_of(), Recorder(quoting), LOOK) as made:
         other = ToolDefinition("a_first", "x", {"type": "object"})
-        tools = {s.name: s.text for s in await made.prompts("a", ASKED, tools=(other,))}["tools"]
+        tools = {s.name: s.text for s in await made.prompts(question("a", tools=(other,)))}["tools"]
     assert 0 <= tools.index("look_up") < tools.index("a_first")

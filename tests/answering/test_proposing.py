@@ -114,13 +114,15 @@ async def turn(
     grounded = GroundedBrain(
         FakeRetriever(hits), FakeDrafter(draft, draft), settings or AnswerSettings(), memory=known
     )
-    chosen = Tools(
-        tuple(tools), lambda given: (), SchemaArguments(), 4, "high", 30.0, lambda: date(2026, 5, 4)
-    )
+    chosen = those(tools)
     events: list[TurnEvent] = []
     asked = replace(replace(ask(text), scope=ANA), **question)
     await DecidingBrain(grounded, grounded, decider, chosen, figures).answer(asked, events.append, runs)
     return Turned(events, decider, runs, figures)
+
+
+def those(tools: Sequence[ToolDefinition]) -> Tools:
+    return Tools(tuple(tools), lambda given: (), SchemaArguments(), 4, "high", 30.0, lambda: date(2026, 5, 4))
 
 
 def offered(done: Turned) -> list[str]:
@@ -128,13 +130,10 @@ def offered(done: Turned) -> list[str]:
 
 
 async def test_the_tools_are_offered_where_a_project_has_tools_and_something_is_remembered() -> None:
-    """Beside the others; a tool of another's that has such a name stays that."""
+    """Beside the others, none of which can have such a name."""
     assert offered(await turn(Noop())) == ["change_order", "look_up", ADD, UPDATE]
     assert offered(await turn(Noop(), remembers=False)) == ["change_order", "look_up"]
     assert (await turn(tools=())).briefings == []
-    theirs = replace(LOOK, name="Memory.Propose_Add")
-    done = await turn(Act(theirs.name, {"order": "A-17"}), Noop(), tools=(theirs,))
-    assert (offered(done), len(done.runs.calls), done.drafts) == ([theirs.name, UPDATE], 1, ())
 
 
 async def test_a_proposal_waits_for_the_end_of_its_turn() -> None:
@@ -292,5 +291,6 @@ async def test_a_prompt_is_shown_with_the_tools_that_its_turn_would_have(
         told.extend(tool.name for tool in briefing.tools)
         return ()
 
-    await Prompts(house, None, lambda held: house, tools, lambda prompt, hits: (), decision)("", SAYS)
+    own = house, DecidingBrain(house, house, ScriptedDecider(), those(tools), Figures())
+    await Prompts(own, None, lambda held: own, lambda prompt, hits: (), decision)(ask(SAYS))
     assert told == shown

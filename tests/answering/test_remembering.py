@@ -8,12 +8,13 @@ import pytest
 
 from agent.answering.brain import GroundedBrain
 from agent.answering.settings import AnswerSettings
-from agent.lang import Lang
+from agent.errors import StorageFailed
+from agent.lang import LANGUAGES, Lang
 from agent.llm.assembling import draft
-from agent.ports.brain import Question, Refused, TurnEvent, Verified
+from agent.ports.brain import Beside, Blocked, Question, Refused, TurnEvent, Verified
 from agent.ports.draft import Reminder
 from agent.ports.memory import Draft, Item
-from agent.ports.remember import NOTHING_REMEMBERED, Remembered
+from agent.ports.remember import NOTHING_REMEMBERED, UNREAD, Remembered
 from agent.ports.search import Hit, Passage, Query, Snippet
 from agent.testing.models import FakeDrafter
 
@@ -57,6 +58,9 @@ class FakeMemory:
 
     def stated(self, question: Question, lang: Lang) -> bool:
         return "?" not in question.text
+
+    def beside(self, question: Question, lang: Lang) -> Beside | None:
+        return "suggested" if "I live" in question.text else None
 
     async def remembered(self, question: Question, text: str, lang: Lang) -> Remembered:
         self.asked.append(question)
@@ -150,6 +154,24 @@ async def test_what_asks_nothing_is_no_question_without_an_answer(lang: Lang) ->
     assert shape(await told(GroundedBrain(Documents(()), drafter, AnswerSettings()), says)) == ["no_sources"]
 
 
+async def test_what_is_suggested_is_told_before_a_refusal() -> None:
+    """An action, and what is to be remembered; what is found is answered without, and so is what suggests nothing."""
+    drafter = FakeDrafter(SAYS)
+    for text, lead in (
+        ("I live in Malmö. What is the airspeed of a swallow?", "Please look at what I suggest"),
+        (
+            "Please call me on 08-123 45 67. What is the airspeed of a swallow?",
+            "Please look at what I suggest",
+        ),
+        ("What is the airspeed of a swallow?", "I couldn't find"),
+    ):
+        (last,) = await told(brain(drafter, FakeMemory()), ask(text))
+        assert isinstance(last, Refused)
+        assert last.text.text.startswith(lead)
+        assert last.text.text.endswith("I couldn't find any references to this in the knowledge base")
+        assert last.text.blocked == Blocked("no_sources", "No sources found")
+
+
 async def test_what_was_said_before_is_told_and_supports_nothing() -> None:
     """The agent's own answers are no source, nor is a reminder."""
     memory = FakeMemory(Remembered(REMINDER, (ITEM,)))
@@ -187,3 +209,42 @@ async def test_who_only_asks_to_remember_gets_no_search() -> None:
     swedish = await told(brain(FakeDrafter(), memory), replace(question, lang="sv"))
     assert isinstance(swedish[-1], Verified)
     assert swedish[-1].text.text.startswith("Noterat")
+
+
+@pytest.mark.parametrize("lang", ["en", "sv"])
+async def test_what_could_not_be_read_is_not_said_to_be_unknown(lang: Lang) -> None:
+    """The refusal says so, also where it was the conversation that could not be read."""
+    asks = replace(ask("Where do I live?"), lang=lang)
+    for memory, question in ((FakeMemory(UNREAD), asks), (FakeMemory(), replace(asks, unread=True))):
+        (last,) = await told(brain(FakeDrafter(SAYS), memory), question)
+        assert isinstance(last, Refused)
+        assert last.text.blocked == Blocked("memory_unread", "Memory could not be read")
+        assert last.text.text.endswith(LANGUAGES[lang].refusals.memory_unread)
+        assert last.text.unread
+
+
+@pytest.mark.parametrize("settings", WAYS, ids=lambda each: f"{each.answer}-{each.verify}")
+async def test_an_answer_without_memory_says_so_and_is_not_sure(settings: AnswerSettings) -> None:
+    """Whatever it is made of; a model is told not to say that nothing is known."""
+    memory = FakeMemory(replace(UNREAD, hits=(ITEM,)))
+    drafter = drafts(SAYS, settings)
+    events = await told(brain(drafter, memory, settings=settings), ask("What is the budget?"))
+    said = [each.text for each in events if isinstance(each, Verified)]
+    assert said
+    assert all((each.unread, each.confidence) == (True, "low") for each in said)
+    assert "never say that nothing is known" in drafter.prompts[0].reminder.said
+
+
+async def test_a_citation_that_cannot_be_looked_up_is_not_said() -> None:
+    """Nor that it is false: what is remembered cannot be read."""
+
+    class Unreadable(FakeMemory):
+        async def stands(self, files: Collection[str]) -> bool:
+            raise StorageFailed("full")
+
+    events = await told(brain(FakeDrafter(SAYS), Unreadable(Remembered(REMINDER, (ITEM,)))), ask("Budget?"))
+    last = events[-1]
+    assert isinstance(last, Refused)
+    assert shape([last]) == ["memory_unread"]
+    assert last.text.unread
+    assert cited([last]) == []

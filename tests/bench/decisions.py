@@ -200,8 +200,9 @@ def _tell_shop(say: Callable[[str], object]) -> bool:
     reads = [each for each in every if not each[0].startswith(WRITES)]
     asked = [each for each in writes if ids_asked_for(each[2])]
     say(f"writes that are asked for an id: {len(asked)} of {len(writes)} (bound 0)")
-    say(f"writes with ids or numbers that only results hold: {sum(each[2].elsewhere for each in writes)}")
     for what, some in (("writes", writes), ("reads", reads)):
+        alone = sum(each[2].elsewhere for each in some)
+        say(f"{what} that wait, for ids or numbers that only results hold: {alone} of {len(some)}")
         say(
             f"{what} whose arguments all have a source: {sum(not each[2].missing for each in some)} of {len(some)}"
         )

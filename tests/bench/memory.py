@@ -51,6 +51,7 @@ from agent.storage.settings import StorageSettings
 
 from .recall import made_up
 from .servers import ROOT, port_of
+from .together import together
 from .tools import Figure
 
 KEPT_LOOP_MS, KEPT_DISK_MS, REBUILT_S, STEP_MS = 1.0, 10.0, 15.0, 5.0
@@ -378,14 +379,21 @@ async def remembering(folder: Path) -> AsyncIterator[tuple[MemoryStore, Recall]]
         yield store, Recall(store, Threads(1))
 
 
+async def collected(some: AsyncIterator[Figure], say: Say) -> list[Figure]:
+    """Print figures as they come, and return them."""
+    figures: list[Figure] = []
+    async for figure in some:
+        say(line_of(figure))
+        figures.append(figure)
+    return figures
+
+
 async def measured(folder: Path, told: argparse.Namespace, say: Say) -> list[Figure]:
     """Print the figures of one process."""
     figures: list[Figure] = []
 
     async def tell(some: AsyncIterator[Figure]) -> None:
-        async for figure in some:
-            say(line_of(figure))
-            figures.append(figure)
+        figures.extend(await collected(some, say))
 
     turns = [*said(told.turns, told.threads)]
     began = time.perf_counter()
@@ -427,14 +435,20 @@ def main(arguments: Sequence[str] | None = None, say: Say = print) -> int:
         "--data", type=Path, help="a folder of such turns, which is made where it is not there"
     )
     parser.add_argument("--only", choices=("rebuild", "recall", "keep", "start"), help="one of the parts")
+    parser.add_argument(
+        "--together", type=int, help="so many users say and ask all at once, and nothing else"
+    )
     told = parser.parse_args(arguments)
     share_heaps()  # as the server does
     switch_soon()
     with tempfile.TemporaryDirectory(prefix="agent-bench-") as name:
         folder = told.data or Path(name)
         folder.mkdir(exist_ok=True)
-        figures = trio.run(measured, folder, told, say)
-        if told.only in (None, "start"):
+        if told.together:
+            figures = trio.run(collected, together(folder, told.together), say)
+        else:
+            figures = trio.run(measured, folder, told, say)
+        if told.only in (None, "start") and not told.together:
             (last,) = [*said(told.turns, told.threads)][-1:]
             for figure in starting(folder, last):
                 say(line_of(figure))

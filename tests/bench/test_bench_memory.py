@@ -1,6 +1,7 @@
 """What the figures of remembering are made of: times, the longest step, rows and questions about them."""
 
 import time
+from collections import Counter
 from pathlib import Path
 from random import Random
 
@@ -10,6 +11,7 @@ import trio
 from agent.ports.conversation import Scope
 
 from .memory import KB, USER, Times, asked_of, lay, line_of, main, said, searches, stepping
+from .together import Outcome, figures_of, outcome_of
 from .tools import Figure
 
 
@@ -67,3 +69,27 @@ def test_a_small_memory_is_measured(tmp_path: Path) -> None:
     ):
         assert figure in told
     assert not trio.run(lay, tmp_path / "rows", [*said(60, 3)])
+
+
+def test_an_answer_is_counted_by_what_it_lacks() -> None:
+    """And whether it says so; one in a hundred is too many, and one in silence is."""
+    assert outcome_of("Your budget is 40 123 kr.", False) == "with"
+    assert outcome_of("Your budget is 40123 kr.", True) == "with"
+    assert outcome_of("I cannot read it.", True) == "told"
+    assert outcome_of("I couldn't find any.", False) == "silent"
+    counts: list[tuple[Counter[Outcome], list[bool]]] = [
+        (Counter({"with": 1000}), [False, False, False]),
+        (Counter({"with": 991, "told": 9}), [False, False, False]),
+        (Counter({"with": 990, "told": 10}), [False, True, False]),
+        (Counter({"with": 999, "silent": 1}), [False, False, True]),
+    ]
+    for counted, missed in counts:
+        assert [each.missed for each in figures_of("sockets", counted, 1.0)] == missed
+
+
+@pytest.mark.proof
+def test_many_users_at_once_are_answered_with_what_they_said() -> None:
+    """Over sockets and over HTTP, none in silence."""
+    lines: list[str] = []
+    assert main(["--together", "60"], lines.append) == 0, lines
+    assert sum("of 300 in" in each for each in lines) == 6

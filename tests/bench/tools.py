@@ -246,7 +246,7 @@ def standing(folder: Path, many: int = SLEEPING) -> Iterator[Figure]:
         with served(data) as (port, pid, seconds):
             time.sleep(2 * SWEEP_EVERY)  # it has looked at what is due
             for number in range(0, many, max(many // 20, 1)):  # and they are there: some are approved
-                ended = post(port, f"/calls/t{number}.c/approve", {"user_id": "bo", "outcome": "accept"})
+                ended = post(port, f"/calls/t{number}.c/approve", {"user_id": "anna", "outcome": "accept"})
                 assert ended["status"] == "done", ended
             if not many:
                 post(port, "/chat", {"user_id": "u", "message": QUESTION})

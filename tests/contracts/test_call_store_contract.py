@@ -78,6 +78,22 @@ async def test_an_approved_call_is_begun_once_and_reported_once(store: Store) ->
     )
 
 
+async def test_what_is_reported_is_a_message_of_its_thread(store: Store) -> None:
+    """Once, whatever is reported again, and in the words of the report; what was declined has returned nothing."""
+    await with_calls(store, a_call("c1", **RUN), a_call("c2", position=2))
+    await store.calls.begin(HOUSE, "c1", NOW + 6, LEASE)
+    await store.calls.report(OK)
+    await store.calls.report(OK)
+    await store.calls.report(replace(OK, call="c2", ok=False, at=NOW + 1))
+    page = await store.threads.messages(HOUSE, "t1", Window(9))
+    kept = [each for each in page.entries if each.role == "tool"]
+    assert [(each.call, each.turn, each.status, each.created_at) for each in kept] == [
+        ("c1", 1, "done", OK.at)
+    ]
+    assert kept[0].content == '{"success":true,"data":{"n":1}}'
+    assert (await store.threads.thread(HOUSE, "t1")).updated_at == OK.at
+
+
 async def test_the_first_report_stands(store: Store) -> None:
     """The same again gets the same answer, anything else is refused, and the call says what was reported first."""
     await with_calls(store)
@@ -169,7 +185,14 @@ ENDED: dict[CallStatus, str] = {
 CODES: dict[str, dict[CallStatus, str]] = {
     "approve": {"suggested": "", "confirmed": "closed", "claimed": "begun", **ENDED},
     "edit": {"suggested": "", "confirmed": "closed", "claimed": "begun", **ENDED},
-    "reject": {"suggested": "", "confirmed": "closed", "claimed": "begun", **ENDED, "rejected": ""},
+    "reject": {
+        "suggested": "",
+        "confirmed": "",
+        "claimed": "begun",
+        **ENDED,
+        "rejected": "",
+        "cancelled": "",
+    },
     "answer": {"suggested": "", "confirmed": "closed", "claimed": "begun", **ENDED, "answered": ""},
     "cancel": {"suggested": "", "confirmed": "", "claimed": "begun", **ENDED, "cancelled": ""},
     "begin": {"suggested": "not_approved", "confirmed": "", "claimed": "begun", **ENDED},
@@ -218,6 +241,26 @@ async def test_what_can_be_done_in_each_status(store: Store) -> None:
         assert (status, deed, await why_not(DEEDS[deed](store, id))) == (status, deed, code)
         if code:
             assert await store.calls.call(HOUSE, id) == before
+
+
+@pytest.mark.parametrize("runs_at", ["caller", "webhook"])
+async def test_an_approval_is_taken_back_until_somebody_has_begun(store: Store, runs_at: RunsAt) -> None:
+    """A reject of an approved call cancels it, and again says the same; nobody takes or claims it after that."""
+    await with_calls(store, a_call(runs_at=runs_at))
+    await store.calls.approve(YES)
+    for at in (NOW + 6, NOW + 7):
+        back = await store.calls.close(HOUSE, "c1", "rejected", at)
+        assert (back.status, back.approved_by, back.ended_at) == ("cancelled", "u2", NOW + 6)
+    assert await why_not(store.calls.begin(HOUSE, "c1", NOW + 7, LEASE)) == "closed"
+    assert not await store.ledger.claim("c1", "refund", NOW + 7)
+    assert await why_not(store.calls.approve(YES)) == "closed"
+
+
+async def test_what_was_cancelled_before_anybody_approved_it_is_not_rejected(store: Store) -> None:
+    """It stays as it ended, and who is late hears so."""
+    await with_calls(store, a_call())
+    await store.calls.close(HOUSE, "c1", "cancelled", NOW + 1)
+    assert await why_not(store.calls.close(HOUSE, "c1", "rejected", NOW + 2)) == "closed"
 
 
 async def test_a_report_that_nothing_was_done_declines_a_call_that_waits(store: Store) -> None:
@@ -310,9 +353,8 @@ async def test_of_many_who_race_one_wins(store: Store) -> None:
         async with trio.open_nursery() as nursery:
             for deed in ("approve", "edit", "reject", "answer", "cancel"):
                 nursery.start_soon(race, deed)
-        allowed = (
-            2 if (await store.calls.call(HOUSE, id)).approved_by else 1
-        )  # who approved may be cancelled after it
+        approved = (await store.calls.call(HOUSE, id)).approved_by is not None
+        allowed = 3 if approved else 1  # which a reject and a cancel may both take back after it
         assert 1 <= codes.count("") <= allowed
 
 

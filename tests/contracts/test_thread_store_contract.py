@@ -104,6 +104,7 @@ async def test_a_turn_that_ended_stays_as_it_ended(store: Store) -> None:
     await store.threads.say(said(status=None, calls=(a_call("c1", runs_at="webhook", **RUN),)))
     await store.ledger.claim("c1", "refund", NOW)
     await store.threads.say(said(status="cancelled"))
+    await store.ledger.record("c1", "done", {"success": True}, NOW)
     result = StoredMessage("r1", "t1", 1, "tool", "299", "done", NOW, call="c1")
     move = Move("c1", "done", {"success": True})
     late = said(answer=an_answer(), calls=(a_call("c2"),), tools=(result,), moves=(move,))
@@ -132,7 +133,7 @@ async def test_a_turn_is_cancelled_by_whoever_asks(store: Store) -> None:
     assert not await store.ledger.claim("c5", "refund", NOW)
     with pytest.raises(Conflict, match="cancelled"):
         await store.calls.keep_call(a_call("c6", **ours))
-    assert not await store.threads.say(said("m2", answer=an_answer("a2", turn=2)))
+    assert not await store.threads.say(said("m2", answer=an_answer("a2", turn=2, created_at=NOW + 9)))
     assert await store.threads.say(said("m2", status="cancelled"))
     assert await messages(store) == [
         ("m1", "user", "done"),
@@ -150,6 +151,39 @@ async def test_a_turn_is_cancelled_by_whoever_asks(store: Store) -> None:
     asked = [(HOUSE, "m1"), (HOUSE, "m2"), ("p2", "m2"), (HOUSE, "m9")]
     assert await store.threads.cancelled(asked) == {(HOUSE, "m2")}
     await store.threads.begin_turn(an_opening("m3", new=False))
+
+
+async def test_a_cancel_of_every_call_takes_back_what_nobody_has_begun(store: Store) -> None:
+    """Suggested or approved, whoever runs it, of this thread alone; what somebody has begun or claimed goes on."""
+    ours = {f"c{number}": a_call(f"c{number}") for number in range(1, 5)}
+    await with_calls(
+        store, *ours.values(), a_call("c5", **RUN), *(a_call(i, runs_at="webhook") for i in ("c6", "c7"))
+    )
+    for id in ("c2", "c3", "c6", "c7"):
+        await store.calls.approve(ApprovalGiven(HOUSE, id, "u1", NOW))
+    await store.calls.close(HOUSE, "c4", "rejected", NOW)
+    await store.calls.begin(HOUSE, "c3", NOW, LATER)
+    assert await store.ledger.claim("c7", "refund", NOW)
+    await store.threads.begin_turn(an_opening("m9", thread="t2"))
+    elsewhere = a_call("c9", thread="t2", message="m9")
+    await store.threads.say(said("m9", thread="t2", calls=(elsewhere,)))
+    for at in (NOW + 5, NOW + 6):
+        await store.threads.cancel_turn(HOUSE, "t1", at, calls=True)
+    kept = (await store.calls.calls(HOUSE, ALL)).entries
+    assert {each.id: (each.status, each.ended_at) for each in kept} == {
+        "c1": ("cancelled", NOW + 5),
+        "c2": ("cancelled", NOW + 5),
+        "c3": ("claimed", None),
+        "c4": ("rejected", NOW),
+        "c5": ("cancelled", NOW + 5),
+        "c6": ("cancelled", NOW + 5),
+        "c7": ("claimed", None),
+        "c9": ("suggested", None),
+    }
+    assert not await store.ledger.claim("c6", "refund", NOW + 7)
+    for id in ("c2", "c5"):
+        with pytest.raises(Conflict, match="closed"):
+            await store.calls.begin(HOUSE, id, NOW + 7, LATER)
 
 
 async def test_calls_go_on_as_the_table_says(store: Store) -> None:
@@ -207,8 +241,25 @@ async def test_a_turn_begins_with_what_came_of_the_one_before(store: Store) -> N
     await store.calls.due(NOW + 1)
     begun = await store.threads.begin_turn(an_opening("m2", new=False))
     assert [(call.id, call.status) for call in begun.ended] == [("c2", "done"), ("c3", "unknown")]
-    await store.threads.say(said("m2"))
-    assert (await store.threads.begin_turn(an_opening("m3", new=False))).ended == ()
+    assert (await store.threads.wake(HOUSE, "t1", 9)).ended == begun.ended
+    await store.threads.say(said("m2", status="cancelled"))
+    again = await store.threads.begin_turn(an_opening("m3", new=False, at=NOW + 2))
+    assert again.ended == begun.ended  # nobody was told of them
+    await store.threads.say(said("m3", answer=an_answer("a3", turn=3, created_at=NOW + 9)))
+    assert (await store.threads.begin_turn(an_opening("m4", new=False))).ended == ()
+
+
+async def test_a_turn_begins_with_what_came_late_of_any_one_before(store: Store) -> None:
+    """A call of an older turn that ended after the last answered turn had begun; once that was told, no more."""
+    await with_calls(store, a_call("c1", **RUN))
+    await store.calls.begin(HOUSE, "c1", NOW, NOW + 9)
+    await store.threads.begin_turn(an_opening("m2", new=False, at=NOW + 1))
+    await store.threads.say(said("m2", answer=an_answer("a2", turn=2, created_at=NOW + 9)))
+    await store.calls.report(CallReport(HOUSE, "c1", True, {"success": True}, "d", NOW + 2))
+    begun = await store.threads.begin_turn(an_opening("m3", new=False, at=NOW + 3))
+    assert [call.id for call in begun.ended] == ["c1"]
+    await store.threads.say(said("m3", answer=an_answer("a3", turn=3, created_at=NOW + 9)))
+    assert (await store.threads.begin_turn(an_opening("m4", new=False, at=NOW + 4))).ended == ()
 
 
 async def test_a_call_is_handed_over_with_its_turn(store: Store) -> None:

@@ -111,3 +111,12 @@ def test_tags_in_disorder_are_read_on() -> None:
     """Ends without a beginning, beginnings without an end, and signs that are no tags."""
     source = "</div><p>a < b && <c<b>old</p></b></b> <3 <!-- never closed\n<p>more"
     assert " ".join(texts(md(source, ".html"))) == "a < b && <cold <3 <!-- never closed more"
+
+
+def test_a_tag_without_an_end_to_its_attributes_is_left_out() -> None:
+    """Its lines stay, and what stands around it is read."""
+    document = md("<p>An okapi.</p>\n<p " + "a\n" * 60_000 + ">A zebra.</p>", ".html")
+    assert [(block.text, block.first) for block in document.blocks] == [
+        ("An okapi.", 1),
+        ("A zebra.", 60_002),
+    ]

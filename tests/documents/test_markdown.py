@@ -269,3 +269,12 @@ def test_records_between_rules_are_told_of_their_names() -> None:
         ("no limit", ("Get keys",)),
         ("free", ()),
     ]
+
+
+def test_a_row_of_very_many_cells_ends_in_one_that_holds_the_rest() -> None:
+    """Nothing of it is lost, and no object is made of each."""
+    many = "|".join(f"c{number}" for number in range(2_000))
+    row = only(md(f"a | b\n- | -\n{many}\n"))
+    assert len(row.cells) == 1_001
+    assert row.cells[-1].startswith("c1000|c1001|")
+    assert row.cells[-1].endswith("|c1999")

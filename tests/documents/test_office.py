@@ -9,6 +9,7 @@ from agent.documents import Unreadable, read
 from agent.documents import open as opening
 from agent.documents.pdf import unbroken
 
+from ..hostile.files import a_cell_over_all_columns
 from .office import a_docx, a_pdf, an_empty_pdf
 
 
@@ -35,6 +36,12 @@ def test_docx_has_headings_lists_and_tables() -> None:
         "Plan | Pris | Plats",
     )
     assert document.lines[10] == "Pro | fritt"  # a cell is written once in each row
+
+
+def test_a_cell_takes_no_more_columns_than_a_table_has_here() -> None:
+    """Whatever number it says."""
+    (row,) = read("kb/a.docx", a_cell_over_all_columns()).blocks
+    assert (row.kind, row.text[:4], len(row.cells)) == ("row", "a; a", 200)
 
 
 def test_pdf_has_paragraphs_headings_and_tables() -> None:

@@ -230,7 +230,7 @@ class Caller:
 
     async def approve(self, call: str, **more: Any) -> tuple[int, Any]:
         """Say yes, or something else."""
-        return await self.ask("POST", f"/calls/{call}/approve", {"user_id": "bo"} | more)
+        return await self.ask("POST", f"/calls/{call}/approve", {"user_id": "anna"} | more)
 
     async def ready(self) -> None:
         """Wait until it answers questions."""

@@ -88,7 +88,7 @@ async def _run_by_the_server(client: Caller, at: House, project: str) -> None:
     first = await client.post("/chat", message, **key)
     assert await client.post("/chat", message, **key) == first
     assert (await client.ask("POST", "/chat", message | {"lang": "sv"}, **key))[1]["code"] == "key_reused"
-    yes = {"project_id": project, "user_id": "bo"}
+    yes = {"project_id": project, "user_id": "anna"}
     path = f"/calls/{first['tool_call_id']}/approve"
     carried = await client.post(path, yes, **key | {"Idempotency_Key": "twice"})
     assert await client.post(path, yes, **key | {"Idempotency_Key": "twice"}) == carried
@@ -243,12 +243,14 @@ async def test_any_worker_does_what_is_asked_of_a_thread(tmp_path: Path) -> None
 async def _decided_by_both(workers: Workers, at: House, one: int, other: int) -> None:
     said = await _said(workers, one, "please refund order A-17")
     status, done = await workers.ask(
-        other, "POST", f"/calls/{said['tool_call_id']}/approve", {"user_id": "bo"}
+        other, "POST", f"/calls/{said['tool_call_id']}/approve", {"user_id": "anna"}
     )
     assert (status, done["status"], len(at.hook.of(done["id"]))) == (200, "done", 1)
     said = await _said(workers, other, "ship order A-17")
     path = f"/calls/{said['tool_call_id']}"
-    assert (await workers.ask(one, "POST", f"{path}/approve", {"user_id": "bo"}))[1]["status"] == "confirmed"
+    assert (await workers.ask(one, "POST", f"{path}/approve", {"user_id": "anna"}))[1][
+        "status"
+    ] == "confirmed"
     assert (await workers.ask(other, "POST", f"{path}/begin", {}))[1]["status"] == "claimed"
     assert (await workers.ask(one, "POST", f"{path}/begin", {}))[1]["code"] == "begun"
     report = {"tool_call_id": said["tool_call_id"], "ok": True, "data": {"weight": "12 kg"}, "continue": True}

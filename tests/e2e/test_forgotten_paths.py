@@ -202,7 +202,7 @@ async def carried_out(server: Whole) -> list[str]:
     id = await told(server)
     call = await ticket(server)
     key = "Idempotency-Key: two"
-    await server.good("POST", f"/calls/{call}/approve", {"user_id": "bo", "outcome": "accept"}, key)
+    await server.good("POST", f"/calls/{call}/approve", {"user_id": "anna", "outcome": "accept"}, key)
     await server.good("POST", f"/calls/{call}/begin", {})
     result = {"tool_call_id": call, "ok": True, "data": {"said": [SAYS]}, "continue": True}
     await server.good("POST", "/tools/result", result)

@@ -4,6 +4,8 @@ from dataclasses import replace
 
 from agent.grounding.refusals import model_failed, no_sources, number_mismatch
 from agent.grounding.verify import verify
+from agent.lang import LANGUAGES
+from agent.numbers.read import tokens
 from agent.ports.brain import Blocked
 from agent.ports.search import Hit, Passage, Snippet
 
@@ -21,6 +23,10 @@ def test_no_sources() -> None:
     assert sv.text == "Jag hittar inget stöd i kunskapsbasen."
     assert en.blocked is not None
     assert (en.blocked.code, en.citations, sv.citations) == ("no_sources", (), ())
+    for lang in LANGUAGES:
+        plain, leads = no_sources(lang), [no_sources(lang, "suggested"), no_sources(lang, "noted")]
+        assert [each.text.endswith(f"\n\n{plain.text}") for each in leads] == [True, True]
+        assert not [each for each in leads if tokens(each.text)]
 
 
 def test_model_failed() -> None:

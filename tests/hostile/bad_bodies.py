@@ -75,7 +75,7 @@ def chunks(*data: bytes, end: bytes = b"0\r\n\r\n") -> bytes:
 
 _GOOD = {
     "/chat": (b'{"user_id":"u","message":"hello","tools":[{"name":"x","parameters":{"a":%s}}]}', "bad_tool"),
-    "/approve": (b'{"user_id":"u","outcome":"edit","arguments":{"order":%s}}', "bad_edit"),
+    "/approve": (b'{"user_id":"anna","outcome":"edit","arguments":{"order":%s}}', "bad_edit"),
     "/result": (b'{"tool_call_id":"none","ok":true,"data":%s}', "not_found"),
     "/ask": (b'{"text":%s}', "bad_request"),
     "/completions": (b'{"messages":[{"role":"user","content":%s}]}', "bad_request"),
@@ -194,7 +194,7 @@ def edited_wrongly(ids: Ids) -> Iterator[Bad]:
         ("letters of two bytes", "å" * 7500),
         ("nothing", ""),
     ):
-        body = {"user_id": "u", "outcome": "edit", "arguments": {"a": value}}
+        body = {"user_id": "anna", "outcome": "edit", "arguments": {"a": value}}
         yield on.bad(f"{name} that nearly match", "400 bad_edit", on.whole(json.dumps(body).encode()))
 
 

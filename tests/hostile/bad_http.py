@@ -37,7 +37,7 @@ def targets(ids: Ids) -> list[Target]:
     bodies: list[tuple[str, str, dict[str, Any]]] = [
         ("POST", "/chat", {"user_id": "u", "message": "hello"}),
         ("POST", f"/calls/{ids.waits}/begin", {}),
-        ("POST", f"/calls/{ids.waits}/approve", {"user_id": "u"}),
+        ("POST", f"/calls/{ids.waits}/approve", {"user_id": "anna"}),
         ("POST", "/tools/result", {"tool_call_id": ids.begun, "ok": True}),
         ("POST", "/projects", {"name": "a", "role_statement": "b"}),
         ("PUT", f"/projects/{ids.project}", {"name": "a"}),

@@ -1,21 +1,25 @@
 """Of another project nothing is there: every route of the document, with its ids; and no word of it in another's."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import urlencode
 
+import pytest
 import trio
 import trio.testing
 
+from agent.log import short_hash
 from agent.ports.action import Call
 from agent.protocol.openapi import document
 
 from ..logs import logged
+from ..server import parted
 from ..server.api import TOKEN, request
 from ..server.api.whole import Whole, whole
 
@@ -90,11 +94,16 @@ def ways(fields: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """What a body with these fields says, each way that it can be meant."""
     if "outcome" in fields:
         return [{"outcome": name, **more} for name, more in OUTCOMES.items()]
+    if "interrupt" in fields:
+        return [{}, {"interrupt": True}]
     return [*DECISIONS.values()] if "decision" in fields else [{}]
 
 
-def every_request() -> Iterator[Asked]:
-    """Every request that the document has: its required fields, and a place for every id."""
+def every_request(with_users: bool = False) -> Iterator[Asked]:
+    """Every request that the document has: its required fields, and a place for every id.
+
+    with_users: it names a user wherever it can, also where it need not.
+    """
     made = json.loads(document())
     for path, methods in made["paths"].items():
         for method, described in methods.items():
@@ -103,7 +112,7 @@ def every_request() -> Iterator[Asked]:
                 for each in described.get("parameters", [])
                 if each.get("in") == "query" and (each.get("required") or each["name"].endswith("_id"))
             }
-            if path != "/memory" and not path.startswith("/memory/"):  # where one is asked for
+            if not with_users and not path.startswith("/memory"):  # where one is asked for
                 query.pop("user_id", None)
             operators = (
                 path == "/projects"
@@ -119,7 +128,8 @@ def every_request() -> Iterator[Asked]:
                 fields = {
                     each: VALUES.get(each, "")
                     for each in schema["properties"]
-                    if each in schema.get("required", ()) or each.endswith("_id")
+                    if each in schema.get("required", ())
+                    or (each.endswith("_id") and (with_users or each != "user_id"))
                 }
                 for more in ways(schema["properties"]):
                     yield Asked(method.upper(), path, query, {**fields, **more}, operators)
@@ -215,6 +225,46 @@ async def test_what_only_the_operator_may_is_nowhere_for_a_project(
         assert len(asked) == 6
         assert (await server.good("GET", f"/projects/{ours}/keys"))["items"] == made
         assert len((await server.good("GET", "/projects"))["items"]) == 2  # the house's own, and ours
+
+
+def whose(asked: Asked) -> set[str]:
+    """Where a request that names a user names something that is one user's."""
+    body = asked.body if isinstance(asked.body, Mapping) else {}
+    return (
+        asked.places - {"project_id", "document_id", "key_id"}
+        if "user_id" in {*asked.query, *body}
+        else set()
+    )
+
+
+def by(asked: Asked, user: str) -> Asked:
+    """Return a request as another user's."""
+    body = asked.body
+    if isinstance(body, Mapping) and "user_id" in body:
+        body = {**body, "user_id": user}
+    query = {**asked.query, **({"user_id": user} if "user_id" in asked.query else {})}
+    return replace(asked, query=query, body=body)
+
+
+async def test_of_another_user_nothing_is_there(autojump_clock: trio.testing.MockClock) -> None:
+    """Every route that takes a user and what is one user's: to the byte what an id is answered that never was."""
+    async with whole(memory="on") as server:
+        project, key = await server.project("Ours")
+        ids = await settled(server, project, key)
+        before, carried = await all_of(server, project), [*server.carried.called]
+        asked = [each for each in every_request(with_users=True) if whose(each)]
+        taken = {place for each in asked for place in whose(each)}
+        assert taken == {"thread_id", "call_id", "item_id"}
+        for each in asked:
+            for place, id in [(where, one) for where in sorted(whose(each)) for one in ids[where]]:
+                answers = []
+                for named in (id, NEVER):
+                    about = by(each, "eve").about({place: named}).replace(b": KEY", b": " + key.encode())
+                    answers.append(await server.raw(about, key))
+                assert answers[0] == answers[1], (each, place)
+                assert answers[0][0] == 404, (each, place, answers[0])
+        assert await all_of(server, project) == before
+        assert server.carried.called == carried
 
 
 async def compared(
@@ -345,3 +395,105 @@ async def test_no_word_of_one_project_is_in_another(
         assert not [prompt for prompt in prompts if f"You serve {mark}." not in prompt]
     assert not [each for each in server.model.asked if theirs not in each and ours not in each]
     assert "agent_" in written
+
+
+def opening(value: Any, name: str = "") -> Iterator[str]:
+    """Every id in what a server told that is long enough to open anything by itself."""
+    if isinstance(value, Mapping):
+        for key, each in value.items():
+            yield from opening(each, key)
+    elif isinstance(value, list):
+        for each in value:
+            yield from opening(each, name)
+    elif isinstance(value, str) and len(value) > 16 and OPENS.search(name):
+        yield value
+
+
+OPENS = re.compile(r"(?:^|_)(?:id|key|session|thread)$|Id$")
+
+
+async def talked(server: Whole) -> list[Mapping[str, Any]]:
+    """Do what a socket's client can: have an action done, one declined and a question cancelled, look at memory."""
+    async with server.net.connect(TOKEN) as client:
+        told: list[Mapping[str, Any]] = []
+        for frame in (
+            {"type": "open_thread"},
+            {"type": "message", "id": "message-of-my-own", "text": "Remember that my door is green."},
+            {"type": "memory_list"},
+            {"type": "recall", "query": "door"},
+        ):
+            await client.send(frame)
+            await trio.sleep(1)
+        for answer in ("confirm_action", "reject_action"):
+            await client.ask("Call me on 070-123 45 67")
+            told += await client.frames_until("action_suggestion")
+            await client.send({"type": answer, "suggestionId": told[-1]["suggestionId"]})
+            told += await client.frames_until(
+                "action_executed" if answer == "confirm_action" else "action_closed"
+            )
+        await client.send({"type": "cancel"})
+        await client.send({"type": "open_thread"})
+        return [*told, *await client.frames_until("thread")]
+
+
+@pytest.mark.parametrize("level", ["info", "debug"])
+async def test_nothing_that_opens_anything_is_logged(
+    level: Literal["info", "debug"], autojump_clock: trio.testing.MockClock
+) -> None:
+    """No id of a thread, a session, a project, a call or a message, and no key: a short hash tells lines together."""
+    with logged(level) as log:
+        async with whole(memory="on") as server:
+            server.carried.answers = answering
+            project, key = await server.project("Ours")
+            await settled(server, project, key)
+            await lived(server, project, key, MARK)
+            frames = await talked(server)
+        written = log.getvalue()
+    said = [
+        json.loads(body)
+        for each in server.told.values()
+        for _, _, body in map(parted, each)
+        if body[:1] == b"{"
+    ]
+    ids = {*opening([*said, *frames]), "message-of-my-own", key, TOKEN}
+    assert len(ids) > 40
+    assert not [each for each in ids if each in written]
+    threads = [frame["thread"] for frame in frames if frame["type"] == "thread"]
+    assert threads
+    assert not [each for each in threads if short_hash(each) in written], "a thread's id is its own"
+    assert short_hash("message-of-my-own") in written
+
+
+async def test_no_u0000_comes_in(autojump_clock: trio.testing.MockClock) -> None:
+    """In a body, a query, a file or its name, or a frame: it is U+FFFD wherever it is kept, shown or asked about."""
+    async with whole(memory="on") as server:
+        project, key = await server.project("Sh\0op", "You help the sh\0op.")
+        await server.good("PUT", f"/projects/{project}", {"name": "Sho\0p"})
+        await server.put(project, key, "FACTS", "pl\0an.md", "# Pl\0an\n\nThe plan of the shop costs 299 kr.")
+        await server.chat("What does the pl\0an of the shop cost?", key, user_id="an\0na")
+        await server.chat("Remember that my door is gre\0en.", key, user_id="an\0na")
+        tool = {**SHIP, **FREE, "parameters": {"ord\0er": {"type": "string"}}}
+        call = await server.act("ship", {"ord\ufffder": "W-7\ufffd"}, key, tools=[tool])
+        report = {"tool_call_id": call["id"], "ok": True, "data": {"ke\0y": ["val\0ue"]}, "continue": True}
+        await server.good("POST", "/tools/result", report, key=key)
+        (item,) = (await server.good("GET", "/memory?user_id=an%00na", key=key))["items"]
+        assert item["text"] == "My door is gre\ufffden"
+        (document,) = (await server.good("GET", f"/projects/{project}/docs"))["items"]
+        assert document["filename"] == "pl\ufffdan.md"
+        threads = (await server.good("GET", "/threads?user_id=an%00na", key=key))["items"]
+        said = [
+            each["content"]
+            for thread in threads
+            for each in (await server.good("GET", f"/threads/{thread['id']}/messages", key=key))["items"]
+        ]
+        assert "What does the pl\ufffdan of the shop cost?" in said
+        assert (await server.good("GET", f"/calls/{call['id']}", key=key))["arguments"] == {
+            "ord\ufffder": "W-7\ufffd"
+        }
+        async with server.net.connect(TOKEN) as client:
+            await client.ask("When does the house open\0?")
+            frames = await client.frames_until("response")
+        told = [*(each for some in server.told.values() for each in some), json.dumps(frames).encode()]
+        assert not [each for each in told if b"\0" in each or b"\\u0000" in each]
+        assert not [each for each in server.model.asked if "\0" in each or "\\u0000" in each]
+        assert "open\ufffd?" in "".join(server.model.asked)

@@ -61,7 +61,13 @@ LANGUAGE = Language(
     dating=ENGLISH.dating,
     filing=Filing(("titolo",), ("resumo",), ("lingvo",)),
     tooling=Tooling("Diru: {names}.", ", ", "Kion mi faru?", "Bonvolu konfirmi.", "Mi transdonis tion."),
-    refusals=Refusals("Mi trovas nenion pri tio.", "Mi ne povas kontroli tion.", "Mi nun ne povas respondi."),
+    refusals=Refusals(
+        "Mi trovas nenion pri tio.",
+        "Mi nun ne povas legi mian memoron.",
+        "Rigardu mian proponon.",
+        "Mi ne povas kontroli tion.",
+        "Mi nun ne povas respondi.",
+    ),
     courtesies=Courtesies(
         Pleasantries("saluton", "dankon", "kion vi povas"),
         "al ĉiuj",
@@ -78,7 +84,7 @@ LANGUAGE = Language(
     prompting=Prompting(
         "Respondu.", "ASK:", "Diru tion.", "JSON.", "Denove.", "Ne JSON.", "Plenigu.", "Serĉu.", "Konata:",
         "Antaŭe:", "Mesaĝo:", "Rolo.",
-        "Reguloj.", "Memoru.", "Jen.", "Vi diris:", "{older} kaj {newer}.",
+        "Reguloj.", "Memoru.", "Jen.", "Vi diris:", "{older} kaj {newer}.", "Memoro mankas.",
     ),
     acting=Acting(
         Keywords(("voku min",), ("mesaĝu",), ("bileto",)),

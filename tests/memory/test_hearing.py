@@ -3,7 +3,7 @@
 import pytest
 
 from agent.lang import Lang
-from agent.memory.hearing import hear, only_stated, only_told
+from agent.memory.hearing import found_beside, hear, only_stated, only_told
 from agent.ports.brain import Question
 from agent.ports.conversation import Exchange
 from agent.ports.decide import Result
@@ -115,3 +115,20 @@ def test_what_is_done_may_have_been_named_before(text: str, ends: bool) -> None:
         [{"bank"}, {"tax"}, {"roof"}] if ends else []
     )
     assert hear(ask(text), NOW).before == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "lang", "beside"),
+    [
+        ("I prefer tea to coffee. What is the fee?", "en", "suggested"),
+        ("Remember that my budget is 50 000 kr. What is the fee?", "en", "noted"),
+        ("Remember that my budget is 50 000 kr. I prefer tea to coffee. What is it?", "en", "suggested"),
+        ("Kom ihåg att vårt tak är 70 000 kr. Vad kostar det?", "sv", "noted"),
+        ("What is the fee?", "en", None),
+        (f"I prefer tea to coffee. {'What is the fee? ' * 200}", "en", None),
+    ],
+)
+def test_what_comes_of_a_message_beside_its_answer(text: str, lang: Lang, beside: str | None) -> None:
+    """Somebody is asked whether something is remembered, or has told to; of a long message that is not looked for."""
+    assert found_beside(ask(text), lang, NOW) == beside
+    assert found_beside(ask(text, results=(Result("c", "t", {}, True, ()),)), lang, NOW) is None

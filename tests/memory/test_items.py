@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from itertools import permutations
+from itertools import combinations, permutations
 from typing import Any, get_args
 
 import pytest
@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from agent.config import ITEM_KEY, ITEM_LATEST, ITEM_QUOTE, ITEM_REF, ITEM_TEXT
 from agent.errors import BadItem
+from agent.lang import Lang
 from agent.lexical.stems import stem
 from agent.memory.conflicts import compare, finished, spoken_of
 from agent.memory.items import agree, draft, key_of, numbers_of
@@ -148,18 +149,64 @@ def test_other_values_of_one_key_conflict() -> None:
 
 
 def test_alike_texts_decide_nothing() -> None:
-    """Two keys are two items, and so are two kinds or units of number of one key."""
+    """Two keys are two items, and so are two measures of one key."""
     item = kept(made("The budget of project Atlas is 50 000 kr"))
     for text, subject in (
         ("The budget of project Boreas is 50 000 kr", "budget of project Boreas"),
         ("The budget of project Atlas is 60 000 kr", "budget of project Boreas"),
         ("The budget of project Atlas is 50 days", "budget of project Atlas"),
-        ("The budget of project Atlas is 60 000 euro", "budget of project Atlas"),
         ("The budget of project Atlas is 60 000 kr in 3 parts", "budget of project Atlas"),
         ("The budget of project Atlas is a secret", "budget of project Atlas"),
     ):
         found = compare(made(text, subject), [item])
         assert (found.same, found.conflicts) == (None, ()), text
+
+
+BUDGETS: tuple[tuple[Lang, str], ...] = (
+    ("en", "The budget is 50k"),
+    ("en", "The budget is 50 000 kr"),
+    ("en", "The budget is 50k EUR"),
+    ("en", "The budget is $50,000"),
+    ("sv", "Budget är 50 tusen"),
+    ("sv", "Budget är 50 tkr"),
+    ("sv", "Budget är 50 000 euro"),
+)
+
+
+@pytest.mark.parametrize(("one", "other"), [*combinations(BUDGETS, 2)])
+def test_a_number_without_its_unit_or_in_another_contradicts(
+    one: tuple[Lang, str], other: tuple[Lang, str]
+) -> None:
+    """Of one key, in either order and language, whatever its value; only the same unit and value is the same."""
+    first, second = (made(text, "budget", lang=lang) for lang, text in (one, other))
+    found, back = compare(first, [kept(second)]), compare(second, [kept(first)])
+    assert (found.same is None, len(found.conflicts)) == (back.same is None, len(back.conflicts))
+    assert (found.same is not None) == (first.slot == second.slot) == (not found.conflicts)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "conflict"),
+    [
+        ("The wall is 180 cm", "The wall is 2 m", True),
+        ("The wall is 180", "The wall is 2 m", True),
+        ("The wall is 2 metres", "The wall is 80 kg", False),
+        ("The wall is 2 metres", "The wall is 900 kr", False),
+        ("The wall is 10 %", "The wall is 10", True),
+        ("The wall costs at least 900", "The wall costs at most 800 kr", False),
+        ("The wall costs at least 900", "The wall costs at least 800 kr", True),
+        ("The wall is due on 25 May", "The wall is 25", False),
+        ("The wall costs between 40 and 50", "The wall costs between 40 and 50 kr", True),
+        ("The wall is 2 metres and 900 kr", "The wall is 200 cm and 900 euro", True),
+        ("The wall is 2 metres and 900 kr", "The wall is 200 cm", False),
+        ("The wall is 2 metres and 900 kr", "The wall is 900 euro and 8 kg", False),
+    ],
+)
+def test_units_of_one_measure_contradict(one: str, other: str, conflict: bool) -> None:
+    """What another unit of the same measure says, or a number that lacks its unit; another measure stands beside it."""
+    first, second = made(one, "wall"), made(other, "wall")
+    for here, there in ((first, second), (second, first)):
+        found = compare(here, [kept(there)])
+        assert (found.same, len(found.conflicts)) == (None, int(conflict))
 
 
 def test_what_is_not_live_is_compared_with_nothing() -> None:
@@ -228,6 +275,9 @@ TEXTS = st.sampled_from(
         "1.234 kr",
         "1234 kr",
         "1,234 kr",
+        "1234",
+        "1234 euro",
+        "6 weeks",
     ]
 )
 

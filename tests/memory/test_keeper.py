@@ -11,10 +11,11 @@ import trio.testing
 from structlog.testing import capture_logs
 
 from agent.config import (
-    MEMORY_AGAIN,
     MEMORY_ANSWER,
     MEMORY_ASKED,
+    MEMORY_BATCH,
     MEMORY_CAUGHT_UP,
+    MEMORY_LEFT_OUT,
     MEMORY_RETRY,
     MEMORY_TRIES,
     MEMORY_WAITING,
@@ -79,6 +80,7 @@ class FakeStore:
     refuses: Exception | None = None
     gone: set[str] = field(default_factory=set)
     looks: int = 0
+    stalled: bool = False
     known: bool = False  # only the first of what an exchange proposes is still there
 
     async def _write(self) -> None:
@@ -258,11 +260,11 @@ async def test_who_waits_is_told_what_was_proposed(autojump_clock: trio.testing.
     """Not longer than MEMORY_ANSWER seconds; it is kept all the same, and nobody is asked."""
     store = FakeStore(wait=0.2)
     async with kept_in(store) as keeper:
-        (proposed,) = await keeper.kept(question("told: It is blue."), Answered("Noted."))
+        (proposed,) = await keeper.kept(question("told: It is blue."), Answered("Noted.")) or ()
         assert proposed.item.status == "accepted"
         store.wait = MEMORY_ANSWER + 1
         began = trio.current_time()
-        assert await keeper.kept(question("fact: It is old."), Answered("Hi.")) == ()
+        assert await keeper.kept(question("fact: It is old."), Answered("Hi.")) is None
         assert trio.current_time() - began == pytest.approx(MEMORY_ANSWER)
         await keeper.settled()
         assert len(store.batches) == 2
@@ -286,24 +288,58 @@ async def test_who_asks_next_waits_for_what_he_said_before(autojump_clock: trio.
         assert len(store.batches) == 2
 
 
-async def test_nobody_waits_long_for_a_disk_that_stalls(autojump_clock: trio.testing.MockClock) -> None:
-    """And once one has, nobody does for a while; what could not be kept is not waited for."""
+async def test_a_disk_that_stalls_is_not_waited_for(autojump_clock: trio.testing.MockClock) -> None:
+    """A slow one is, and who waited too long is told that some of it is not kept; it costs no later turn."""
     store = FakeStore(wait=MEMORY_WRITE - 1)
     async with kept_in(store) as keeper:
         keeper.keep(question(), Answered("Hi."), Asked())
         began = trio.current_time()
-        for wait in (MEMORY_CAUGHT_UP, 0.0):
-            await keeper.caught_up(SCOPE)
-            began += wait
-            assert trio.current_time() == pytest.approx(began)
-        await trio.sleep(MEMORY_AGAIN)
-        store.wait, store.fails = 0.0, MEMORY_TRIES
+        assert not await keeper.caught_up(SCOPE)
+        assert trio.current_time() == pytest.approx(began + MEMORY_CAUGHT_UP)
+        store.stalled = True
+        assert not await keeper.caught_up(SCOPE)
+        assert await keeper.kept(question(id="m2"), Answered("Hi.")) is None
+        assert trio.current_time() == pytest.approx(began + MEMORY_CAUGHT_UP)
+        store.stalled = False
+        await trio.sleep(MEMORY_WRITE - 1)
+        assert await keeper.caught_up(SCOPE)
+
+
+async def test_what_could_not_be_kept_is_told_for_a_while(autojump_clock: trio.testing.MockClock) -> None:
+    """To its user, in each of his threads, and to nobody else."""
+    store = FakeStore()
+    async with kept_in(store) as keeper:
+        store.fails = MEMORY_TRIES
         keeper.keep(question(id="m2"), Answered("Hi."), Asked())
-        began = trio.current_time()
         await trio.sleep(MEMORY_RETRY * (MEMORY_TRIES - 1) - 0.1)
-        await keeper.caught_up(SCOPE)
-        assert trio.current_time() == pytest.approx(began + MEMORY_RETRY * (MEMORY_TRIES - 1))
-        assert (store.fails, len(store.batches)) == (0, 1)
+        began = trio.current_time()
+        assert not await keeper.caught_up(SCOPE.in_thread("t2"))
+        assert trio.current_time() == pytest.approx(began + 0.1)
+        assert not await keeper.caught_up(SCOPE)
+        assert await keeper.caught_up(replace(SCOPE, user="bo"))
+        await trio.sleep(MEMORY_LEFT_OUT)
+        assert await keeper.caught_up(SCOPE)
+
+
+async def test_a_slow_commit_is_paid_twice_for_a_batch(autojump_clock: trio.testing.MockClock) -> None:
+    """Once for what was said, and once for what all of its users order and decline, each in the user's order."""
+    store = FakeStore(wait=1.0)
+    async with kept_in(store) as keeper:
+        began = trio.current_time()
+        for number in range(MEMORY_BATCH - 1):
+            asked = replace(
+                question("told: It is blue.", id=f"m{number}"), scope=Scope("shop", "t", f"u{number}")
+            )
+            keeper.keep(asked, Answered("Noted."), Asked())
+        keeper.decline(SCOPE, "i9")
+        keeper.keep(question("told: It is blue.", id="after"), Answered("Noted."), Asked())
+        await trio.sleep(2.1)
+        assert len(store.accepted) == MEMORY_BATCH - 1
+        assert [len(each) for each in store.batches] == [MEMORY_BATCH - 1]
+        assert store.decided == [("i9", "reject")]
+        await keeper.settled()
+        assert [len(each) for each in store.batches] == [MEMORY_BATCH - 1, 1]
+        assert trio.current_time() == pytest.approx(began + 4.0, abs=0.1)
 
 
 async def test_an_exchange_that_was_written_before_changes_nothing(
@@ -366,7 +402,7 @@ async def test_a_disk_that_stalls_costs_what_is_said_and_no_turn(
         for number in range(MEMORY_WAITING + 40):
             keeper.keep(question(id=f"m{number}"), Answered("Hi."), Asked())
         assert trio.current_time() == began
-        assert await keeper.kept(question(id="late"), Answered("Hi.")) == ()
+        assert await keeper.kept(question(id="late"), Answered("Hi.")) is None
         assert trio.current_time() == began  # where there is no room nobody waits
         store.wait = 0.0
         await keeper.settled()

@@ -9,15 +9,15 @@ import pytest
 import trio
 import trio.testing
 
-from agent.config import MEMORY_AGAIN, MEMORY_READ, PICTURE_READ
+from agent.config import MEMORY_READ, PICTURE_READ
 from agent.errors import StorageFailed
 from agent.lang import Lang
 from agent.memory.recollection import Recollection
 from agent.ports.brain import Question
-from agent.ports.conversation import Exchange
+from agent.ports.conversation import Exchange, Scope
 from agent.ports.memory import MemoryStore
 from agent.ports.recall import Excerpt, Recalled, Search
-from agent.ports.remember import NOTHING_REMEMBERED
+from agent.ports.remember import UNREAD
 from agent.recall.recall import Recall
 from agent.storage.open import opened_memory
 from agent.storage.settings import StorageSettings
@@ -246,7 +246,7 @@ async def test_a_memory_that_cannot_be_read_is_no_reason_for_no_answer(
         found = Found(SAID, wait=3600.0 if trouble == "slow" else 0.0, fails=trouble == "broken")
         began = trio.current_time()
         told = await Recollection(memory, found, Noon()).remembered(ASKED, "budget?", "en")
-        assert told == NOTHING_REMEMBERED
+        assert told == UNREAD
         assert trio.current_time() - began <= MEMORY_READ
 
 
@@ -272,19 +272,41 @@ async def test_an_order_to_remember_is_known_as_one() -> None:
         assert not recollection.told(ASKED, "en")
 
 
-async def test_a_memory_that_stalls_is_waited_for_once_in_a_while(
+async def test_a_turn_that_could_not_read_costs_no_other_its_memory(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
-    """Not by every turn: those of the next MEMORY_AGAIN seconds go on without, and then one looks again."""
+    """Each looks for itself, and waits while the server is busy."""
     async with used() as memory:
         found = Found(ITEM, wait=MEMORY_READ + 1)
         recollection = Recollection(memory, found, Noon())
-        for waits in (MEMORY_READ, 0.0, 0.0):
-            began = trio.current_time()
-            assert await recollection.remembered(ASKED, "budget?", "en") == NOTHING_REMEMBERED
-            assert trio.current_time() - began == pytest.approx(waits)
-        assert len(found.asked) == 1
-        await trio.sleep(MEMORY_AGAIN)
-        found.wait = 0.0
-        for _ in range(2):
-            assert (await recollection.remembered(ASKED, "budget?", "en")).hits
+        assert await recollection.remembered(ASKED, "budget?", "en") == UNREAD
+        found.wait = MEMORY_READ - 1
+        told = await recollection.remembered(ASKED, "budget?", "en")
+        assert told.hits
+        assert not told.unread
+
+
+async def test_a_turn_knows_that_some_of_what_was_said_is_not_kept(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """What can be found is found all the same."""
+
+    class Behind:
+        async def caught_up(self, scope: Scope) -> bool:
+            await trio.lowlevel.checkpoint()
+            return False
+
+    async with used() as memory:
+        told = await Recollection(memory, Found(ITEM), Noon(), Behind()).remembered(ASKED, "budget?", "en")
+        assert told.hits
+        assert told.unread
+
+
+async def test_what_cannot_be_looked_up_neither_stands_nor_falls(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """Who asks whether it may be cited is told that nobody knows."""
+    async with used() as memory:
+        recollection = Recollection(memory, Found(), Noon())
+    with pytest.raises(StorageFailed):  # it is closed
+        await recollection.stands({"memory/i1"})

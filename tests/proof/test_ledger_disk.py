@@ -7,12 +7,14 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import time
 import urllib.error
 import urllib.request
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ import pytest
 import trio
 
 from agent.client.client import Client, connect
+from agent.log import short_hash
 from agent.storage.trust import FILE
 
 from ..both import Flags, both_at_length
@@ -175,14 +178,14 @@ async def test_a_disk_that_hangs_keeps_nobody_waiting(tmp_path: Path, shim: Path
             first = await suggested(client)
             server.hangs.touch()
             await client.confirm(first)
-            told, seconds = await result(client)
-            assert (told["success"], "unknown" in told, seconds < 3) == (False, False, True)
-            second = await suggested(client)
-            await client.confirm(second)
             await trio.sleep(0.3)
             await client.cancel()
             told, seconds = await result(client)
             assert (told, seconds < 1) == ({"cancelled": True}, True)
+            second = await suggested(client)
+            await client.confirm(second)
+            told, seconds = await result(client)
+            assert (told["success"], "unknown" in told, seconds < 3) == (False, False, True)
             with trio.fail_after(3):
                 await other.ask("What does the standard plan cost?")
                 await other.frames_until("response")
@@ -197,6 +200,59 @@ async def test_a_disk_that_hangs_keeps_nobody_waiting(tmp_path: Path, shim: Path
         server.process.send_signal(signal.SIGTERM)
         assert await ended(server, 10) == 0
         assert server.statuses() in (Counter(cancelled=1, done=1), Counter(cancelled=2, done=1))
+
+
+def post(server: Served, path: str, **body: Any) -> tuple[int, dict[str, Any], float]:
+    """Ask over HTTP; return the status, what was told, and after how many seconds."""
+    began = time.monotonic()
+    request = urllib.request.Request(
+        f"http://127.0.0.1:{server.port}{path}",
+        json.dumps(body).encode(),
+        {"Content-Type": "application/json"},
+    )
+    try:
+        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
+            return answer.status, json.loads(answer.read() or b"{}"), time.monotonic() - began
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, json.load(error), time.monotonic() - began
+
+
+@both_at_length
+async def test_who_begins_or_decides_over_http_is_told(tmp_path: Path, shim: Path, workers: Flags) -> None:
+    """While the disk hangs: 503 in 3 s; when it works again nothing of it begins."""
+    parameters = {"order_id": {"type": "string", "required": True}}
+    tool = {"name": "refund_order", "parameters": parameters}
+    with hanging(tmp_path, shim, *workers) as server:
+        with trio.fail_after(PATIENCE):
+            while (await trio.to_thread.run_sync(server.readyz))[0] != 200:  # noqa: ASYNC110 - another process
+                await trio.sleep(0.1)
+
+        def ask() -> tuple[int, dict[str, Any], float]:
+            return post(server, "/chat", user_id="anna", message="refund order A-17", tools=[tool])
+
+        calls = [(await trio.to_thread.run_sync(ask))[1]["tool_call_id"] for _ in range(2)]
+        approve = [
+            partial(post, server, f"/calls/{call}/approve", user_id="anna", outcome="accept")
+            for call in calls
+        ]
+        begin = [partial(post, server, f"/calls/{call}/begin") for call in calls]
+        assert (await trio.to_thread.run_sync(approve[1]))[0] == 200
+        server.hangs.touch()
+        told: list[tuple[int, dict[str, Any], float]] = []
+
+        async def asked(work: Callable[[], tuple[int, dict[str, Any], float]]) -> None:
+            told.append(await trio.to_thread.run_sync(work))
+
+        async with trio.open_nursery() as nursery:
+            for work in (ask, approve[0], begin[1], partial(post, server, f"/calls/{calls[0]}/reject")):
+                nursery.start_soon(asked, work)
+        assert {(status, said["code"]) for status, said, _ in told} == {(503, "storage")}
+        assert max(seconds for _, _, seconds in told) < 3
+        server.hangs.unlink()
+        await trio.sleep(2.5)
+        assert (await trio.to_thread.run_sync(begin[0]))[0] == 409
+        assert (await trio.to_thread.run_sync(ask))[0] == 200
 
 
 @both_at_length
@@ -219,8 +275,8 @@ async def test_a_disk_that_hangs_does_not_keep_the_process(
             assert await ended(server, 15 if signals == 1 else 8) == 0
         said = server.said()
         assert "ledger left open, because its disk does not answer unrecorded=1" in said
-        assert f"outcome not recorded suggestionId={begun}" in said
-        assert "blocking call left behind call=DatabaseFile.commit" in said
+        assert f"outcome not recorded suggestionId={short_hash(begun)}" in said
+        assert "blocking call left behind function=DatabaseFile.commit" in said
         assert ("ended at once" in said) is (signals == 2)
     server.hangs.unlink()
     if not workers:

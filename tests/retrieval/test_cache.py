@@ -242,12 +242,14 @@ def test_a_version_is_told_by_its_code(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_a_version_is_told_by_all_code_that_reading_needs() -> None:
-    """Every room that one of them imports is among them, but for what errors are called."""
+    """Every room that one of them imports is among them, but for what errors are called and where it is done."""
     root = Path(agent.__file__).parent
     sources = [path for part in module._READ_BY for path in (root / part).glob("*.py")]
     named = re.compile(r"^from (?:agent|\.)\.(\w+)", re.MULTILINE)
     needed = {name for path in sources for name in named.findall(path.read_text(encoding="utf-8"))}
-    assert needed - {"errors"} <= {part.removesuffix(".py") for part in module._READ_BY}
+    assert needed - {"errors", "sandbox", "sandboxed"} <= {
+        part.partition("/")[0].removesuffix(".py") for part in module._READ_BY
+    }
 
 
 def test_what_is_no_longer_there_is_dropped(kb: Path, data: Path) -> None:

@@ -294,9 +294,8 @@ async def test_what_has_not_changed_is_not_read_again(
     def give_up(*given: object) -> None:
         raise GivenUp
 
-    monkeypatch.setattr("agent.retrieval.library.passages_of_text", reads)
     monkeypatch.setattr("agent.retrieval.library.Index", indexed)
-    of = indexes(projects)
+    of = ProjectIndexes(projects.store, inline, read=reads)
     first = await of.present("a")
     assert len(read) == 41
     read.clear()

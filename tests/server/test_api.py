@@ -349,7 +349,7 @@ async def test_a_drain_waits_for_a_turn_and_then_cuts_it(autojump_clock: trio.te
         assert (status, headers["retry-after"]) == (503, "2")
         assert json.loads(body)["error"]["message"] == "The server is going down."
         assert events(unchunked(parted(await read(ends[0]))[2]))[-1] == "[DONE]"
-        assert trio.current_time() == pytest.approx(len(SAID.split()) - 1)
+        assert trio.current_time() < 1, "what is verified has no pace any more"
         *_, last = events(unchunked(parted(await read(ends[1]))[2]))
         assert last["error"]["code"] == "shutting_down"
         assert trio.current_time() == pytest.approx(DRAIN_TIMEOUT)

@@ -340,6 +340,7 @@ def test_a_reloaded_page_shows_what_was_kept() -> None:
     entries: list[Any] = [
         {"kind": "mine", "text": "cost?"},
         {"kind": "answer", "text": "5 kr.", "ended": True, "confidence": "high", "citations": [citation]},
+        {"kind": "answer", "text": "6 kr.", "ended": True, "confidence": "low", "withoutMemory": True},
         {"kind": "answer", "text": "It"},
         {"kind": "card", "action": "send_sms", "payload": {"phone": "070"}},
         {"kind": "card", "action": "send_sms", "payload": {}, "filled": {"phone": "071"}, "confirmed": True},
@@ -364,12 +365,13 @@ def test_a_reloaded_page_shows_what_was_kept() -> None:
     assert items[0].endswith("cost?")
     for part in ("5 kr.", "High confidence", "kb/a.md, line 3", "It costs 5 kr.", "Open", "Copy"):
         assert part in items[1]
-    assert "lost before this was answered" in items[2]
-    assert "Send an SMS DL DT Phone DD 070 P Cancelled; nothing was done." in items[3]
-    assert "DT Phone DD 071 P The connection was lost; whether this was carried out is not known" in items[4]
-    assert "P Done. DL DT N DD 1" in items[5]
-    assert items[6].endswith("The server is restarting.")
-    assert len(items) == page().eval("again.entries.length") == 7
+    assert "Low confidence P Some of what is remembered could not be read" in items[2]
+    assert "lost before this was answered" in items[3]
+    assert "Send an SMS DL DT Phone DD 070 P Cancelled; nothing was done." in items[4]
+    assert "DT Phone DD 071 P The connection was lost; whether this was carried out is not known" in items[5]
+    assert "P Done. DL DT N DD 1" in items[6]
+    assert items[7].endswith("The server is restarting.")
+    assert len(items) == page().eval("again.entries.length") == 8
     page().eval("held = again.entries[1] && JSON.stringify(again.entries); clear(); restore(again);")
     assert page().eval("JSON.stringify(log.tree)").count("lost before this was answered") == 1
 

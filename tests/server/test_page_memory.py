@@ -426,6 +426,18 @@ def test_the_panel_shows_proposals_then_what_counts_then_what_ended(panel: quick
     assert said("byIds['memory-nothing'].hidden") is False
 
 
+def test_a_list_that_lacks_something_says_so(panel: quickjs.Context) -> None:
+    """And not that nothing is remembered."""
+    opened((), ())
+    assert said("byIds['memory-incomplete'].hidden") is True
+    page().eval("memory.refresh()")
+    first, second = sent()[-2:]
+    told({"type": "memory", "items": [], "id": first["id"]})
+    told({"type": "memory", "items": [], "incomplete": True, "id": second["id"]})
+    assert said("byIds['memory-incomplete'].hidden") is False
+    assert said("byIds['memory-nothing'].hidden") is True
+
+
 def test_what_was_decided_is_told_and_keeps_the_focus(panel: quickjs.Context) -> None:
     """The status region says how it stands, the lists come anew, and the item has the focus; of a forgotten one
     the panel's title has it."""

@@ -48,7 +48,7 @@ def test_every_code_of_the_wire_has_its_words() -> None:
     assert names(Errors) == set(get_args(get_type_hints(Error)["code"]))
     assert names(Ends) == set(get_args(get_type_hints(ActionClosed)["reason"]))
     assert names(Confidences) == set(get_args(get_args(get_type_hints(Response)["confidence"])[0]))
-    assert names(Blockings) == {"no_sources", "number_mismatch", "model_failed"}
+    assert names(Blockings) == {"no_sources", "memory_unread", "number_mismatch", "model_failed"}
     assert names(Actions) == names(Keywords)
 
 

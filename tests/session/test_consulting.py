@@ -95,6 +95,26 @@ async def test_a_client_is_told_what_is_remembered(autojump_clock: trio.testing.
         assert [each["trigger"] for each in frame["history"]] == ["propose"]
 
 
+@pytest.mark.parametrize("complete", [True, False])
+async def test_a_list_says_that_what_was_said_last_is_missing(
+    complete: bool, autojump_clock: trio.testing.MockClock
+) -> None:
+    """Where it could not be kept in time; what is found is told all the same."""
+
+    class Backlog:
+        async def caught_up(self, scope: Scope) -> bool:
+            await trio.lowlevel.checkpoint()
+            return complete
+
+    async with place(remembered(MINE)) as p:
+        assert p.memory is not None
+        p.w.parts = replace(p.w.parts, memory=Consulted(p.memory, p.memory, Backlog()))
+        wire = await p.connect(MINE)
+        for kind, fields in (("memory_list", {}), ("recall", {"query": "budget?"})):
+            frame = await p.told(wire, kind, **fields)
+            assert frame.get("incomplete", False) is not complete
+
+
 async def test_a_long_list_comes_in_pieces(autojump_clock: trio.testing.MockClock) -> None:
     """Each says where the next one begins, and the last one does not."""
     async with place(*(remembered(MINE, f"i{n}") for n in range(1, 2 * ITEMS_LISTED + 2))) as p:

@@ -1,23 +1,28 @@
 """What a session has remembered, and what it suggests of that when its answer has long been said."""
 
 import gc
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 import trio
 import trio.testing
 
+from agent.config import MEMORY_READ
 from agent.memory.repeats import Repeats
-from agent.ports.brain import Blocked, Proposal, Question, Verified, VerifiedText, Wish
-from agent.ports.conversation import NO_SCOPE, Scope
+from agent.ports.brain import Blocked, Drafted, Proposal, Question, Verified, VerifiedText, Wish
+from agent.ports.conversation import NO_SCOPE, Exchange, Scope
 from agent.ports.memory import Proposed
 from agent.ports.remember import Answered, Offer
 from agent.ports.search import Snippet
+from agent.protocol.codec import encode
 from agent.session.effects import BeginTurn, Keep
 from agent.session.events import Erased
-from agent.session.turns import answered
+from agent.session.turns import answered, response
+from agent.session.unsaid import without_forgotten
+from agent.testing.remembering import FakeMemory
 
 from .driver import LACKING, Driver, text
-from .harness import ANSWER, ask, world
+from .harness import ANSWER, Emit, FixedClock, ask, world
 
 REMEMBER = Proposal("remember", {"item": "i1", "text": "My budget is 50k."}, item="i1")
 
@@ -49,6 +54,47 @@ def test_an_answer_tells_what_it_cites_of_what_is_remembered() -> None:
     assert answered("One. Two.", said) == Answered("One. Two.", False, ("i1", "t7"))
     refused = VerifiedText("No.", (), "low", Blocked("number_mismatch", "No."))
     assert answered("One. No.", [said[0], refused]) == Answered("One. No.", True, ("i1",))
+
+
+async def test_an_answer_without_memory_says_so(autojump_clock: trio.testing.MockClock) -> None:
+    """It is counted, and no part of it is sure where one is not; an answer that lacks nothing says nothing of it."""
+    unsure = VerifiedText("It is blue. ", (), "high").without_memory()
+    sure = VerifiedText("Or red.", (), "high")
+    assert unsure.confidence == "low"
+    told = response("It is blue. Or red.", [unsure, sure], "m1")
+    assert (told.without_memory, told.confidence) == (True, "low")
+    assert b'"withoutMemory":true' in encode(told)
+    assert b"withoutMemory" not in encode(response("Or red.", [sure], "m1"))
+
+    async def say(question: Question, emit: Emit) -> None:
+        emit(Drafted())
+        emit(Verified(unsure))
+
+    async with world() as w:
+        w.brain.script = say
+        wire = await w.connect()
+        wire.push(ask())
+        await trio.sleep(1)
+        assert [each["type"] for each in wire.sent() if each.get("withoutMemory")] == ["response"]
+        assert [each for each, _ in w.counts.counted].count("memory_unread") == 1
+
+
+async def test_a_conversation_that_cannot_be_read_is_told_of(autojump_clock: trio.testing.MockClock) -> None:
+    """The question stands alone, and its answer is one without memory; a busy server is waited for."""
+
+    class Unreadable(FakeMemory):
+        wait = MEMORY_READ - 1
+
+        async def unsaid(self, scope: Scope, said: Mapping[str, Collection[str]]) -> frozenset[str]:
+            await trio.sleep(self.wait)
+            return frozenset()
+
+    desk = Unreadable(FixedClock(), [])
+    asked = Question("m2", "And?", None, 0.0, history=(Exchange("What?", "That.", message="m1"),))
+    assert await without_forgotten(asked, desk) == (asked, frozenset())
+    desk.wait = MEMORY_READ + 1
+    alone, gone = await without_forgotten(asked, desk)
+    assert (alone.history, alone.unread, gone) == ((), True, frozenset())
 
 
 async def test_what_is_offered_later_can_be_confirmed_or_declined(

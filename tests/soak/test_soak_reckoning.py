@@ -93,6 +93,13 @@ def test_what_disagrees_is_noted(promise: str, lines: list[str], rows: dict[str,
     assert promise in found(lines, rows)
 
 
+def test_without_a_webhook_no_effect_is_missed() -> None:
+    """Words and rows must agree all the same."""
+    told = read(["confirmed a", "done a"])
+    assert list(disagreements(told, Kept({"a": Row("done")}), effects_seen=False)) == []
+    assert list(disagreements(told, Kept({"a": Row("unknown")}), effects_seen=False)) != []
+
+
 @pytest.mark.parametrize(
     ("lines", "row", "call"),
     [

@@ -11,6 +11,7 @@ from agent.storage.threads import SqliteThreads
 from agent.testing.fakes import Noon
 from agent.testing.network import inline
 from tests.forgetting import TEXT, WHOSE, WORD, both_files, say_everywhere
+from tests.remembered import NOW, an_exchange
 from tests.storage.test_storage_memories import files_with
 
 
@@ -24,6 +25,32 @@ async def test_what_was_said_everywhere_is_nowhere(tmp_path: Path) -> None:
         call = await store.calls.call("default", "c1")
         assert (call.status, call.approved_by, dict(call.arguments)) == ("done", "u1", {"text": ""})
     assert files_with(tmp_path, WORD) == []
+
+
+async def test_what_is_said_again_while_it_is_looked_for_is_nowhere_either(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A message that is kept after the last look, and before the rows are emptied."""
+    forget, again = SqliteMemory.forget, f"Once more: {TEXT}"
+    async with both_files(tmp_path, inline, Noon()) as (desk, memory, store):
+        id = await say_everywhere(memory, store)
+        database = memory._database  # type: ignore[attr-defined]
+        write = database.write
+
+        async def late(work: Any) -> Any:
+            monkeypatch.setattr(database, "write", write)
+            await memory.keep([an_exchange("m9", again, f"Yes: {TEXT}", scope=WHOSE)], NOW)
+            return await write(work)
+
+        async def meanwhile(self: SqliteMemory, *given: Any) -> Any:
+            monkeypatch.setattr(database, "write", late)
+            return await forget(self, *given)
+
+        monkeypatch.setattr(SqliteMemory, "forget", meanwhile)
+        await desk.forget(WHOSE, id)
+        words = [turn.remark.text for turn in await memory.turns(0, 50)]
+        assert len(words) > 4
+        assert not any(WORD in text for text in words)
 
 
 @pytest.mark.parametrize(

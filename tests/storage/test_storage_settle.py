@@ -12,7 +12,7 @@ import pytest
 
 from agent.config import TOMBSTONE_SECONDS
 from agent.errors import Conflict
-from agent.ports.calls import ApprovalGiven
+from agent.ports.calls import ApprovalGiven, CallReport
 from agent.ports.pages import Window
 from agent.ports.projects import HOUSE
 from agent.ports.requests import Answered
@@ -182,6 +182,40 @@ async def test_an_owner_whose_file_was_lost_takes_all_that_it_does_along(tmp_pat
     async with kept_in(tmp_path, inline, Noon()) as kept:
         assert await left(kept.store) == WAITS | LEASED | SETTLED | UNKNOWN | {"another, claimed": "unknown"}
     other.file.close()
+
+
+def without_attempts(folder: Path) -> None:
+    """Make a file what the second version had."""
+    with closing(sqlite3.connect(folder / FILE, isolation_level=None)) as older:
+        older.execute("ALTER TABLE actions DROP COLUMN attempt")
+        older.execute("PRAGMA user_version=2")
+
+
+async def test_an_upgrade_settles_a_turn_whose_process_is_nowhere(tmp_path: Path) -> None:
+    """Also where nothing was claimed, and its lock is lost."""
+    dead = Process(tmp_path)
+    dead.do(partial(turns.begin, an_opening()))
+    dead.die()
+    shutil.rmtree(tmp_path / OWNERS)
+    without_attempts(tmp_path)
+    async with kept_in(tmp_path, inline, Noon()) as kept:
+        assert await left(kept.store) == {"m1": "cancelled"}
+
+
+async def test_a_lease_outlives_an_upgrade(tmp_path: Path) -> None:
+    """What the last process was doing is settled; what a caller has begun can be reported."""
+    dead = Process(tmp_path)
+    at_work(dead)
+    dead.die()
+    without_attempts(tmp_path)
+    async with kept_in(tmp_path, inline, Noon()) as kept:
+        assert await left(kept.store) == WAITS | LEASED | SETTLED | UNKNOWN
+        reported, _ = await kept.store.calls.report(
+            CallReport(HOUSE, "c6", True, {"success": True}, "d", NOW + 1)
+        )
+        row = await kept.store.ledger.get("c6")
+        assert row is not None
+        assert (reported.status, row.status, row.result) == ("done", "done", {"success": True})
 
 
 class TwoDaysLater:

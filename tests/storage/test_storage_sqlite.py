@@ -7,27 +7,36 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractAsyncContextManager, closing
+from contextlib import AbstractAsyncContextManager, closing, contextmanager
 from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
 import trio
+from sqlalchemy.exc import OperationalError
+from trio.testing import MockClock
 
-from agent.config import TOMBSTONE_SECONDS
-from agent.errors import AgentError, UsageError
+from agent.config import LEDGER_RETRY, TOMBSTONE_SECONDS
+from agent.errors import AgentError, StorageFailed, UsageError
+from agent.ports.calls import Move
+from agent.ports.ledger import Status
+from agent.ports.projects import HOUSE
 from agent.storage import file
+from agent.storage.connection import written
 from agent.storage.ledger import LEDGER
 from agent.storage.memories.schema import MEMORY
 from agent.storage.memory import MemoryLedger
 from agent.storage.open import opened_ledger, user_data_folder
 from agent.storage.owners import FOLDER as OWNERS
 from agent.storage.rows import LOST
+from agent.storage.schema import SCHEMA
 from agent.storage.settings import StorageSettings
 from agent.storage.sqlite import SqliteLedger, ledger_in
+from agent.storage.stores import kept_in
 from agent.storage.trust import FILE
 from agent.testing.fakes import Noon
 from agent.testing.network import inline
+from tests.stored import a_call, said, with_calls
 
 NOW = Noon().now_ms()
 DAY = int(TOMBSTONE_SECONDS * 1000)
@@ -223,7 +232,7 @@ async def test_a_file_of_the_first_version_is_upgraded_in_place(tmp_path: Path) 
         ]
         assert [row.suggestion_id for row in await opened.rows(9, "/docs")] == ["new"]
         with closing(sqlite3.connect(tmp_path / FILE, isolation_level=None)) as older:
-            assert older.execute("PRAGMA user_version").fetchone() == (2,)
+            assert older.execute("PRAGMA user_version").fetchone() == (SCHEMA,)
             older.execute(_CLAIM, ("by older code",))
             older.execute(
                 "PRAGMA user_version=1"
@@ -233,7 +242,7 @@ async def test_a_file_of_the_first_version_is_upgraded_in_place(tmp_path: Path) 
     async with ledger_in(tmp_path, inline, Noon()) as again:
         assert [row.kb for row in await again.rows()] == [None, "/docs", None]
         with closing(sqlite3.connect(tmp_path / FILE)) as seen:
-            assert seen.execute("PRAGMA user_version").fetchone() == (2,)
+            assert seen.execute("PRAGMA user_version").fetchone() == (SCHEMA,)
 
 
 async def test_the_settings_choose_memory_or_a_folder(tmp_path: Path) -> None:
@@ -395,3 +404,53 @@ def test_no_home_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Path, "home", homeless)
     with pytest.raises(UsageError, match="--data DIR"):
         user_data_folder({}, "linux")
+
+
+@contextmanager
+def failing_commit(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let the next transaction of a block fail once all of it is written, as a disk does that takes no commit."""
+
+    @contextmanager
+    def broken(connection: sa.Connection) -> Iterator[None]:
+        undone.append(True)
+        monkeypatch.setattr(file, "written", written)
+        with written(connection):
+            yield
+            raise OperationalError("COMMIT", None, sqlite3.OperationalError("disk I/O error"))
+
+    undone: list[bool] = []
+    monkeypatch.setattr(file, "written", broken)
+    yield
+    assert undone == [True]
+
+
+@pytest.mark.parametrize("outcome", ["done", "unknown"])
+async def test_a_claim_that_was_not_won_does_not_end_anothers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, autojump_clock: MockClock, outcome: Status
+) -> None:
+    """Its commit failed, and another process has won the id meanwhile: that one's row and call end as it says."""
+    async with kept_in(tmp_path, inline, Noon()) as first, kept_in(tmp_path, inline, Noon()) as second:
+        await with_calls(
+            first.store, a_call("c1", runs_at="webhook", needs_approval=False, status="confirmed")
+        )
+        loser, winner = first.store.ledger, second.store.ledger
+        for id in ("c1", "of a socket"):
+            with failing_commit(monkeypatch), pytest.raises(StorageFailed, match="disk I/O error"):
+                await loser.claim(id, "refund", NOW)
+            assert await winner.claim(id, "refund", NOW)
+        await trio.sleep(2 * LEDGER_RETRY)  # what the first had kept to be recorded is written
+        said_of = Move(
+            "c1", "failed", {"success": False}
+        )  # as its session tells of what could not be claimed
+        await first.store.threads.say(said(None, status=None, moves=(said_of, Move("c1", "cancelled"))))
+        await loser.record("c1", "failed", {"success": False}, NOW)
+        assert {row.status for row in await winner.rows()} == {"claimed"}
+        assert (await first.store.calls.call(HOUSE, "c1")).status == "claimed"
+        for id in ("c1", "of a socket"):
+            await winner.record(id, outcome, {"n": id}, NOW + 1)
+        assert [(row.status, row.result) for row in await winner.rows()] == [
+            (outcome, {"n": "of a socket"}),
+            (outcome, {"n": "c1"}),
+        ]
+        call = await first.store.calls.call(HOUSE, "c1")
+        assert (call.status, call.result) == (outcome, {"n": "c1"})

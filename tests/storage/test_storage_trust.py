@@ -172,6 +172,19 @@ async def test_a_claim_whose_files_went_while_it_was_written_never_ran(
         assert told[-1] == ""
 
 
+def test_an_outcome_is_that_of_one_attempt(tmp_path: Path) -> None:
+    """The first one stands; of a claim that the same process has not won, and of another's, nothing is written."""
+    file, other = opened(tmp_path), opened(tmp_path)
+    file.commit([Claim("a", "x", NOW, attempt="second")])
+    file.commit([Record("a", "cancelled", {}, NOW, "first"), Record("a", "cancelled", {}, NOW)])
+    other.commit([Record("a", "cancelled", {}, NOW, "second")])
+    assert statuses(other) == {"a": "claimed"}
+    file.commit([Record("a", status, {}, NOW, "second") for status in ("done", "failed")])
+    assert statuses(other) == {"a": "done"}
+    other.close()
+    file.close()
+
+
 def test_a_claim_that_cannot_be_read_back_is_not_won(tmp_path: Path) -> None:
     """What another connection does not find was not written."""
     file = opened(tmp_path)

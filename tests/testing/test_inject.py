@@ -1,5 +1,6 @@
 """The strike proof sees what it is there to see: each planted fault breaks its invariant, and no run hangs it."""
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -149,7 +150,7 @@ FAULTS: list[tuple[str, tuple[Any, str, Any], Plot, str]] = [
         "a message does not stop the call of the turn that it ends",
         undone(Trigger.MESSAGE, Deed.STOP_ACTION),
         plots()["message_during_a_call"],
-        "I12: id3 began at 0.15 after",
+        "I12: ID began at 0.15 after",
     ),
     (
         "a message does not end the turn that waits for a call",
@@ -179,31 +180,31 @@ FAULTS: list[tuple[str, tuple[Any, str, Any], Plot, str]] = [
         "a call begins after a drain",
         without(Trigger.ACT, Guard.DRAINING),
         plots()["drain_during_a_call"],
-        "I12: id4 was decided on after",
+        "I12: ID was decided on after",
     ),
     (
         "what needs approval runs inside a turn",
         (calls, "strictest", never),
         plots()["call_then_an_edit"],
-        "I4: id4 began unconfirmed",
+        "I4: ID began unconfirmed",
     ),
     (
         "a model's wish for approval is not heard",
         (calls, "strictest", never),
         plots()["call_that_its_model_wants_approved"],
-        "I4: id3 began unconfirmed",
+        "I4: ID began unconfirmed",
     ),
     (
         "an edit is not checked",
         (Suggestion, "_hear_edit", takes_any),
         plots()["call_then_an_edit"],
-        "I8: id4 began as {'order': 'B-1'}",
+        "I8: ID began as {'order': 'B-1'}",
     ),
     (
         "an edit is dropped",
         (Suggestion, "complete", nothing),
         plots()["call_then_an_edit"],
-        "I8: id4 began as {'order': 'A-1'}, which was not confirmed",
+        "I8: ID began as {'order': 'A-1'}, which was not confirmed",
     ),
     (
         "an answer of what is remembered gets lost",
@@ -229,7 +230,7 @@ def test_a_planted_fault_is_seen(
     """With the fault, and only with it, the scenario breaks the invariant that the fault is about."""
     assert run_point(plot, "cancel", 0).broken == ()
     monkeypatch.setattr(*fault)
-    broken = run_point(plot, "cancel", 0).broken
+    broken = [re.sub(r"\bid\d+\b", "ID", each) for each in run_point(plot, "cancel", 0).broken]
     assert [each for each in broken if each.startswith(said)], broken
 
 

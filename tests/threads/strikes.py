@@ -47,7 +47,7 @@ from agent.testing.fakes import Figures, Say
 from agent.testing.network import inline
 from agent.threads import waking
 
-from .lab import ANSWER, LOOK_UP, NOTE, REFUND, SHIP, Lab, Wall, lab
+from .lab import ANSWER, LOOK_UP, NOTE, REFUND, SHIP, Ear, Lab, Wall, lab
 
 SEED = 1
 SELDOM = (
@@ -63,11 +63,39 @@ RAN = ("done", "failed", "unknown")
 SHUT = ("cancelled", "rejected", "expired", "answered")
 
 
+@dataclass(eq=False)
+class Asking:
+    """A message that was sent, and what was heard of its turn."""
+
+    ear: Ear = field(default_factory=Ear)
+    over: bool = False
+
+
+@dataclass(frozen=True)
+class TakenBack:
+    """A cancel or a deletion that was answered, and what had happened by then.
+
+    whole: it ends everything that its thread does, not only the turn in progress. effects, begun: how many there were.
+    heard: of each turn that was in progress when it was sent, the number of its frames. rows: the messages and calls of
+    the thread's turns that were over.
+    """
+
+    thread: str
+    whole: bool
+    effects: int
+    begun: int
+    heard: tuple[tuple[Asking, int], ...]
+    rows: "Rows"
+
+
 @dataclass
 class Caller:
     """Who uses the desk; what it was told is noted."""
 
     lab: Lab
+    asking: list[Asking] = field(default_factory=list)
+    begun: list[str] = field(default_factory=list)  # calls that it was told to run itself
+    taken_back: list[TakenBack] = field(default_factory=list)
     scope: trio.CancelScope = field(default_factory=trio.CancelScope)
     replies: list[Reply] = field(default_factory=list)
     ended: list[StoredCall] = field(default_factory=list)
@@ -83,7 +111,31 @@ class Caller:
         """The one that it uses, once it is there."""
         if self.replies:
             return self.replies[0].thread
-        return next((thread for _, thread in self.lab.desk.awake), None)
+        return next((thread for _, thread in (*self.lab.desk.awake, *self.lab.desk._beginning)), None)
+
+    async def chat(self, text: str) -> Any:
+        """Send a message and listen to its turn; return the reply, None where there is none."""
+        asking = Asking()
+        self.asking.append(asking)
+        try:
+            return await self.try_to(self.lab.chat(text, self.thread, listener=asking.ear))
+        finally:
+            asking.over = True
+
+    async def take_back(self, thread: str, act: Callable[[str, str], Awaitable[None]], whole: bool) -> None:
+        """Cancel or delete, and note what had happened when that was answered."""
+        key = HOUSE, thread
+        awake = self.lab.desk.awake.get(*key)
+        in_progress = key in self.lab.desk._beginning or (awake is not None and awake.asking)
+        turns = [each for each in self.asking if in_progress and not each.over]
+        try:
+            await act(*key)
+        except (Conflict, NotFound):
+            return
+        effects, begun = len(self.lab.effects), len(self.begun)
+        heard = tuple((each, len(each.ear.frames)) for each in turns)
+        rows = await _rows_of(self.lab, thread)
+        self.taken_back.append(TakenBack(thread, whole, effects, begun, heard, rows))
 
     async def try_to(self, act: Awaitable[Any]) -> Any:
         """Do something; note what came of it, or why nothing did."""
@@ -121,7 +173,7 @@ class Caller:
 
     async def offered(self, text: str = "what about orders A-1 and A-2?") -> str:
         """Ask; return the call that was suggested, "" where none was."""
-        reply = await self.try_to(self.lab.chat(text, self.thread))
+        reply = await self.chat(text)
         return reply.calls[-1].id if reply is not None and reply.calls else ""
 
 
@@ -145,7 +197,7 @@ def strike(function: Callable[[Caller, trio.Nursery], None]) -> Callable[[Caller
 
 @plot(0.1, ANSWER)
 async def question(c: Caller) -> None:
-    await c.try_to(c.lab.chat("price?"))
+    await c.chat("price?")
 
 
 @plot(0.1, LOOK_UP, 0.1, ANSWER)
@@ -182,24 +234,24 @@ async def sleep_and_wake(c: Caller) -> None:
 
 @plot(0.1, ANSWER)
 async def told_and_asked(c: Caller) -> None:
-    await c.try_to(c.lab.chat(ORDER))
-    await c.try_to(c.lab.chat(STATED, c.thread))
+    await c.chat(ORDER)
+    await c.chat(STATED)
 
 
 @plot(0.1, ANSWER)
 async def told_and_forgotten(c: Caller) -> None:
-    await c.try_to(c.lab.chat(ORDER))
-    await c.try_to(c.lab.chat(ASKED, c.thread))
+    await c.chat(ORDER)
+    await c.chat(ASKED)
     for item in list(c.proposed)[:1]:
         await c.forget(item)
-    await c.try_to(c.lab.chat(ASKED, c.thread))
+    await c.chat(ASKED)
 
 
 @plot(0.1, ANSWER)
 async def forgotten_while_it_is_told(c: Caller) -> None:
-    await c.try_to(c.lab.chat(ORDER))
+    await c.chat(ORDER)
     async with trio.open_nursery() as both:
-        both.start_soon(c.try_to, c.lab.chat(ASKED, c.thread))
+        both.start_soon(c.chat, ASKED)
         await trio.sleep(0.15)
         for item in list(c.proposed)[:1]:
             await c.forget(item)
@@ -207,7 +259,7 @@ async def forgotten_while_it_is_told(c: Caller) -> None:
 
 @plot(0.1, ANSWER)
 async def accepted_and_corrected(c: Caller) -> None:
-    await c.try_to(c.lab.chat(STATED))
+    await c.chat(STATED)
     for item in list(c.proposed)[:1]:
         await c.decide(item, "accept")
         await c.edit(item, "My fence is 50 metres.")
@@ -215,14 +267,14 @@ async def accepted_and_corrected(c: Caller) -> None:
 
 @plot(0.1, ANSWER)
 async def corrected_before_it_is_accepted(c: Caller) -> None:
-    await c.try_to(c.lab.chat(STATED))
+    await c.chat(STATED)
     for item in list(c.proposed)[:1]:
         await c.edit(item, "My fence is 50 metres.")
 
 
 @plot(0.1, ANSWER)
 async def declined(c: Caller) -> None:
-    await c.try_to(c.lab.chat(STATED))
+    await c.chat(STATED)
     for item in list(c.proposed)[:1]:
         await c.decide(item, "reject")
 
@@ -246,6 +298,7 @@ async def caller_runs_it(c: Caller) -> None:
     call = await c.offered()
     await c.try_to(c.lab.desk.approve(HOUSE, call, "bo"))
     if await c.try_to(c.lab.desk.begin(HOUSE, call)) is not None:
+        c.begun.append(call)
         report = CallReport(HOUSE, call, True, {"success": True, "data": 7}, "d", 0)
         with suppress(Conflict, NotFound):
             await c.lab.desk.report(report, go_on=True)
@@ -266,14 +319,14 @@ def leave(c: Caller, nursery: trio.Nursery) -> None:
 def cancel_turn(c: Caller, nursery: trio.Nursery) -> None:
     """Somebody cancels the turn."""
     if c.thread is not None:
-        nursery.start_soon(_quietly, c.lab.desk.cancel_turn, HOUSE, c.thread)
+        nursery.start_soon(c.take_back, c.thread, c.lab.desk.cancel_turn, False)
 
 
 @strike
 def cancel(c: Caller, nursery: trio.Nursery) -> None:
     """Somebody cancels whatever the thread does."""
     if c.thread is not None:
-        nursery.start_soon(_quietly, c.lab.desk.cancel, HOUSE, c.thread)
+        nursery.start_soon(c.take_back, c.thread, c.lab.desk.cancel, True)
 
 
 @strike
@@ -319,7 +372,7 @@ def drain(c: Caller, nursery: trio.Nursery) -> None:
 def delete(c: Caller, nursery: trio.Nursery) -> None:
     """Somebody deletes the thread."""
     if c.thread is not None:
-        nursery.start_soon(_quietly, c.lab.desk.delete_thread, HOUSE, c.thread)
+        nursery.start_soon(c.take_back, c.thread, c.lab.desk.delete_thread, True)
 
 
 async def _quietly(act: Callable[..., Awaitable[Any]], *args: Any) -> None:
@@ -394,6 +447,8 @@ async def _run(name: str, struck_by: str, k: int) -> Point:
         with _sweeping_seldom():
             await trio.sleep(3 * THREAD_CALM)
         broken += await _census(caller, struck[0] if struck and struck_by == "leave" else None)
+        for taken_back in caller.taken_back:
+            broken += await _after(caller, taken_back)
         if memory is not None:
             broken += await _remembered(caller, memory)
             broken += await _taken_back(caller, memory)
@@ -564,6 +619,48 @@ async def _census(c: Caller, left_at: float | None) -> list[str]:
                 await r.chat("price?", next(iter(known)))
         except (AgentError, trio.TooSlowError) as why:
             found.append(f"the thread answers no more: {why!r}")
+    return found
+
+
+Rows = dict[int, set[tuple[str, ...]]]
+"""What is kept of each turn of a thread: of its messages and calls the ids and how they stand."""
+
+
+async def _rows_of(r: Lab, thread: str) -> Rows:
+    """Return what is kept of a thread's turns that are over; nothing of one that is not there."""
+    rows: Rows = {}
+    try:
+        messages = await r.messages(thread)
+        calls = (await r.stores.calls.calls(HOUSE, ALL, thread=thread)).entries
+    except NotFound:
+        return rows
+    for message in messages:
+        rows.setdefault(message.turn, set()).add((message.role, message.id, message.status))
+    for call in calls:
+        rows.setdefault(call.turn, set()).add(("call", call.id, call.status))
+    return {turn: kept for turn, kept in rows.items() if "pending" not in {status for *_, status in kept}}
+
+
+async def _after(c: Caller, taken_back: TakenBack) -> list[str]:
+    """Return what began, was heard or was kept of the turns in progress after their cancel or deletion was answered."""
+    r, thread = c.lab, taken_back.thread
+    found = [
+        f"after it was taken back it was heard: {asking.ear.frames[heard:]}"
+        for asking, heard in taken_back.heard
+        if len(asking.ear.frames) > heard
+    ]
+    calls = {call.id: call for call in (await r.stores.calls.calls(HOUSE, ALL)).entries}
+    earlier = {id for kept in taken_back.rows.values() for role, id, _ in kept if role == "call"}
+    began = [each.suggestion_id for each in r.effects[taken_back.effects :]] + c.begun[taken_back.begun :]
+    for id in began:
+        if id not in calls or (id in earlier and (taken_back.whole or not calls[id].needs_approval)):
+            found.append(f"{id} began after it was taken back")
+    now = await _rows_of(r, thread)
+    for turn, kept in taken_back.rows.items():
+        calls_kept = [row for row in kept if row[0] == "call"]
+        goes_on = {id for _, id, status in calls_kept if status == "claimed" or not taken_back.whole}
+        late = {row for row in now.get(turn, set()) - kept if row[1] not in goes_on and row[0] != "tool"}
+        found += [f"after it was taken back it was kept: {row}" for row in sorted(late)]
     return found
 
 

@@ -1,5 +1,8 @@
 """What a caller over HTTP gets of a thread, and what is kept of it."""
 
+from collections.abc import Awaitable, Callable
+from contextlib import nullcontext
+from functools import partial
 from typing import Any
 
 import pytest
@@ -9,9 +12,11 @@ import trio.testing
 from agent.config import THREAD_CALM
 from agent.errors import BadEdit, Conflict, NotFound
 from agent.ports.calls import CallReport
+from agent.ports.decide import Act
 from agent.ports.pages import Window
 from agent.ports.projects import HOUSE
 from agent.ports.threads import Begun, Opening
+from agent.threads.desk import ThreadDesk
 from agent.threads.settings import ThreadSettings
 from agent.threads.wire import ThreadWire
 
@@ -243,6 +248,98 @@ async def test_the_caller_takes_an_approved_call_and_reports_it(
         assert messages[2].content == '{"success":true,"data":{"parcel":"P-7"}}'
 
 
+async def test_a_report_that_comes_again_is_answered_once(autojump_clock: trio.testing.MockClock) -> None:
+    """Its caller heard nothing of the first one: no second turn begins, and what was said stands."""
+    async with lab(SHIP, ANSWER, ANSWER) as r:
+        reply = await r.chat()
+        (call,) = reply.calls
+        await r.desk.approve(HOUSE, call.id, "bo")
+        await r.desk.begin(HOUSE, call.id)
+        report = CallReport(HOUSE, call.id, True, {"success": True, "data": {"parcel": "P-7"}}, "d1", 0)
+        await r.desk.report(report, go_on=True)
+        before = [(each.id, each.role) for each in await r.messages(reply.thread)], len(r.decider.briefings)
+        for _ in range(2):
+            ended, known, said = await r.desk.report(report, go_on=True)
+            assert (ended.status, known, said) == ("done", True, None)
+        after = [(each.id, each.role) for each in await r.messages(reply.thread)], len(r.decider.briefings)
+        assert after == before
+
+
+TAKEN_BACK: dict[str, Callable[[ThreadDesk, str, str], Awaitable[object]]] = {
+    "reject": lambda desk, _, call: desk.reject(HOUSE, call),
+    "cancel": lambda desk, thread, _: desk.cancel(HOUSE, thread),
+    "delete": lambda desk, thread, _: desk.delete_thread(HOUSE, thread),
+}
+
+
+@pytest.mark.parametrize("how", sorted(TAKEN_BACK))
+@pytest.mark.parametrize(("act", "calm"), [(SHIP, 0.0), (NOTE, 0.0), (SHIP, 2 * THREAD_CALM)])
+async def test_what_its_caller_has_not_begun_is_taken_back(
+    autojump_clock: trio.testing.MockClock, how: str, act: Act, calm: float
+) -> None:
+    """Approved or handed over, awake or asleep: once that was answered nobody takes it, and the thread goes on."""
+    async with lab(act, ANSWER) as r:
+        reply = await r.chat(begin=False)
+        (call,) = reply.calls
+        if act is SHIP:
+            await r.desk.approve(HOUSE, call.id, "bo")
+        await trio.sleep(calm)
+        assert (await r.call(call.id)).status == "confirmed"
+        await TAKEN_BACK[how](r.desk, reply.thread, call.id)
+        with pytest.raises(NotFound if how == "delete" else Conflict):
+            await r.desk.begin(HOUSE, call.id)
+        if how != "delete":
+            assert (await r.call(call.id)).status == "cancelled"
+            assert (await r.chat("price?", reply.thread)).mode == "NOOP"
+
+
+@pytest.mark.parametrize("how", ["reject", "cancel"])
+async def test_what_its_caller_has_begun_is_not_taken_back(
+    autojump_clock: trio.testing.MockClock, how: str
+) -> None:
+    """It may have happened: a reject says so, a cancel leaves it, and its report is taken."""
+    async with lab(SHIP) as r:
+        reply = await r.chat()
+        (call,) = reply.calls
+        await r.desk.approve(HOUSE, call.id, "bo")
+        await r.desk.begin(HOUSE, call.id)
+        with pytest.raises(Conflict, match="begun") if how == "reject" else nullcontext():
+            await TAKEN_BACK[how](r.desk, reply.thread, call.id)
+        ended, _, _ = await r.desk.report(CallReport(HOUSE, call.id, True, {"success": True}, "d", 0))
+        assert ended.status == "done"
+
+
+async def test_who_hears_a_turn_hears_nothing_of_what_is_taken_back(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """Its thread's session has let go of it."""
+    async with lab(SHIP, ANSWER, think=5.0) as r, trio.open_nursery() as nursery:
+        reply = await r.chat()
+        await r.desk.approve(HOUSE, reply.calls[0].id, "bo")
+        ear = Ear()
+        nursery.start_soon(partial(r.chat, "price?", reply.thread, listener=ear))
+        await trio.sleep(1)
+        await r.desk.reject(HOUSE, reply.calls[0].id)
+        await trio.sleep(10)
+        assert set(ear.kinds()) == {"stream", "stream_end", "response"}
+
+
+async def test_what_is_taken_back_before_it_is_handed_over_is_not_begun(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """The reply has the call as it is then."""
+    async with lab(NOTE) as r:
+        begin = r.desk.begin
+
+        async def late(project: str, call: str) -> Any:
+            await r.desk.reject(project, call)
+            return await begin(project, call)
+
+        r.desk.begin = late  # type: ignore[method-assign]
+        (call,) = (await r.chat()).calls
+        assert call.status == "cancelled"
+
+
 async def test_the_next_message_knows_what_was_reported(autojump_clock: trio.testing.MockClock) -> None:
     """Also without being told to go on, and after a sleep."""
     async with lab(SHIP, ANSWER) as r:
@@ -251,6 +348,8 @@ async def test_the_next_message_knows_what_was_reported(autojump_clock: trio.tes
         await r.desk.approve(HOUSE, call.id, "bo")
         await r.desk.begin(HOUSE, call.id)
         await r.desk.report(CallReport(HOUSE, call.id, True, {"success": True, "data": 7}, "d", 0))
+        kept = (await r.messages(reply.thread))[-1]
+        assert (kept.role, kept.call, kept.content) == ("tool", call.id, '{"success":true,"data":7}')
         await trio.sleep(2 * THREAD_CALM)
         await r.chat("and?", reply.thread)
         assert [each.call_id for each in r.decider.briefings[-1].results] == [call.id]
@@ -321,6 +420,35 @@ async def test_a_turn_is_cancelled_by_whoever_asks_for_that(autojump_clock: trio
         await r.desk.cancel(HOUSE, reply.thread)
         assert (await r.call(call.id)).status == "cancelled"
         nursery.cancel_scope.cancel()
+
+
+@pytest.mark.parametrize("act", ["cancel_turn", "cancel"])
+async def test_a_turn_that_is_being_begun_is_taken_back(
+    autojump_clock: trio.testing.MockClock, monkeypatch: pytest.MonkeyPatch, act: str
+) -> None:
+    """Its message is kept, and its session knows nothing of it yet: once that was answered nothing of it is heard."""
+    async with lab() as r, trio.open_nursery() as nursery:
+        thread = (await r.chat("price?")).thread
+        begin_turn = r.stores.threads.begin_turn
+        ear = Ear()
+
+        async def begin(opening: Opening) -> Begun:
+            begun: Begun = await begin_turn(opening)
+            await trio.sleep(0.1)
+            return begun
+
+        async def ask() -> None:
+            with pytest.raises((Conflict, NotFound)):
+                await r.chat("and then?", thread, listener=ear)
+
+        monkeypatch.setattr(r.stores.threads, "begin_turn", begin)
+        nursery.start_soon(ask)
+        await trio.sleep(0.05)
+        await getattr(r.desk, act)(HOUSE, thread)
+        heard = [*ear.frames]
+        await trio.sleep(5)
+        assert ear.frames == heard
+        assert "response" not in ear.kinds()
 
 
 async def test_nothing_is_there_for_another_project(autojump_clock: trio.testing.MockClock) -> None:

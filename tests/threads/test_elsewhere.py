@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from agent.storage.open import opened_store
 from agent.storage.settings import StorageSettings
 from agent.testing.network import inline
 
-from .lab import ANSWER, LOOK_UP, REFUND, Ear, Lab, Wall, lab
+from .lab import ANSWER, LOOK_UP, REFUND, SHIP, Ear, Lab, Wall, lab
 
 NEXT = Act("look_up", {"order": "A-2"})
 
@@ -313,6 +314,69 @@ async def test_an_approval_of_what_was_suggested_elsewhere_reaches_a_busy_thread
     async with busy(tmp_path) as (ours, _, _, call):
         assert (await ours.desk.approve(HOUSE, call, "bo", wait=14.0)).status == "done"
         assert len(ours.effects) == 2
+
+
+@pytest.mark.parametrize("how", ["reject", "cancel", "delete"])
+async def test_what_is_taken_back_elsewhere_is_not_begun_here(
+    autojump_clock: trio.testing.MockClock, tmp_path: Path, how: str
+) -> None:
+    """Two processes on one folder: once the one has answered, the other refuses it."""
+    async with apart(tmp_path, SHIP) as (ours, other):
+        reply = await ours.chat()
+        (call,) = reply.calls
+        await ours.desk.approve(HOUSE, call.id, "bo")
+        if how == "reject":
+            assert (await other.desk.reject(HOUSE, call.id)).status == "cancelled"
+        elif how == "cancel":
+            await other.desk.cancel(HOUSE, reply.thread)
+        else:
+            await other.desk.delete_thread(HOUSE, reply.thread)
+        with pytest.raises(NotFound if how == "delete" else Conflict):
+            await ours.desk.begin(HOUSE, call.id)
+
+
+async def test_a_cancel_elsewhere_takes_back_what_waits_for_the_server(
+    autojump_clock: trio.testing.MockClock, tmp_path: Path
+) -> None:
+    """Approved, and behind another call in its session: it is not run, and its approver hears so."""
+    async with busy(tmp_path) as (ours, other, thread, call), trio.open_nursery() as nursery:
+        nursery.start_soon(partial(ours.desk.approve, HOUSE, call, "bo", wait=14.0))
+        await trio.sleep(0.5)
+        assert (await ours.call(call)).status == "confirmed"
+        await other.desk.cancel(HOUSE, thread)
+        assert (await ours.call(call)).status == "cancelled"
+        await trio.sleep(14)
+        assert len(ours.effects) == 1
+
+
+async def test_what_is_claimed_while_a_cancel_is_written_does_not_begin(
+    autojump_clock: trio.testing.MockClock, tmp_path: Path
+) -> None:
+    """Its approval came before the cancel, and its thread's session, busy with another call, had not heard of it."""
+    how: dict[str, Any] = {"theirs": (REFUND,), "before": 0.8, "after": 4.0}
+    async with apart(tmp_path, REFUND, ANSWER, **how) as (ours, other), trio.open_nursery() as nursery:
+        (first,) = (await ours.chat("price of A-1?")).calls
+        await ours.desk.approve(HOUSE, first.id, "bo")
+        (call,) = (await other.chat("price of A-1 again?", first.thread)).calls
+        approve = ours.stores.calls.approve
+
+        async def approve_and_tell_late(approval: Any) -> Any:
+            kept = await approve(approval)
+            await trio.sleep(0.1)
+            return kept
+
+        ours.stores.calls.approve = approve_and_tell_late
+        ours.stores.threads.cancel_turn = slow(ours.stores.threads.cancel_turn, 4.0)
+        await trio.sleep(1 - trio.current_time())
+        nursery.start_soon(partial(ours.desk.approve, HOUSE, call.id, "bo", wait=9.0))
+        await trio.sleep(0.05)
+        await ours.desk.cancel(HOUSE, first.thread)
+        assert (
+            4.8 < trio.current_time() < 5.6
+        )  # the first has ended, and this one was claimed and has not begun
+        await trio.sleep(5)
+        ended = [(await ours.call(each)).status for each in (first.id, call.id)]
+        assert (ended, [each.suggestion_id for each in ours.effects]) == (["done", "cancelled"], [first.id])
 
 
 async def test_words_in_place_of_that_approval_are_the_next_message(

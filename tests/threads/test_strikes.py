@@ -23,6 +23,7 @@ from agent.ports.remember import Answered, Offer
 from agent.storage.threads import SqliteThreads
 from agent.threads.desk import ThreadDesk
 from agent.threads.recorder import ThreadRecorder
+from agent.threads.waking import Waking
 
 from .strikes import CASES as EACH
 from .strikes import MEMORIES, quiet, strike_all
@@ -73,6 +74,27 @@ def test_what_breaks_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ThreadDesk, "_give_up", lambda desk, opening: None)
     _, bad = strike_all("question", "leave", 3)
     assert any("is still pending" in why for _, broken in bad for why in broken)
+
+
+@pytest.mark.parametrize("strike", ["cancel_turn", "delete"])
+def test_nothing_of_a_turn_comes_once_its_end_was_answered(strike: str) -> None:
+    """Whether it is being begun, goes on or has just been kept: no frame, row or call of it comes after the answer."""
+    _, bad = strike_all("question", strike, 4)
+    assert bad == []
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize(
+    ("strike", "missing"),
+    [("delete", "end"), ("cancel_turn", "_begun"), ("cancel", "_begun"), ("delete", "_begun")],
+)
+def test_what_comes_after_the_answer_is_found(
+    strike: str, missing: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Deleting a thread and not its session, or cancelling without waiting for what is begun, shows in the frames."""
+    monkeypatch.setattr(Waking if missing == "end" else ThreadDesk, missing, nothing)
+    _, bad = strike_all("told_and_asked", strike, 1)
+    assert any("after it was taken back it was heard" in why for _, broken in bad for why in broken)
 
 
 @pytest.mark.proof

@@ -8,6 +8,7 @@ from agent.config import THREAD_CALM
 from agent.errors import Conflict, UsageError
 from agent.ports.pages import Window
 from agent.ports.projects import HOUSE
+from agent.threads import waking
 from agent.threads.settings import ThreadSettings
 
 from .lab import ANSWER, REFUND, Lab, Wall, lab, opened_memory
@@ -133,6 +134,26 @@ async def test_words_in_place_of_an_approval_that_cross_a_cancel(
         assert len(told) == STEPS
         assert set(told) <= {"ACT", "cancelled", "closed"}
         assert await pending(r) == []
+
+
+async def test_only_so_many_threads_are_awake(
+    autojump_clock: trio.testing.MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One more lets the one sleep that was calm the longest; where none is, it is refused, and nothing of it begins."""
+    monkeypatch.setattr(waking, "THREADS_AWAKE", 2)
+    async with lab(*[ANSWER] * 9, think=5.0) as r, trio.open_nursery() as nursery:
+        first, second, third = [(await r.chat("price?")).thread for _ in range(3)]
+        await trio.sleep(0.1)
+        assert {thread for _, thread in r.desk.awake} == {second, third}
+        for thread in (second, third):
+            nursery.start_soon(r.chat, "price?", thread)
+        await trio.sleep(1)
+        with pytest.raises(Conflict, match="too_many_threads"):
+            await r.chat("price?", first)
+        assert len(r.desk.awake) == 2
+        await trio.sleep(9)
+        assert await pending(r) == []
+        assert (await r.chat("price?", first)).mode == "NOOP"
 
 
 async def test_a_thread_sleeps_when_it_was_calm_for_as_long_as_is_set(

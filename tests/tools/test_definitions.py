@@ -8,9 +8,11 @@ import pytest
 
 from agent.config import TOOLS_BYTES, TOOLS_PATTERNS
 from agent.errors import BadTool
+from agent.memory.asking import REMEMBER
 from agent.ports.tools import Origin, ToolDefinition
 from agent.structured.arguments import SchemaArguments
 from agent.tools.definitions import Definitions, definition
+from agent.tools.proposing import ADD, UPDATE
 
 ARGUMENTS = SchemaArguments()
 CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
@@ -252,6 +254,24 @@ HOSTILE: dict[str, tuple[object, str]] = {
     "half a character": ({"name": "a", "description": "\ud800"}, "is not JSON"),
     "what is no JSON": ({"name": "a", "description": object()}, "is not JSON"),
 }
+
+
+@pytest.mark.parametrize("origin", ["operator", "request"])
+@pytest.mark.parametrize(
+    "name", [ADD, UPDATE, "memory.x", "Memory.Propose_Add", "MEMORY.other", REMEMBER, "Remember"]
+)
+def test_the_servers_own_names_are_nobodys(name: str, origin: Origin) -> None:
+    """Of whoever sends the tool, in whatever capitals and spelling; a name that is only like one may be taken."""
+    for raw, at in (
+        ({"name": name}, "/name"),
+        ({"type": "function", "function": {"name": name}}, "/function/name"),
+    ):
+        with pytest.raises(BadTool) as bad:
+            definition(raw, origin)
+        assert bad.value.pointer == at
+        assert bad.value.why.endswith("the server's own; give the tool another")
+    for like in ("memory", "memory_propose_add", "my.memory.propose_add", "remember_me"):
+        assert definition({"name": like}, origin).name == like
 
 
 @pytest.mark.parametrize("name", HOSTILE)

@@ -36,7 +36,7 @@ def test_no_combination_lowers_anything() -> None:
             "definition": approval,
             "model": asked is True,
             "risk": height >= RISKS.index(approve_from),
-            "provenance": elsewhere and height >= 1,
+            "provenance": elsewhere,
         }
         assert got == Approval(any(by.values()), got.risk, tuple(name for name, asks in by.items() if asks))  # type: ignore[misc]
         count += 1
@@ -59,7 +59,7 @@ def test_whatever_a_model_says_is_at_least_as_strict_as_its_silence() -> None:
         (strictest(tool(), None, None, "high", False), Approval(False, "low", ())),
         (strictest(tool("medium"), None, False, "high", False), Approval(False, "medium", ())),
         (strictest(tool("high"), "low", False, "high", False), Approval(True, "high", ("risk",))),
-        (strictest(tool(), None, None, "high", True), Approval(False, "low", ())),
+        (strictest(tool(), None, None, "high", True), Approval(True, "low", ("provenance",))),
         (strictest(tool(), "medium", None, "high", True), Approval(True, "medium", ("provenance",))),
         (strictest(tool(approval=True), None, False, "high", False), Approval(True, "low", ("definition",))),
     ],

@@ -48,6 +48,8 @@ def test_servers_are_written_as_for_other_clients() -> None:
         ([], "", "must be an object like"),
         ({str(n): {} for n in range(17)}, "", "16 are the most"),
         ({"a.b": {"command": "a"}}, "/a.b", "a server's name is"),
+        ({"memory": {"command": "a"}}, "/memory", "names that begin with memory. are this server's own"),
+        ({"Memory": {"command": "a"}}, "/Memory", "give it another"),
         ({"a b": {"command": "a"}}, "/*", "a server's name is"),
         ({"a" * 64: {"command": "a"}}, f"/{'a' * 64}", "a server's name is"),
         ({"a": {"command": "a"}, "A": {"command": "a"}}, "/A", "another server"),

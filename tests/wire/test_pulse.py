@@ -65,6 +65,20 @@ async def test_moments_do_not_drift(autojump_clock: trio.testing.MockClock) -> N
     assert -1e-6 < min(late) <= max(late) < PULSE_TICK + 1e-6
 
 
+async def test_voices_can_be_hurried(autojump_clock: trio.testing.MockClock) -> None:
+    """Each that waits is called once in the next pass, and keeps its moments from then on."""
+    pulse, late, later = Pulse(), Said(lambda now: now + 3 if now < 5 else None), Said(never)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(pulse.run)
+        pulse.add(late, 40.0)
+        pulse.add(later, 50.0)
+        await trio.sleep(4)
+        pulse.hurry()
+        await trio.sleep(60)
+        nursery.cancel_scope.cancel()
+    assert (late.at, later.at) == ([4.0, 7.0], [4.0])
+
+
 async def test_an_earlier_voice_wakes_the_pulse(autojump_clock: trio.testing.MockClock) -> None:
     """Also one that comes while nobody speaks at all."""
     pulse, late, early = Pulse(), Said(never), Said(never)

@@ -82,9 +82,11 @@ PAGE = Page(
     ),
     blocked=Blockings(
         no_sources="Nothing in the knowledge base is about this, so there is no answer. Try other words.",
+        memory_unread="Some of what is remembered could not be read. Ask again in a moment.",
         number_mismatch="The drafted answer held a number that no source supports, so it was not shown.",
         model_failed="The answer could not be written just now. Ask again in a moment.",
     ),
+    unread="Some of what is remembered could not be read or kept, so it is missing here.",
     error=Errors(
         bad_json="The server could not read what this page sent. Reload the page.",
         bad_message="The server did not accept that message. Keep it between 1 and 8000 characters.",
@@ -156,6 +158,7 @@ PAGE = Page(
         live="Remembered",
         ended="Not remembered any more",
         nothing="Nothing is remembered yet. Say “remember that …”, and it will be.",
+        incomplete="What you said last is not kept yet, and may be missing here. Look again in a moment.",
         now="Remembered now",
         instead="In its place",
         correct="Correct",

@@ -24,6 +24,9 @@ TOOLING = Tooling(
 
 REFUSALS = Refusals(
     no_sources="I couldn't find any references to this in the knowledge base",
+    memory_unread="I cannot read all that I remember just now, and the knowledge base alone does not answer this. "
+    "Please ask again in a moment.",
+    suggested="Please look at what I suggest here, and say yes if it is right.",
     number_mismatch="I cannot verify that",
     model_failed="I can't answer right now. Please try again.",
 )
@@ -116,6 +119,9 @@ PROMPTING = Prompting(
         "date: take no number from it."
     ),
     disagree="memory/{older} and memory/{newer} say different numbers of one thing; memory/{newer} is newer.",
+    unreadable=(
+        "Some of what is remembered of this user cannot be read just now: never say that nothing is known, or was said."
+    ),
 )
 
 COMPLETING = Completing(

@@ -84,9 +84,11 @@ PAGE = Page(
     ),
     blocked=Blockings(
         no_sources="Kunskapsbasen har inget om detta, så det finns inget svar. Pröva andra ord.",
+        memory_unread="En del av det som är sparat gick inte att läsa. Fråga igen om en stund.",
         number_mismatch="Utkastet till svar hade ett tal som ingen källa stöder, så det visades inte.",
         model_failed="Svaret kunde inte skrivas just nu. Fråga igen om en stund.",
     ),
+    unread="En del av det som är sparat gick inte att läsa eller spara, så det saknas här.",
     error=Errors(
         bad_json="Servern kunde inte läsa det sidan skickade. Ladda om sidan.",
         bad_message="Servern godtog inte meddelandet. Det ska ha mellan 1 och 8000 tecken.",
@@ -158,6 +160,7 @@ PAGE = Page(
         live="I minnet",
         ended="Inte längre i minnet",
         nothing="Inget finns i minnet än. Säg ”kom ihåg att …” så läggs det dit.",
+        incomplete="Det du sade sist är inte sparat ännu och kan saknas här. Titta igen om en stund.",
         now="I minnet nu",
         instead="I stället",
         correct="Rätta",

@@ -24,6 +24,9 @@ TOOLING = Tooling(
 
 REFUSALS = Refusals(
     no_sources="Jag hittar inget stöd i kunskapsbasen.",
+    memory_unread="Jag kan inte läsa allt jag minns just nu, och kunskapsbasen ensam svarar inte på det här. "
+    "Fråga gärna igen om en stund.",
+    suggested="Titta på det jag föreslår här och säg ja om det stämmer.",
     number_mismatch="Jag kan inte verifiera det.",
     model_failed="Jag kan inte svara just nu. Försök igen.",
 )
@@ -119,6 +122,9 @@ PROMPTING = Prompting(
         "inaktuellt: ta inget tal därifrån."
     ),
     disagree="memory/{older} och memory/{newer} säger olika tal om samma sak; memory/{newer} är nyare.",
+    unreadable=(
+        "En del av det som är sparat om användaren kan inte läsas just nu: säg aldrig att inget är känt eller sagt."
+    ),
 )
 
 COMPLETING = Completing(

@@ -2,9 +2,7 @@
 
 from hashlib import sha256
 
-from ...config import THREAD_WAKES_WITH
 from ...errors import ModelFailed
-from ...ports.conversation import Exchange
 from ...ports.projects import Category, Document
 from ...protocol.http import PromptQuery
 from ...protocol.problems import Unanswerable
@@ -62,12 +60,9 @@ async def prompt_debug(rooms: Rooms, request: Request) -> Answer:
     query: PromptQuery = request.query
     if rooms.show_prompt is None:
         raise Unanswerable("not_found", "This server's answers are made without prompts.")
-    history: tuple[Exchange, ...] = ()
-    if query.thread_id is not None:
-        woken = await rooms.threads.wake(request.project, query.thread_id, THREAD_WAKES_WITH)
-        history = woken.history
+    question = await rooms.desk.preview(request.project, query.user_id or "", query.message, query.thread_id)
     try:
-        sections = await rooms.show_prompt(request.project, query.message, history)
+        sections = await rooms.show_prompt(question)
     except ModelFailed:
         raise Unanswerable("prompt_too_long") from None
     return told(PromptView(tuple(PromptSectionView(each.name, each.tokens, each.text) for each in sections)))

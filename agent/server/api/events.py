@@ -32,15 +32,15 @@ _type = msgspec.json.Decoder(_Frame)
 class Events:
     """The events of one answer (implements `agent.ports.desk.Listener`).
 
-    chunked: whether the client knows chunks. pace: seconds between two pieces of a text, 0 for none. give_up: ends the
-    request; must not block.
+    chunked: whether the client knows chunks. pace: returns the seconds between two pieces of a text at that moment, 0
+    for none. give_up: ends the request; must not block.
     """
 
     def __init__(
         self,
         stream: trio.abc.Stream,
         chunked: bool,
-        pace: float,
+        pace: Callable[[], float],
         observer: Observer,
         give_up: Callable[[], None],
     ) -> None:
@@ -61,7 +61,7 @@ class Events:
     def room(self) -> int:
         """How many further events it takes now."""
         room = max(0, EVENTS_WAITING - len(self._waiting))
-        if self._pace and room:
+        if self._pace() and room:
             return int(trio.current_time() >= self._next)
         return room
 
@@ -73,8 +73,9 @@ class Events:
         kind = _type.decode(frame).type
         if kind == "stream":
             now = trio.current_time()
-            late = now - self._next >= self._pace
-            self._next = (now if late else self._next) + self._pace
+            pace = self._pace()
+            late = now - self._next >= pace
+            self._next = (now if late else self._next) + pace
         self._waiting.append(_event(kind, frame))
         self._more.set()
 

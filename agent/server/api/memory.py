@@ -21,8 +21,9 @@ async def list_items(rooms: Rooms, request: Request) -> Answer:
     query: MemoryQuery = request.query
     scope = Scope(request.project, "", query.user_id)
     statuses = () if query.status is None else (query.status,)
-    page = await _memory(rooms).items(scope, window("memory", query), statuses)
-    return paged("memory", page, partial(_item, _memory(rooms)), ItemPage)
+    memory, complete = _memory(rooms), await rooms.backlog.caught_up(scope)
+    page = await memory.items(scope, window("memory", query), statuses)
+    return paged("memory", page, partial(_item, memory), partial(ItemPage, incomplete=not complete))
 
 
 async def get_item(rooms: Rooms, request: Request) -> Answer:

@@ -10,7 +10,7 @@ from contextlib import suppress
 
 import trio
 
-from ...config import IDEMPOTENCY_KEY, RECORD_TIMEOUT
+from ...config import IDEMPOTENCY_KEY, STORE_TIMEOUT
 from ...errors import StorageFailed
 from ...ports.requests import Answered, RequestStore
 from ...protocol.problems import Unanswerable
@@ -48,7 +48,7 @@ async def once(
     """
     before = None
     with trio.move_on_after(
-        RECORD_TIMEOUT, shield=True
+        STORE_TIMEOUT, shield=True
     ) as noting:  # half noted, the key would stay in progress
         before = await requests.first(owner, key, digest, at, project)
     if noting.cancelled_caught:
@@ -63,5 +63,5 @@ async def once(
             kept = Answered(answer.status, content, answer.made)
         return answer
     finally:
-        with trio.move_on_after(RECORD_TIMEOUT, shield=True), suppress(StorageFailed):
+        with trio.move_on_after(STORE_TIMEOUT, shield=True), suppress(StorageFailed):
             await requests.answered(owner, key, kept)

@@ -1,29 +1,30 @@
-"""Makes text of an uploaded file, in a worker thread: reading takes CPU, of a hostile file too.
+"""Makes text of an uploaded file, in a worker thread that waits for the process which reads it.
 
-What a file is, the type says that it was sent as, or else its suffix. The thread stops soon after nobody waits for it
-any more, and a file has only so much CPU. Who got no thread in time is told to come again: nothing is wrong with its
-file.
+What a file is, the type says that it was sent as, or else its suffix. Reading stops soon after nobody waits for it any
+more, and a file has only so much CPU and memory. A client whose file did not have its turn in time is told to come
+again: nothing is wrong with its file.
 """
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import PurePosixPath
 from typing import TypeAlias
 
 import trio
 
 from ...config import READING_TIMEOUT
-from ...errors import BadRequest, GivenUp
+from ...errors import BadRequest, GivenUp, SandboxFailed
 from ...ports.work import RunSync
 from ...protocol.problems import Unanswerable
 from ...retrieval.effort import Effort
-from ...retrieval.texts import text_of
 from .rooms import ReadText
 
 TextOf: TypeAlias = Callable[[str, str, bytes, Effort], tuple[str, int]]
 """Returns the text of a file, and into how many pieces it is cut; blocks.
 
 Given its name, the type that it was sent as, its bytes, and what says when to give up. Raises `agent.errors.BadRequest`
-with one of the codes `unsupported`, `not_utf8`, `too_long`, `empty` and `unreadable`, and `agent.errors.GivenUp`.
+with one of the codes `unsupported`, `not_utf8`, `too_long`, `empty` and `unreadable`, `agent.errors.SandboxFailed` when
+nothing can be read now, and `agent.errors.GivenUp`.
 """
 
 _WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
@@ -48,32 +49,27 @@ def type_of(filename: str, mime: str) -> str:
 class Reading:
     """Reads uploads (implements `rooms.ReadDocument`). text_of: how."""
 
-    def __init__(self, run_sync: RunSync, text_of: TextOf = text_of) -> None:
+    def __init__(self, run_sync: RunSync, text_of: TextOf) -> None:
         self._run = run_sync
         self._text_of = text_of
 
     async def __call__(self, filename: str, mime: str, data: bytes) -> ReadText:
         """Return a file's text. Raises Unanswerable. Cancelled, or after READING_TIMEOUT seconds, reading ends soon."""
         effort = Effort()
-        begun = False
-
-        def text_of() -> tuple[str, int]:
-            nonlocal begun
-            begun = True
-            return self._text_of(filename, mime, data, effort)
-
         try:
             with trio.move_on_after(READING_TIMEOUT):
-                text, pieces = await self._run(text_of)
+                text, pieces = await self._run(partial(self._text_of, filename, mime, data, effort))
                 return ReadText(text, type_of(filename, mime), pieces)
         except BadRequest as bad:
             code, why = _CODES.get(bad.code, "bad_upload"), bad.message
         except GivenUp:
             code, why = "unreadable", ""
+        except SandboxFailed:
+            code, why = "too_many_uploads", ""
         else:
-            code, why = (
-                ("unreadable", "The file took too long to be read.") if begun else ("too_many_uploads", "")
-            )
+            code, why = "too_many_uploads", ""
+            if effort.begun:
+                code, why = "unreadable", "The file took too long to be read."
         finally:
             effort.give_up()
         raise Unanswerable(code, why)

@@ -15,6 +15,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
+from math import inf
 from typing import Any
 
 import trio
@@ -37,7 +38,7 @@ from .events import Events
 from .keys import Caller, Guessing, Keys
 from .once import key_of, once
 from .plain import Seated, is_json, until_it_leaves, write
-from .rooms import Handler, Request, Rooms, Uploaded
+from .rooms import Handler, Request, Rooms, Uploaded, check_user
 from .uploads import ENVELOPE, Multipart
 
 HANDLERS: Mapping[str, Handler] = {
@@ -316,12 +317,16 @@ class HttpApi:
             self._count(answer)
             await write(stream, answer.render(admitted.head.method != b"HEAD"), self._observer)
             return
-        events = Events(stream, admitted.head.version == b"1.1", self._pace, self._observer, work.cancel)
+        events = Events(stream, admitted.head.version == b"1.1", self._pace_now, self._observer, work.cancel)
         async with trio.open_nursery() as writing:
             writing.start_soon(events.run)
             answer = await self._answer(admitted, came, events)
             self._count(answer)
             events.end(answer)
+
+    def _pace_now(self) -> float:
+        """Return the pace of a text; a server that goes down keeps none."""
+        return 0.0 if self._draining() else self._pace
 
     async def _answer(self, admitted: _Admitted, came: _Came, events: Events | None) -> Answer:
         rooms, route, caller = self._rooms, admitted.route, admitted.caller
@@ -347,9 +352,10 @@ class HttpApi:
     async def _within(self, route: Route, request: Request) -> Answer:
         """Do what a route is for; what is no turn gets HTTP_TIMEOUT seconds for it."""
         handler = HANDLERS[route.name]
-        if route.turn:
-            return await handler(self._rooms, request)
-        with trio.move_on_after(HTTP_TIMEOUT):
+        with trio.move_on_after(HTTP_TIMEOUT) as limit:
+            await check_user(self._rooms, request)
+            if route.turn:
+                limit.deadline = inf
             return await handler(self._rooms, request)
         return failed("storage")
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from ...config import FILENAME_CHARACTERS, UPLOAD_FIELD, UPLOAD_FIELDS, UPLOAD_MAX
 from ...protocol.problems import Unanswerable, Wrong, missing
+from ...text.words import without_nul
 from ..sniff import Head
 from . import open as opened
 from .plain import is_plain
@@ -145,7 +146,7 @@ def filename(given: bytes) -> str:
     shown, and for one that is empty or too long.
     """
     try:
-        name = given.decode("utf-8")
+        name = without_nul(given.decode("utf-8"))
     except UnicodeDecodeError:
         name = ""
     if not 1 <= len(name) <= FILENAME_CHARACTERS or not name.isprintable() or name.strip() != name:

@@ -88,6 +88,7 @@ def reply(shown: Reply) -> ChatAnswer:
         confidence=shown.confidence,
         blocked=BlockedView(blocked["code"], blocked["message"]) if blocked is not None else None,
         render=Render(shown.text),
+        without_memory=shown.without_memory,
     )
 
 

@@ -152,8 +152,8 @@ const frames = {
   response(frame) {
     const turn = turns.get(frame.id);
     if (!turn) return;
-    const { text, blocked, confidence, citations } = frame;
-    Object.assign(turn.entry, { text, blocked, confidence, citations });
+    const { text, blocked, confidence, citations, withoutMemory } = frame;
+    Object.assign(turn.entry, { text, blocked, confidence, citations, withoutMemory });
     endTurn(frame.id);
     keepThread();
     byId("said").textContent = frame.text;

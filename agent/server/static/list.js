@@ -1,6 +1,7 @@
 // The list of messages: how each entry looks, when it is made and when an earlier page has kept it.
 //
-// An entry is {kind: "mine" | "note", text}, {kind: "answer", text, ended, blocked, confidence, citations, remark} or
+// An entry is {kind: "mine" | "note", text}, {kind: "answer", text, ended, blocked, confidence, withoutMemory, citations,
+// remark} or
 // {kind: "card", action, payload, filled, confirmed, outcome: {text, look, error, data}}.
 
 import { Drawing, element } from "/static/answer.js";
@@ -87,6 +88,7 @@ export function finish({ item, entry, drawing }) {
   } else if (entry.confidence) {
     item.append(element("p", "confidence", words().confidence[entry.confidence]));
   }
+  if (entry.withoutMemory) item.append(element("p", "remark", words().unread));
   if (entry.citations?.length) item.append(sources(entry.citations, words()));
   if (entry.remark) item.append(element("p", "remark", entry.remark));
   if (entry.text && !entry.blocked) item.append(copyButton(entry.text, words()));

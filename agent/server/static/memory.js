@@ -23,6 +23,7 @@ let asked = 0;
 let acted = null; // id of the item that somebody did something about last
 const waiting = new Map(); // label -> what is done with the answer
 const shown = new Map(); // item id -> its element
+let incomplete = false; // what was said last is not kept yet
 let items = []; // all, as far as they came
 let proposals = []; // the same, asked for by themselves: they are few, and are told of without the dialog
 
@@ -84,23 +85,26 @@ export function refresh() {
   if (open.hidden) return;
   let left = dialog.open ? 2 : 1;
   const part = () => --left || render();
-  list({ status: "proposed" }, (found) => {
+  list({ status: "proposed" }, (found, missing) => {
     proposals = found;
+    incomplete = missing;
     part();
   });
   if (!dialog.open) return;
-  list({}, (found) => {
+  list({}, (found, missing) => {
     items = found;
+    incomplete = missing;
     part();
   });
 }
 
 // Ask for a whole list, one piece after the other.
-function list(which, done, before = [], after = 0) {
+function list(which, done, before = [], after = 0, missing = false) {
   ask({ type: "memory_list", ...which, after }, (frame) => {
     const found = [...before, ...frame.items];
-    if (frame.after === undefined || found.length >= MOST_SHOWN) done(found);
-    else list(which, done, found, frame.after);
+    const some = missing || frame.incomplete === true;
+    if (frame.after === undefined || found.length >= MOST_SHOWN) done(found, some);
+    else list(which, done, found, frame.after, some);
   });
 }
 
@@ -128,7 +132,8 @@ function render() {
     }
     byId(`memory-${name}-box`).hidden = !group.length;
   }
-  byId("memory-nothing").hidden = proposals.length + groups.live.length > 0;
+  byId("memory-incomplete").hidden = !incomplete;
+  byId("memory-nothing").hidden = incomplete || proposals.length + groups.live.length > 0;
   if (acted === null || !dialog.open) return;
   (shown.get(acted) || byId("memory-title")).focus();
   acted = null;

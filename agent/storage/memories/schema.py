@@ -22,6 +22,7 @@ from ...ports.memory import LIVE, Decider, ItemStatus, ItemType, Side, SourceKin
 from ..columns import (
     add,
     drop_changed,
+    drop_undeclared,
     fill,
     json_value,
     moves_of,
@@ -286,6 +287,7 @@ _TRIGGERS = {
 def prepare(connection: sa.Connection, now: int) -> None:
     """Make what is missing. Inside a write transaction."""
     drop_changed(connection, _TRIGGERS)
+    drop_undeclared(connection, turns)  # `tries` of the first version
     known = names(connection)
     for column in (turns.c.unread, turns.c.taken):
         add(connection, column, known)

@@ -39,6 +39,11 @@ class SqliteMemory:
         self._database = database
         self._reader = reader
 
+    @property
+    def stalled(self) -> bool:
+        """Whether its disk stands still at a write."""
+        return self._database.stalled
+
     async def keep(self, kept: Sequence[Kept], at: int) -> tuple[tuple[Proposed, ...], ...]:
         """Keep exchanges in one transaction, with what they propose; return that for each."""
         return await self._database.write(partial(turns.keep, kept, at))
@@ -178,9 +183,9 @@ async def memory_in(
     run_sync: does two things at a time, or a read waits for a write. told: hears why nothing can be kept, and "" when
     it can again. Raises `agent.errors.UsageError` when the folder cannot be used.
     """
-    async with Database(data, run_sync, clock, None, told, MEMORY) as database:
+    async with Database(data, run_sync, clock, None, told, MEMORY, impatient=data is None) as database:
         if data is None:
             yield SqliteMemory(database, database)
             return
-        async with Database(data, run_sync, clock, contents=MEMORY, beside=True) as reader:
+        async with Database(data, run_sync, clock, contents=MEMORY, beside=True, impatient=True) as reader:
             yield SqliteMemory(database, reader)

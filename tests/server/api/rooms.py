@@ -9,6 +9,7 @@ import trio
 
 from agent.errors import Conflict, ModelFailed, NotFound, StorageFailed
 from agent.ports.action import Payload
+from agent.ports.brain import Question
 from agent.ports.calls import CallReport, CallStatus, StoredCall
 from agent.ports.conversation import Exchange, Scope
 from agent.ports.desk import Asked, Listener, Reply
@@ -19,8 +20,10 @@ from agent.ports.projects import HOUSE, Document, Project, ProjectKey
 from agent.ports.remember import Again
 from agent.ports.requests import Answered
 from agent.ports.threads import StoredMessage, Thread, Woken
+from agent.retrieval.foreign import ForeignFiles
 from agent.server.api.reading import Reading
 from agent.server.api.rooms import Rooms
+from agent.testing.isolate import InProcess
 from agent.testing.network import inline
 
 T = TypeVar("T")
@@ -86,7 +89,7 @@ class House:
             Calls(self),
             Requests(self),
             self.show_prompt if self.prompts else None,
-            Reading(inline),
+            Reading(inline, ForeignFiles(InProcess()).text_of),
             self,
             self.new_id,
             lambda: f"ak_{next(self._numbers):032d}",
@@ -106,15 +109,13 @@ class House:
         if project not in self.projects:
             raise NotFound
 
-    async def show_prompt(
-        self, project: str, message: str, history: tuple[Exchange, ...] = ()
-    ) -> tuple[Section, ...]:
+    async def show_prompt(self, question: Question) -> tuple[Section, ...]:
         """Return a prompt of its parts."""
-        await self.check(project)
-        if message == "too long":
+        await self.check(question.scope.project)
+        if question.text == "too long":
             raise ModelFailed("the prompt is too long")
-        said = (Section("thread", 1, each.question) for each in history)
-        return Section("rules", 2, "Rules."), *said, Section("message", 1, message)
+        said = (Section("thread", 1, each.question) for each in question.history)
+        return Section("rules", 2, "Rules."), *said, Section("message", 1, question.text)
 
     def add_call(
         self, id: str, project: str = HOUSE, status: CallStatus = "suggested", **more: Any
@@ -126,6 +127,7 @@ class House:
         )  # fmt: skip
         call = replace(call, **more)
         self.calls[id] = call
+        self.threads.setdefault(call.thread, Thread(call.thread, project, "bo", 1, 2, 3))
         return call
 
     def add_thread(self, id: str, project: str = HOUSE) -> Thread:
@@ -375,6 +377,15 @@ class Desk:
             None,
             calls,
         )
+
+    async def preview(self, project: str, user: str, text: str, thread: str | None = None) -> Question:
+        """Return a question after what was said in its thread."""
+        await self._house.check(project)
+        question = Question("", text, None, trio.current_time(), Scope(project, thread or "", user))
+        if thread is None:
+            return question
+        woken = await Threads(self._house).wake(project, thread, 9)
+        return question.after(woken.history)
 
     async def _call(self, project: str, call: str) -> StoredCall:
         return await Calls(self._house).call(project, call)

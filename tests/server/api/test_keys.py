@@ -132,6 +132,17 @@ async def test_a_key_that_is_shown_wrongly_is_none() -> None:
     assert ask.house.lookups == 1  # of what looks like a key
 
 
+async def test_of_two_keys_none_is_right() -> None:
+    """Though each of them opens a project by itself; nothing is looked up, and it counts as a guess."""
+    ask = asker(house(), token=TOKEN)
+    for one, other in ((OURS, THEIRS), (THEIRS, OURS)):
+        shown = (f"X-AGENT-KEY: {one}", f"Authorization: Bearer {other}")
+        assert await ask.code("GET", "/calls", None, *shown) == "unauthorized"
+    assert ask.house.lookups == 0
+    codes = {await ask.code("GET", "/calls", None, *shown) for _ in range(WRONG_TOKENS)}
+    assert codes == {"unauthorized", "rate_limited"}
+
+
 async def test_a_key_may_be_shown_either_way() -> None:
     """As X-AGENT-KEY or as a Bearer, or both alike; the operator sees every project."""
     ask = asker(house(), token=TOKEN)
@@ -195,6 +206,17 @@ async def test_who_guesses_is_looked_up_only_so_often(autojump_clock: trio.testi
     ask.address = "192.0.2.8"
     assert (await ask.ask("GET", "/calls", key=THEIRS))[0] == 200
     assert await ask.code("GET", "/calls", key=many[0]) == "unauthorized"
+
+
+async def test_a_revoked_key_is_a_guess_like_any_other(autojump_clock: trio.testing.MockClock) -> None:
+    """What it opened before does not count any more: it makes no more work for the store than others do."""
+    ask = asker(house(), token=TOKEN)
+    assert (await ask.ask("GET", "/calls", key=OURS))[0] == 200
+    assert (await ask.ask("DELETE", "/projects/ours/keys/key-ours", key=TOKEN))[0] == 204
+    ask.house.lookups = 0
+    codes = [await ask.code("GET", "/calls", key=OURS) for _ in range(WRONG_TOKENS + 3)]
+    assert codes == ["unauthorized"] * WRONG_TOKENS + ["rate_limited"] * 3
+    assert ask.house.lookups == WRONG_TOKENS
 
 
 async def test_a_guess_through_this_machine_keeps_no_right_key_out(

@@ -8,6 +8,8 @@ import trio.testing
 
 from agent.errors import Conflict, StorageFailed
 from agent.ports.desk import Asked, Listener
+from agent.server.api.answers import Answer
+from agent.server.api.once import once
 from agent.server.serve import serve_stream
 from agent.testing.faults import pipe
 
@@ -85,6 +87,23 @@ async def test_what_failed_may_be_tried_again(failure: Exception) -> None:
     assert ask.house.requests == {}
     ask.house.play = None
     assert (await ask.ask("POST", "/chat", MESSAGE, KEY))[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("status", "kept"), [(200, True), (204, True), (409, False), (422, False), (503, False)]
+)
+async def test_only_a_good_answer_stands(status: int, kept: bool) -> None:
+    """One of a handler that says no by itself, and raises nothing, is not kept: the same request is tried again."""
+    house, done = House(), list[int]()
+
+    async def act() -> Answer:
+        done.append(status)
+        return Answer(status, b"{}")
+
+    for _ in range(2):
+        answer = await once(house.rooms().requests, "operator", "once", "digest", 0, "default", act)
+        assert answer.status == status
+    assert done == [status] * (1 if kept else 2)
 
 
 async def test_what_is_in_progress_is_not_done_twice(autojump_clock: trio.testing.MockClock) -> None:

@@ -216,6 +216,7 @@ async def test_a_reader_of_others_is_given_up_when_nobody_waits(
         return read
 
     def reads(filename: str, mime: str, data: bytes, effort: Effort) -> tuple[str, int]:
+        effort.begin()
         return "", 0
 
     class Watched(Effort):

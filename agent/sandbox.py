@@ -1,0 +1,233 @@
+"""A process that works on what others have sent, and can be killed at any moment (`sandboxed` is its inside).
+
+Strategy: a new interpreter, not a fork: it has nothing of this process but the module search path. Its input and
+output are pipes; it has no other descriptor that is open here, no socket, an empty environment, and a process group of
+its own. It is started when it is first needed, is kept, and answers one request at a time. A request that ends it, or
+that it does not answer in time, costs that request and nothing else: the next one has another process. Everything here
+blocks, and is for worker threads; a request waits for the one before it.
+"""
+
+import os
+import select
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from threading import Lock
+from time import monotonic
+
+from .config import PROCESS_LEAVE_TIMEOUT, SANDBOX_REPLY, SANDBOX_START
+from .errors import GivenUp, SandboxFailed, SandboxKilled
+from .sandboxed import REPLY, REQUEST
+
+_RUN = "import sys; sys.path[:] = sys.argv[3:]; __import__(sys.argv[1], fromlist=['main']).main(int(sys.argv[2]))"
+_NEEDED = (
+    "LD_LIBRARY_PATH",
+    "DYLD_LIBRARY_PATH",
+    "PYTHONHOME",
+)  # of the environment, where Python needs them to start
+_LOOK = 0.05  # seconds between two looks at whether somebody still waits
+_PIECE = 1 << 20
+
+Look = Callable[[], object]
+"""Is called every few hundredths of a second; what it raises ends the wait."""
+
+
+def _nothing() -> None:
+    pass
+
+
+class Sandbox:
+    """Has requests answered by `main` of a module, in a process of its own (implements `agent.ports.work.Isolate`).
+
+    module: its `main` is given the number of a descriptor and calls `sandboxed.serve` with it. For any thread.
+    """
+
+    def __init__(self, module: str) -> None:
+        self._module = module
+        self._turn = Lock()
+        self._child: _Child | None = None
+        self._closed = False
+
+    @property
+    def pid(self) -> int | None:
+        """The id of the process; None while there is none."""
+        child = self._child
+        return None if child is None else child.pid
+
+    def start(self) -> None:
+        """Begin to start the process, unless there is one. Does not wait for it; what fails, `ask` tells."""
+        if self._turn.acquire(blocking=False):
+            try:
+                with suppress(SandboxFailed, GivenUp):
+                    self._living()
+            finally:
+                self._turn.release()
+
+    def ask(self, request: bytes, seconds: float, look: Look, begin: Look = _nothing) -> bytes:
+        """Return the reply to a request.
+
+        seconds: that it may take, from when the process is there and no other request is. begin: is called then.
+        Raises `SandboxKilled` when the process ended over it, or was killed since it took too long; `SandboxFailed`
+        when there is no process, which is no fault of the request; `GivenUp` once this is closed; and whatever `look`
+        raises, with the process killed if it has begun.
+        """
+        while not self._turn.acquire(timeout=_LOOK):
+            look()
+        try:
+            child = self._living()
+            try:
+                child.wait_ready(look)
+                begin()
+                reply, ends = child.exchange(request, monotonic() + seconds, look)
+            except BaseException:
+                self._end()
+                if self._closed:
+                    raise GivenUp("the process was closed") from None
+                raise
+            if ends:
+                self._end()
+            return reply
+        finally:
+            self._turn.release()
+
+    def close(self) -> None:
+        """Kill the process, and start none any more. Idempotent; takes a few milliseconds."""
+        self._closed = True
+        child = self._child
+        if child is not None:
+            child.kill()
+        if self._turn.acquire(blocking=False):  # else whoever asks ends it now
+            try:
+                self._end()
+            finally:
+                self._turn.release()
+
+    def _living(self) -> "_Child":
+        """Return the process, a new one where there is none or it has ended."""
+        if self._child is not None and self._child.has_ended():
+            self._end()
+        if self._child is None and not self._closed:
+            try:
+                self._child = _Child(self._module)
+            except OSError as error:
+                raise SandboxFailed(f"a process cannot be started: {error.strerror}") from None
+        if self._child is None or self._closed:
+            self._end()
+            raise GivenUp("the process was closed")
+        return self._child
+
+    def _end(self) -> None:
+        child, self._child = self._child, None
+        if child is not None:
+            child.end()
+
+
+class _Child:
+    """One process. For one thread at a time, but for `kill`."""
+
+    def __init__(self, module: str) -> None:
+        """Start it. Raises OSError when that cannot be."""
+        held, self._lifeline = os.pipe()
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", _RUN, module, str(held), *map(os.path.abspath, sys.path)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                pass_fds=(held,),
+                cwd="/",
+                env={name: os.environ[name] for name in _NEEDED if name in os.environ},
+                start_new_session=True,
+                bufsize=0,
+            )
+        except BaseException:
+            os.close(self._lifeline)
+            raise
+        finally:
+            os.close(held)
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._input, self._output = self._process.stdin.fileno(), self._process.stdout.fileno()
+        os.set_blocking(self._input, False)
+        self._until = monotonic() + SANDBOX_START
+        self._ready = False
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def has_ended(self) -> bool:
+        """Tell whether it has ended, or said what nobody asked for."""
+        ready = select.poll()
+        ready.register(self._output, 0 if not self._ready else select.POLLIN)
+        return bool(ready.poll(0))
+
+    def wait_ready(self, look: Look) -> None:
+        """Wait until it can be asked. Raises `SandboxFailed` when it does not start, and what `look` raises."""
+        if self._ready:
+            return
+        try:
+            self._receive(REPLY.size, self._until, look)
+        except SandboxKilled:
+            raise SandboxFailed("the process that reads files of others does not start") from None
+        self._ready = True
+
+    def exchange(self, request: bytes, until: float, look: Look) -> tuple[bytes, bool]:
+        """Return the reply to a request, and whether the process ends with it."""
+        self._send(REQUEST.pack(len(request)), until, look)
+        self._send(request, until, look)
+        ends, length = REPLY.unpack(self._receive(REPLY.size, until, look))
+        if length > SANDBOX_REPLY:
+            raise SandboxKilled("its answer is too long")
+        return self._receive(length, until, look), ends
+
+    def kill(self) -> None:
+        """End it, and all that it has started, at once. For any thread; idempotent."""
+        if self._process.returncode is None:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+
+    def end(self) -> None:
+        """Kill it and let go of what is held of it."""
+        self.kill()
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                with suppress(OSError):
+                    pipe.close()
+        os.close(self._lifeline)
+        with suppress(subprocess.TimeoutExpired):  # one that the system does not let go of
+            self._process.wait(PROCESS_LEAVE_TIMEOUT)
+
+    def _send(self, data: bytes, until: float, look: Look) -> None:
+        view = memoryview(data)
+        while view:
+            self._wait(self._input, select.POLLOUT, until, look)
+            try:
+                view = view[os.write(self._input, view[:_PIECE]) :]
+            except BlockingIOError:
+                continue
+            except BrokenPipeError:
+                raise SandboxKilled("the process has ended") from None
+
+    def _receive(self, length: int, until: float, look: Look) -> bytes:
+        data = bytearray()
+        while len(data) < length:
+            self._wait(self._output, select.POLLIN, until, look)
+            piece = os.read(self._output, min(length - len(data), _PIECE))
+            if not piece:
+                raise SandboxKilled("the process has ended")
+            data += piece
+        return bytes(data)
+
+    def _wait(self, descriptor: int, event: int, until: float, look: Look) -> None:
+        """Wait until a pipe can be used."""
+        ready = select.poll()
+        ready.register(descriptor, event)
+        while True:
+            look()
+            if monotonic() > until:
+                raise SandboxKilled("the process took too long")
+            if ready.poll(_LOOK * 1000):
+                return

@@ -1,0 +1,31 @@
+"""The fuzzing of files, at length, and that its inputs are what they are to be."""
+
+from contextlib import suppress
+
+import pytest
+
+from agent.documents import Unreadable, read
+
+from .fuzz_files import Inputs, fuzz, seeds
+
+
+@pytest.mark.proof
+def test_no_mutated_file_ends_a_server_or_keeps_others_waiting() -> None:
+    """Whatever is uploaded or put in the folder: it lives, stays small, and answers an innocent in time."""
+    report = fuzz(500, seed=1)
+    assert report.findings == []
+    assert report.answers > 100
+
+
+def test_an_input_is_made_of_its_number_alone() -> None:
+    """And texts can often still be read: they are mutations of good files, no noise."""
+    one, other = Inputs(1), Inputs(1)
+    made = [one.input(number) for number in range(30)]
+    assert made[29] == other.input(29)
+    assert {suffix for suffix, _ in made} == set(seeds())
+    read_ones = 0
+    for suffix, data in made:
+        if suffix in (".txt", ".md", ".html") and len(data) < 20_000:
+            with suppress(Unreadable):
+                read_ones += bool(read(f"a{suffix}", data).blocks)
+    assert read_ones > 3

@@ -1,0 +1,89 @@
+"""Data folders as earlier schemas left them: making one with a commit's own code, and unpacking one for a test.
+
+    python -m tests.storage.released NAME COMMIT
+
+fills a folder with the code of COMMIT, by the programs in `tests/storage/filling`, keeps its databases in
+`tests/data/folders/NAME` (compressed, byte for byte), and notes in `tests/data/folders/schemas.json` which schema each
+has: its number (PRAGMA user_version) and a digest of the statements that make its tables and indexes. Do this with the
+commit that completes a schema, after its number was raised. Triggers are no part of the digest, for they are made anew
+whenever a file is opened.
+"""
+
+import hashlib
+import json
+import lzma
+import os
+import sqlite3
+import subprocess
+import sys
+import tarfile
+import tempfile
+from contextlib import closing
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+FOLDERS = ROOT / "tests" / "data" / "folders"
+SCHEMAS = FOLDERS / "schemas.json"
+FILLING = ROOT / "tests" / "storage" / "filling"
+FILLED_BY = {
+    "actions": ("ledger.sqlite", "agent/storage/sqlite.py"),
+    "projects": ("ledger.sqlite", "agent/storage/stores.py"),
+    "memories": ("memory.sqlite", "agent/storage/memories/store.py"),
+}
+"""Each program, the file that it fills, and the module that it needs; the last that can fill a file does."""
+
+
+def digest_schema(file: Path) -> dict[str, Any]:
+    """Return the schema of a database: its `version`, and `ddl`, a SHA-256 in hex of what makes tables and indexes."""
+    with closing(sqlite3.connect(file)) as opened:
+        (version,) = opened.execute("PRAGMA user_version").fetchone()
+        made = opened.execute(
+            "SELECT sql FROM sqlite_master WHERE type IN ('table', 'index') AND sql IS NOT NULL"
+            " AND name NOT LIKE 'sqlite_%' ORDER BY name"
+        ).fetchall()
+    text = "\n".join(" ".join(sql.split()) for (sql,) in made)
+    return {"version": version, "ddl": hashlib.sha256(text.encode()).hexdigest()}
+
+
+def list_folders() -> dict[str, dict[str, Any]]:
+    """Return the folders by name, oldest first: the `commit` that made each, and the schemas of its `files`."""
+    folders: dict[str, dict[str, Any]] = json.loads(SCHEMAS.read_text(encoding="utf-8"))
+    return folders
+
+
+def unpack_folder(name: str, into: Path) -> None:
+    """Put the databases of a folder into an empty one, as they were when their process ended."""
+    into.mkdir(parents=True, exist_ok=True)
+    for packed in (FOLDERS / name).iterdir():
+        (into / packed.stem).write_bytes(lzma.decompress(packed.read_bytes()))
+
+
+def make_folder(name: str, commit: str) -> None:
+    """Fill a folder with the code of a commit, pack its databases, and note their schemas."""
+    found = subprocess.run(["git", "rev-parse", commit], cwd=ROOT, check=True, capture_output=True, text=True)
+    with tempfile.TemporaryDirectory() as temporary:
+        checkout, data = Path(temporary, "checkout"), Path(temporary, "data")
+        packed = subprocess.run(["git", "archive", commit], cwd=ROOT, check=True, capture_output=True)
+        with tarfile.open(fileobj=BytesIO(packed.stdout)) as archive:
+            archive.extractall(checkout, filter="data")
+        programs = {
+            file: program for program, (file, module) in FILLED_BY.items() if (checkout / module).exists()
+        }
+        for program in programs.values():
+            command = [sys.executable, "-P", str(FILLING / f"{program}.py"), str(data)]
+            environment = {**os.environ, "PYTHONPATH": str(checkout)}
+            subprocess.run(command, cwd=checkout, env=environment, check=True)
+        files = sorted(data.glob("*.sqlite"))
+        noted = {"commit": found.stdout.strip(), "files": {file.name: digest_schema(file) for file in files}}
+        kept = FOLDERS / name
+        kept.mkdir(parents=True, exist_ok=True)
+        for file in files:
+            (kept / f"{file.name}.xz").write_bytes(lzma.compress(file.read_bytes(), preset=9))
+    folders = list_folders() if SCHEMAS.exists() else {}
+    SCHEMAS.write_text(json.dumps({**folders, name: noted}, indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    make_folder(*sys.argv[1:])
