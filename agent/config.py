@@ -309,6 +309,10 @@ LEDGER_READS = 16  # in one visit to its thread: what is claimed meanwhile waits
 LEDGER_RETRY = 1.0  # between two tries of a file that does not work
 LEDGER_LAST_TRY = 1.5  # for outcomes that still wait when the server ends ...
 LEDGER_CLOSE_TIMEOUT = 3.0  # ... and for all of its end
+RETENTION_EVERY = 600.0  # seconds between two looks at what has been kept as long as its operator wants
+RETENTION_ROWS = 200  # deleted in one transaction, so that what others write waits some milliseconds ...
+RETENTION_PAUSE = 0.1  # ... and seconds until the next one
+RETENTION_DAYS = 36_500  # that may be set at most
 MEMORY, USER_DATA = "memory", "user"  # values of `data` that name no folder: none, and the user's own
 
 # --- what is remembered, by the design of the memory

@@ -31,6 +31,7 @@ class StoredCall:
     would; proposed_hash: of those that were suggested. parameters: JSON Schema of the tool's arguments, None for an
     action that is no tool's. missing: fields that an approval must fill in. why: what asked for approval. deadline:
     until when it can be approved and, where the caller runs it, taken. lease_until: until when the caller may report.
+    closed_by: the user who rejected it, answered it in words or took its approval back, where that user is known.
     """
 
     id: str
@@ -59,6 +60,7 @@ class StoredCall:
     result: Mapping[str, Any] | None = None
     result_hash: str | None = None
     ended_at: int | None = None
+    closed_by: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,10 +144,12 @@ class CallStore(Protocol):
         """Confirm a suggested call in time, with its arguments frozen; return it."""
         ...
 
-    async def close(self, project: str, id: str, status: Closed, at: int) -> StoredCall:
+    async def close(
+        self, project: str, id: str, status: Closed, at: int, by: str | None = None
+    ) -> StoredCall:
         """Close a suggested call, or cancel one that nobody has claimed; one closed so already is returned as it is.
 
-        `rejected` cancels a call that was approved.
+        `rejected` cancels a call that was approved. by: the user who decided that, where that is known.
         """
         ...
 

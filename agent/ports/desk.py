@@ -125,8 +125,11 @@ class Desk(Protocol):
         """Answer a suggested call with words, which become the thread's next message; return the reply."""
         ...
 
-    async def reject(self, project: str, call: str) -> StoredCall:
-        """Decline a suggested call, or cancel an approved one that nobody has begun; it never begins after that."""
+    async def reject(self, project: str, call: str, by: str | None = None) -> StoredCall:
+        """Decline a suggested call, or cancel an approved one that nobody has begun; it never begins after that.
+
+        by: the user who decided that, where that is known.
+        """
         ...
 
     async def begin(self, project: str, call: str) -> StoredCall:

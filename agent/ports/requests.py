@@ -1,7 +1,10 @@
 """Requests that may come twice, and what is noted of who did what."""
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
+
+ITEM_DECIDED: Final = "memory "
+"""How the audit's events begin that say what was decided about a memory item; their subject is the item's id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,5 +40,8 @@ class RequestStore(Protocol):
         ...
 
     async def note(self, at: int, project: str, user: str, event: str, subject: str) -> None:
-        """Write a line of the audit: ids and words of ours, never what anybody said."""
+        """Write a line of the audit: ids and words of ours, never what anybody said.
+
+        Lines about an item go when it is forgotten (`agent.ports.threads.ThreadStore.forget`); those about a call stay.
+        """
         ...

@@ -169,7 +169,8 @@ class ThreadStore(Protocol):
     async def forget(self, turns: Sequence[StoredTurn], item: str = "") -> None:
         """Empty what was said in these turns, and the answers of requests that tell of them; out of the file too.
 
-        What is not there is nobody's to forget. item: that is forgotten with them. Idempotent.
+        What is not there is nobody's to forget. item: that is forgotten with them, and with it every line of the audit
+        that says what was decided about it. Idempotent.
         """
         ...
 

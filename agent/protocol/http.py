@@ -179,6 +179,13 @@ class ApproveCall(_Asked, frozen=True):
     go_on: bool = msgspec.field(name="continue", default=False)
 
 
+class RejectCall(_Asked, frozen=True):
+    """A call that is declined, or whose approval is taken back. user_id: who does so, of whose thread it is."""
+
+    user_id: Id | None = None
+    project_id: Id | None = None
+
+
 class DecideItem(_Asked, frozen=True):
     """What a user decides about an item of his.
 

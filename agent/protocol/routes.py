@@ -307,7 +307,7 @@ ROUTES: tuple[Route, ...] = (
         "Decline a call, or cancel an approved one that nobody has begun",
         "project",
         {200: v.CallView},
-        h.RefersToProject,
+        h.RejectCall,
         problems=(*_CALL, "begun"),
         bare=True,
     ),

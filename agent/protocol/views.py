@@ -150,7 +150,8 @@ class CallView(msgspec.Struct, frozen=True):
     status: suggested waits for an approval, confirmed has one, claimed was begun. arguments_hash: of the arguments that
     run, or would; proposed_hash: of those that were suggested; edited: whether they differ. why_approval: what asked
     for one. sources: where each argument comes from, by JSON Pointer. missing: what an approval must fill in.
-    deadline: until when it can be approved, and taken. lease_until: until when its caller may report.
+    deadline: until when it can be approved, and taken. lease_until: until when its caller may report. closed_by: the
+    user who rejected it, answered it in words or took its approval back; null where no user was named.
     """
 
     id: str
@@ -177,6 +178,7 @@ class CallView(msgspec.Struct, frozen=True):
     result: Mapping[str, Any] | None
     created_at: int
     ended_at: int | None
+    closed_by: str | None
 
 
 class CallPage(msgspec.Struct, frozen=True):

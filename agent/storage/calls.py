@@ -56,12 +56,15 @@ class SqliteCalls:
             partial(moves.approve, approval=approval), partial(moves.withdraw, approval=approval)
         )
 
-    async def close(self, project: str, id: str, status: Closed, at: int) -> StoredCall:
+    async def close(
+        self, project: str, id: str, status: Closed, at: int, by: str | None = None
+    ) -> StoredCall:
         """Close a suggested call, or cancel a confirmed one; one that is closed so already is returned as it is.
 
-        `rejected` cancels a call that was approved.
+        `rejected` cancels a call that was approved. by: the user who decided that, where that is known.
         """
-        return await self._database.write(partial(moves.close, project=project, id=id, status=status, at=at))
+        close = partial(moves.close, project=project, id=id, status=status, at=at, by=by)
+        return await self._database.write(close)
 
     async def begin(self, project: str, id: str, at: int, lease_until: int) -> StoredCall:
         """Claim a confirmed call that the caller runs, in the ledger too; exactly one wins."""

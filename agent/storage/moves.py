@@ -54,6 +54,7 @@ def read(found: Any) -> StoredCall:
         result=found.result,
         result_hash=found.result_hash,
         ended_at=found.ended_at,
+        closed_by=found.closed_by,
     )
 
 
@@ -155,11 +156,17 @@ def approve(transaction: Transaction, approval: ApprovalGiven) -> StoredCall:
 
 
 def close(
-    transaction: Transaction, project: str, id: str, status: Closed, at: int, once: bool = False
+    transaction: Transaction,
+    project: str,
+    id: str,
+    status: Closed,
+    at: int,
+    once: bool = False,
+    by: str | None = None,
 ) -> StoredCall:
     """Close a call that can still be approved or, where it is cancelled, that nobody has claimed.
 
-    A no to what was approved cancels it. once: one that is closed so already is refused.
+    A no to what was approved cancels it. once: one that is closed so already is refused. by: the user who decided that.
     """
     call = one(transaction.connection, project, id)
     if status == "rejected" and (call.approved_by is not None or not call.needs_approval):
@@ -167,7 +174,7 @@ def close(
     late = status == "answered" and call.deadline <= at
     may = call.status == "suggested" or (call.status == "confirmed" and status == "cancelled")
     if may and not late:
-        return _move(transaction, call, status, at)
+        return _move(transaction, call, status, at, closed_by=by)
     if call.status == status and not once:
         return read(call)
     why = _why_not(call, at)

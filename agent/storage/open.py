@@ -50,13 +50,13 @@ async def opened_store(
         folder = _locked_folder(settings.data)
         from .stores import kept_in
 
-        async with kept_in(folder, run_sync, clock, observer, told, label) as kept:
+        async with kept_in(folder, run_sync, clock, observer, told, label, settings.retention) as kept:
             yield kept.store
         return
 
     async def in_memory() -> AbstractAsyncContextManager[Kept]:
         kept_in = await run_sync(_load)
-        return kept_in(None, run_sync, clock, observer, kb=label)
+        return kept_in(None, run_sync, clock, observer, kb=label, retention=settings.retention)
 
     async with _later(in_memory) as later:
         yield stand_ins(later, MemoryLedger(kb=label))

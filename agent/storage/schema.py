@@ -6,10 +6,11 @@ no row in the ledger, and a call's row in the ledger lives as long as the call. 
 row of one cannot name a thread of another.
 
 `actions`, the ledger, is as its first version made it, with columns added, the last one (`attempt`) by the third; all
-other tables are STRICT and came with the second, one with a column added since. A file of an older version is upgraded
-in place when it is opened: tables, columns and indexes that are missing are made, and triggers that read otherwise are
-made anew, whichever they are, so that it can be done twice. Code of an older version does not open it any more; what of
-it is running meanwhile goes on, for it names the columns that it writes, and none of them has changed.
+other tables are STRICT and came with the second. `idempotency` got a column since, and the third version brought
+`closed_by` of a call and the indexes by which retention and forgetting find rows. A file of an older version is
+upgraded in place when it is opened: tables, columns and indexes that are missing are made, and triggers that read
+otherwise are made anew, whichever they are, so that it can be done twice. Code of an older version does not open it any
+more; what of it is running meanwhile goes on, for it names the columns that it writes, and none of them has changed.
 """
 
 from functools import cache
@@ -139,6 +140,7 @@ threads = _table(
     whole("turn"),
     sa.UniqueConstraint("project_id", "id"),
     sa.Index("threads_listed", "project_id", "number"),
+    sa.Index("threads_by_age", "updated_at"),
 )
 
 messages = _table(
@@ -194,6 +196,11 @@ calls = _table(
     text("result_hash", null=True),
     whole("ended_at", null=True),
     text("owner", null=True),  # who is about to run it, while it is confirmed and the server runs it
+    text(  # the user who did so, where that is known
+        "closed_by",
+        sa.CheckConstraint("closed_by IS NULL OR status IN ('rejected', 'answered', 'cancelled')"),
+        null=True,
+    ),
     sa.UniqueConstraint("id"),
     sa.UniqueConstraint("project_id", "thread_id", "turn", "position"),
     _of_thread(),
@@ -245,6 +252,8 @@ audit = _table(
     text("user_id"),
     text("event"),
     text("subject"),
+    sa.Index("audit_by_age", "at"),
+    sa.Index("audit_by_subject", "subject"),
 )
 
 _TRIGGERS = {
@@ -276,7 +285,8 @@ def prepare(connection: sa.Connection, now: int) -> None:
     drop_changed(connection, _TRIGGERS)
     known = names(connection)
     of_actions = ("kb", "lease_until", "project", "user", "thread", "attempt")
-    for column in (*(actions.c[name] for name in of_actions), idempotency.c.project_id):
+    added = (*(actions.c[name] for name in of_actions), idempotency.c.project_id, calls.c.closed_by)
+    for column in added:
         add(connection, column, known)
     for name, statement in _made_by().items():
         if name not in known:

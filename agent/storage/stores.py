@@ -1,8 +1,10 @@
 """All stores over one database: its life, from opening it to closing it."""
 
 from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
+
+import trio
 
 from ..ports.clock import Clock
 from ..ports.observe import Observer
@@ -12,6 +14,8 @@ from .database import Database
 from .later import Kept
 from .projects import SqliteProjects
 from .requests import SqliteRequests
+from .retention import RetentionSweep
+from .settings import FOR_EVER, Retention
 from .sqlite import SqliteLedger
 from .store import Store
 from .threads import SqliteThreads
@@ -25,17 +29,28 @@ async def kept_in(
     observer: Observer | None = None,
     told: Callable[[str], None] = lambda _: None,
     kb: str | None = None,
+    retention: Retention = FOR_EVER,
 ) -> AsyncGenerator[Kept, None]:
-    """Open a database (see `Database`) for the time of a block. kb: its knowledge base, as the ledger names it."""
+    """Open a database (see `Database`) for the time of a block. kb: its knowledge base, as the ledger names it.
+
+    retention: what is older is deleted meanwhile.
+    """
     async with Database(data, run_sync, clock, observer, told) as database:
         calls = SqliteCalls(database, kb)
-        yield Kept(
-            Store(
-                SqliteLedger(database, kb),
-                SqliteProjects(database, clock),
-                SqliteThreads(database, clock, kb),
-                calls,
-                SqliteRequests(database),
-            ),
-            calls.has,
-        )
+        tasks = AsyncExitStack()
+        deleting = await tasks.enter_async_context(trio.open_nursery())
+        deleting.start_soon(RetentionSweep(database, clock, retention).run)
+        try:
+            yield Kept(
+                Store(
+                    SqliteLedger(database, kb),
+                    SqliteProjects(database, clock),
+                    SqliteThreads(database, clock, kb),
+                    calls,
+                    SqliteRequests(database),
+                ),
+                calls.has,
+            )
+        finally:
+            deleting.cancel_scope.cancel()
+            await tasks.aclose()  # not handed the block's error, which would come out of it in a group

@@ -145,7 +145,9 @@ def begin(opening: Opening, transaction: Transaction) -> Begun:
     else:
         _check_free(opening, transaction)
     if opening.closes is not None:
-        closed = moves.close(transaction, opening.project, opening.closes, "answered", opening.at, once=True)
+        closed = moves.close(
+            transaction, opening.project, opening.closes, "answered", opening.at, once=True, by=opening.user
+        )
         if closed.thread != opening.thread:
             raise NotFound("there is no such thing")
     changed = _first_turn(opening, connection) if opening.new else _next_turn(opening, connection)

@@ -9,6 +9,8 @@ most. What nobody has approved is cancelled with that, since it cannot be shown 
 approved and has not begun keeps its words, since it is to be done as it was approved. Of the other calls of a message
 that is forgotten those that never ran lose their arguments; those that ran keep them: they are the record of what was
 done. What the ledger has of an action of a socket, of which no call is kept, loses such texts, too.
+
+The audit loses its lines about the item. Its lines about calls stay, as the calls do.
 """
 
 from collections.abc import Iterable, Sequence
@@ -22,8 +24,9 @@ import sqlalchemy as sa
 from ..ports.conversation import Scope
 from ..ports.memory import StoredTurn
 from ..ports.remember import Again
+from ..ports.requests import ITEM_DECIDED
 from . import moves
-from .schema import actions, calls, idempotency, messages, threads
+from .schema import actions, audit, calls, idempotency, messages, threads
 from .transaction import Transaction
 
 _LOOKED_AT: Final = 1_000  # messages, and calls, in one look
@@ -64,6 +67,9 @@ _TELLS: sa.ColumnElement[Any] = sa.func.instr(
     idempotency.c.answer, sa.cast(sa.bindparam("id"), sa.LargeBinary)
 )
 _UNTELL = sa.update(idempotency).where(idempotency.c.owner.is_(None), _TELLS > 0).values(answer=b"")
+_UNAUDIT = sa.delete(audit).where(
+    audit.c.subject == sa.bindparam("item"), audit.c.event.startswith(ITEM_DECIDED, autoescape=True)
+)
 _THEIRS = (  # of a user all threads, of nobody the one
     threads.c.project_id == _PROJECT,
     threads.c.user_id == sa.bindparam("user"),
@@ -180,6 +186,8 @@ def forget(turns: Sequence[StoredTurn], item: str, transaction: Transaction) -> 
             connection, turn.scope.project, turn.scope.thread, turn.remark.message, turn.remark.role == "user"
         )
     _untell(connection, [*(turn.remark.message for turn in turns), *([item] if item else [])])
+    if item:
+        connection.execute(_UNAUDIT, {"item": item})
 
 
 def _empty(connection: sa.Connection, project: str, thread: str, message: str, whole: bool) -> None:

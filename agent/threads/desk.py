@@ -199,9 +199,9 @@ class ThreadDesk:
                 kept = await self._stores.calls.call(project, call)
         return kept
 
-    async def reject(self, project: str, call: str) -> StoredCall:
-        """Decline a suggested call, or cancel an approved one that nobody has begun."""
-        kept = await self._stores.calls.close(project, call, "rejected", self._now())
+    async def reject(self, project: str, call: str, by: str | None = None) -> StoredCall:
+        """Decline a suggested call, or cancel an approved one that nobody has begun. by: the user who decided that."""
+        kept = await self._stores.calls.close(project, call, "rejected", self._now(), by)
         if kept.status == "rejected" or kept.runs_at != "caller":  # its session has let go of any other
             self._waking.tell(kept, inbound.RejectAction(call))
         return kept

@@ -78,6 +78,26 @@ async def test_an_approved_call_is_begun_once_and_reported_once(store: Store) ->
     )
 
 
+async def test_a_call_keeps_who_closed_it(store: Store) -> None:
+    """Rejected, answered in words or taken back after its approval; the first stands, and nobody need be named."""
+    await with_calls(store, *(a_call(f"c{n}", position=n) for n in range(1, 6)))
+    await store.calls.approve(replace(YES, call="c2"))
+    assert (await store.calls.close(HOUSE, "c1", "rejected", NOW + 6, "u3")).closed_by == "u3"
+    assert (await store.calls.close(HOUSE, "c1", "rejected", NOW + 7, "u4")).closed_by == "u3"
+    taken_back = await store.calls.close(HOUSE, "c2", "rejected", NOW + 6, "u3")
+    assert (taken_back.status, taken_back.approved_by, taken_back.closed_by) == ("cancelled", "u2", "u3")
+    await store.threads.begin_turn(an_opening("c3", new=False, user="u3", closes="c3"))
+    await store.calls.close(HOUSE, "c4", "rejected", NOW + 6)
+    page = await store.calls.calls(HOUSE, Window(9))
+    assert [(each.status, each.closed_by) for each in page.entries] == [
+        ("rejected", "u3"),
+        ("cancelled", "u3"),
+        ("answered", "u3"),
+        ("rejected", None),
+        ("suggested", None),
+    ]
+
+
 async def test_what_is_reported_is_a_message_of_its_thread(store: Store) -> None:
     """Once, whatever is reported again, and in the words of the report; what was declined has returned nothing."""
     await with_calls(store, a_call("c1", **RUN), a_call("c2", position=2))

@@ -5,8 +5,9 @@ recalled, and what a model is asked afterwards.
 """
 
 import json
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import asynccontextmanager
+import sqlite3
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection
+from contextlib import asynccontextmanager, closing
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -22,6 +23,8 @@ from agent.ports.projects import HOUSE
 from agent.ports.recall import Search
 from agent.recall.following import LOOK
 from agent.recall.recall import Recall
+from agent.server.api.rooms import note
+from agent.storage.trust import FILE
 from agent.testing.network import inline
 from tests.server.api import TOKEN
 from tests.server.api.whole import Whole, whole
@@ -239,8 +242,41 @@ async def test_it_is_gone(path: Way, tmp_path: Path, autojump_clock: trio.testin
         for id in ids:
             await decided(server, id, "forget")
         assert holding(data) == []
+        assert named_in_audit(data, ids) == ["memory forget"] * len(ids)
         await nowhere(server)
     assert holding(data) == []
+
+
+def named_in_audit(folder: Path, ids: Collection[str]) -> list[str]:
+    """The events of the lines of the audit that say what was decided about items; none names one of these."""
+    with closing(sqlite3.connect(folder / FILE)) as opened:
+        lines = opened.execute(
+            "SELECT event, subject, user_id FROM audit WHERE event LIKE 'memory %'"
+        ).fetchall()
+    assert not [line for line in lines if line[1] in ids]
+    assert {user for _, _, user in lines} == {"anna"}
+    return [event for event, subject, _ in lines if not subject]
+
+
+async def test_a_decision_that_is_noted_late_names_nothing_that_was_forgotten(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Forgotten between the decision and its line in the audit; whoever decided is told that it is forgotten."""
+    data = tmp_path / "data"
+    async with remembering(data) as server:
+        await told(server, "Remember that my budget is 50 000 kr.")
+        id = await told(server, f"Remember that my budget is 60 000 kr for {WORD}.")
+
+        async def late(rooms: Any, project: str, user: str, event: str, subject: str) -> None:
+            if event == "memory accept":
+                await decided(server, id, "forget")
+            await note(rooms, project, user, event, subject)
+
+        monkeypatch.setattr("agent.server.api.memory.note", late)
+        said = {"user_id": "anna", "decision": "accept"}
+        assert (await server.good("POST", f"/memory/{id}", said))["item"]["status"] == "forgotten"
+        assert named_in_audit(data, [id]) == ["memory forget"]
+        assert holding(data) == []
 
 
 async def nowhere(server: Whole) -> None:

@@ -1,5 +1,7 @@
 """What is forgotten lies in two files: cut off on its way through them, it is forgotten wholly when tried again."""
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +10,7 @@ import pytest
 from agent.errors import StorageFailed
 from agent.storage.memories.store import SqliteMemory
 from agent.storage.threads import SqliteThreads
+from agent.storage.trust import FILE
 from agent.testing.fakes import Noon
 from agent.testing.network import inline
 from tests.forgetting import TEXT, WHOSE, WORD, both_files, say_everywhere
@@ -25,6 +28,26 @@ async def test_what_was_said_everywhere_is_nowhere(tmp_path: Path) -> None:
         call = await store.calls.call("default", "c1")
         assert (call.status, call.approved_by, dict(call.arguments)) == ("done", "u1", {"text": ""})
     assert files_with(tmp_path, WORD) == []
+
+
+async def test_no_line_of_the_audit_names_what_is_forgotten(tmp_path: Path) -> None:
+    """What was decided about it goes with it; of other items, and of calls whatever their ids are, the lines stay."""
+    async with both_files(tmp_path, inline, Noon()) as (desk, memory, store):
+        id = await say_everywhere(memory, store)
+        stays = [("memory accept", f"{id}0"), ("approved", "c1"), ("approved", id)]
+        for event, subject in (("memory accept", id), ("memory edit", id), *stays):
+            await store.requests.note(NOW, "default", "u1", event, subject)
+        await desk.forget(WHOSE, id)
+        assert read_audit(tmp_path) == stays
+        await store.requests.note(NOW, "default", "u1", "memory accept", id)
+        await desk.forget(WHOSE, id)  # again, as where it was cut off
+        assert read_audit(tmp_path) == stays
+
+
+def read_audit(folder: Path) -> list[tuple[str, str]]:
+    """The event and the subject of each line of the audit."""
+    with closing(sqlite3.connect(folder / FILE)) as opened:
+        return opened.execute("SELECT event, subject FROM audit ORDER BY number").fetchall()
 
 
 async def test_what_is_said_again_while_it_is_looked_for_is_nowhere_either(

@@ -287,6 +287,7 @@ REFUSED: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
             {"owner": "x"},
             {"result": "{}"},
             {"runs_at": "webhook", "lease_until": 9},
+            {"closed_by": "u"},
             {"thread_id": "t2"},
             {"project_id": "p2"},
         )

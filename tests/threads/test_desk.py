@@ -173,7 +173,8 @@ async def test_words_in_place_of_a_yes_are_the_next_message(autojump_clock: trio
         (call,) = first.calls
         reply = await r.desk.respond(HOUSE, call.id, "anna", "no, tell me the price")
         assert (reply.thread, reply.text) == (first.thread, "It costs 299 kr.")
-        assert (await r.call(call.id)).status == "answered"
+        answered = await r.call(call.id)
+        assert (answered.status, answered.closed_by) == ("answered", "anna")
         said = [(each.role, each.content) for each in await r.messages(first.thread)]
         assert said[2] == ("user", "no, tell me the price")
         with pytest.raises(Conflict):
@@ -208,7 +209,8 @@ async def test_what_is_rejected_or_expires_never_runs(autojump_clock: trio.testi
     """Asleep or awake."""
     async with lab(REFUND, settings=ThreadSettings(approval_time=100)) as r:
         (one,) = (await r.chat()).calls
-        assert (await r.desk.reject(HOUSE, one.id)).status == "rejected"
+        rejected = await r.desk.reject(HOUSE, one.id, "bo")
+        assert (rejected.status, rejected.closed_by) == ("rejected", "bo")
         (two,) = (await r.chat()).calls
         await trio.sleep(102)
         assert (await r.call(two.id)).status == "expired"

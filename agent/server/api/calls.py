@@ -9,7 +9,7 @@ import msgspec
 from ...config import APPROVE_WAIT, RESULT_BYTES
 from ...errors import Conflict, NotFound, StorageFailed
 from ...ports.calls import CallReport, StoredCall
-from ...protocol.http import ApproveCall, CallsQuery, ToolResult
+from ...protocol.http import ApproveCall, CallsQuery, RejectCall, ToolResult
 from ...protocol.payload import deeper_than, fits
 from ...protocol.problems import Unanswerable, Wrong, missing
 from ...protocol.views import ApprovedCall, CallPage, ChatAnswer, ResultTaken
@@ -49,7 +49,7 @@ async def approve_call(rooms: Rooms, request: Request) -> Answer:
         await note(rooms, request.project, said.user_id, "answered", id)
         return _approved(await rooms.calls.call(request.project, id), views.reply(reply))
     if said.outcome == "ignore":
-        call = await rooms.desk.reject(request.project, id)
+        call = await rooms.desk.reject(request.project, id, said.user_id)
         await note(rooms, request.project, said.user_id, "rejected", id)
         return _approved(call)
     wait = 0.0 if request.async_preferred else APPROVE_WAIT
@@ -62,9 +62,10 @@ async def approve_call(rooms: Rooms, request: Request) -> Answer:
 
 async def reject_call(rooms: Rooms, request: Request) -> Answer:
     """Decline a call."""
+    said: RejectCall = request.body
     id = request.names["call_id"]
-    call = await rooms.desk.reject(request.project, id)
-    await note(rooms, request.project, request.by, "rejected", id)
+    call = await rooms.desk.reject(request.project, id, said.user_id)
+    await note(rooms, request.project, said.user_id or request.by, "rejected", id)
     return told(views.call(call))
 
 

@@ -1,5 +1,6 @@
 """What is remembered, over HTTP: each user's own, looked at, decided, corrected and forgotten."""
 
+from collections.abc import Sequence
 from functools import partial
 
 from ...errors import NotFound
@@ -7,6 +8,7 @@ from ...lang import DEFAULT
 from ...ports.conversation import Scope
 from ...ports.memory import Change, Item, Source
 from ...ports.remember import MemoryDesk
+from ...ports.requests import ITEM_DECIDED
 from ...protocol.http import DecideItem, MemoryQuery, OfUser
 from ...protocol.problems import Unanswerable, missing
 from ...protocol.views import ChangeView, ItemAnswer, ItemPage, ItemView, SourceView
@@ -29,11 +31,16 @@ async def list_items(rooms: Rooms, request: Request) -> Answer:
 async def get_item(rooms: Rooms, request: Request) -> Answer:
     """Tell an item and its history."""
     query: OfUser = request.query
-    return await _told(rooms, Scope(request.project, "", query.user_id), request.names["item_id"])
+    memory = _memory(rooms)
+    found = await memory.item(Scope(request.project, "", query.user_id), request.names["item_id"])
+    return _tell(memory, *found)
 
 
 async def decide_item(rooms: Rooms, request: Request) -> Answer:
-    """Do what a user decides about an item, and tell how it stands then; of an edit, the item that took its place."""
+    """Do what a user decides about an item, and tell how it stands then; of an edit, the item that took its place.
+
+    The audit's line about a forgotten item says only that its user forgot something.
+    """
     said: DecideItem = request.body
     scope, id = Scope(request.project, "", said.user_id), request.names["item_id"]
     memory = _memory(rooms)
@@ -47,8 +54,12 @@ async def decide_item(rooms: Rooms, request: Request) -> Answer:
         id = (await memory.edit(scope, id, said.text, lang, said.revision)).id
     else:
         await memory.decide(scope, id, said.decision, said.revision, said.replaces)
-    await note(rooms, request.project, said.user_id, f"memory {said.decision}", id)
-    return await _told(rooms, scope, id)
+    event, forgets = ITEM_DECIDED + said.decision, said.decision == "forget"
+    await note(rooms, request.project, said.user_id, event, "" if forgets else id)
+    item, history = await memory.item(scope, id)
+    if item.status == "forgotten" and not forgets:  # meanwhile, and perhaps before its line was written
+        await rooms.threads.forget((), id)
+    return _tell(memory, item, history)
 
 
 def _memory(rooms: Rooms) -> MemoryDesk:
@@ -58,9 +69,8 @@ def _memory(rooms: Rooms) -> MemoryDesk:
     return rooms.memory
 
 
-async def _told(rooms: Rooms, scope: Scope, id: str) -> Answer:
-    item, history = await _memory(rooms).item(scope, id)
-    return told(ItemAnswer(_item(_memory(rooms), item), tuple(map(_change, history))))
+def _tell(memory: MemoryDesk, item: Item, history: Sequence[Change]) -> Answer:
+    return told(ItemAnswer(_item(memory, item), tuple(map(_change, history))))
 
 
 def _item(memory: MemoryDesk, item: Item) -> ItemView:

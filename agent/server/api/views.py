@@ -64,6 +64,7 @@ def call(shown: StoredCall) -> CallView:
         result=shown.result,
         created_at=shown.created_at,
         ended_at=shown.ended_at,
+        closed_by=shown.closed_by,
     )
 
 

@@ -427,9 +427,9 @@ class Desk:
         self._set(await self._call(project, call), status="answered")
         return await self.chat(Asked(project, user, text), listener)
 
-    async def reject(self, project: str, call: str) -> StoredCall:
+    async def reject(self, project: str, call: str, by: str | None = None) -> StoredCall:
         """Decline a call."""
-        return self._set(await self._call(project, call), status="rejected")
+        return self._set(await self._call(project, call), status="rejected", closed_by=by)
 
     async def begin(self, project: str, call: str) -> StoredCall:
         """Take a call."""

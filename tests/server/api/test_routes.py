@@ -204,7 +204,7 @@ async def test_a_call_is_edited_answered_or_declined() -> None:
     _, _, call = await ask.ask("POST", "/calls/c2/approve", words)
     assert (call["status"], call["reply"]["message_id"]) == ("answered", "message")
     _, _, call = await ask.ask("POST", "/calls/c3/approve", {"user_id": "bo", "outcome": "ignore"})
-    assert call["status"] == "rejected"
+    assert (call["status"], call["closed_by"]) == ("rejected", "bo")
     assert (await ask.ask("POST", "/calls/c4/reject"))[2]["status"] == "rejected"
     wrong: tuple[dict[str, Any], ...] = (
         {"outcome": "edit"},
@@ -217,6 +217,26 @@ async def test_a_call_is_edited_answered_or_declined() -> None:
     for each in wrong:
         status, _, value = await ask.ask("POST", "/calls/c1/approve", {"user_id": "bo"} | each)
         assert (status, code_in(value), len(value["errors"])) == (400, "bad_request", 1)
+
+
+async def test_a_call_says_who_rejected_it() -> None:
+    """So does the audit; where nobody is named the call names none, and the audit has whose key it was."""
+    ask = asker()
+    for id in ("c1", "c2"):
+        ask.house.add_call(id)
+    assert await ask.code("POST", "/calls/c1/reject", {"user_id": "eve"}) == "not_found"
+    assert await ask.code("POST", "/calls/c1/reject", {"user_id": ""}) == "bad_request"
+    assert ask.house.calls["c1"].status == "suggested"
+    _, _, call = await ask.ask("POST", "/calls/c1/reject", {"user_id": "bo", "project_id": "default"})
+    assert (call["status"], call["closed_by"]) == ("rejected", "bo")
+    _, _, call = await ask.ask("POST", "/calls/c2/reject", {})
+    assert (call["status"], call["closed_by"]) == ("rejected", None)
+    _, _, page = await ask.ask("GET", "/calls")
+    assert [each["closed_by"] for each in page["items"]] == ["bo", None]
+    assert [(by, event, id) for _, by, event, id in ask.house.notes] == [
+        ("bo", "rejected", "c1"),
+        ("operator", "rejected", "c2"),
+    ]
 
 
 async def test_who_approves_may_have_the_turn_go_on() -> None:

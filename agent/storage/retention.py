@@ -1,0 +1,171 @@
+"""Deletes what has been kept as long as its operator wants: threads that nobody uses, and lines of the audit.
+
+A thread is unused when for so long nothing was said in it and no call of it has ended, no turn of it goes on, and none
+of its calls waits for anything or runs. Of a call that has ended the ledger keeps the claim for TOMBSTONE_SECONDS, so
+that nothing is done twice: for as long its thread stays, however short the time is that is set.
+
+All of it goes in pieces of RETENTION_ROWS rows, each in a transaction of its own that looks anew whether the thread is
+unused: of one that is deleted in several pieces and used meanwhile, what was said last is left. Several processes on
+one file may do this at once. In the end the log is cut off, as it holds pages as they were.
+"""
+
+from contextlib import suppress
+from functools import partial
+from typing import Any, Final, Protocol
+
+import sqlalchemy as sa
+import structlog
+import trio
+
+from ..config import (
+    IDEMPOTENCY_SECONDS,
+    RETENTION_EVERY,
+    RETENTION_PAUSE,
+    RETENTION_ROWS,
+    TOMBSTONE_SECONDS,
+)
+from ..errors import StorageFailed
+from ..ports.clock import Clock
+from .database import Database
+from .listing import OF_THREAD
+from .schema import actions, audit, calls, idempotency, messages, threads
+from .settings import Retention
+from .transaction import Transaction
+
+_log = structlog.get_logger("agent.storage")
+_DAY: Final = 86_400_000  # milliseconds
+_PENDING: Final = sa.text("messages.status = 'pending'")  # as the index has it
+_OPEN: Final = sa.text("calls.status IN ('suggested', 'confirmed', 'claimed')")
+_BEFORE: sa.BindParameter[int] = sa.bindparam("before", type_=sa.Integer)
+_MOST: sa.BindParameter[int] = sa.bindparam("most", type_=sa.Integer)
+
+
+def _join_thread(table: sa.Table) -> sa.ColumnElement[bool]:
+    return sa.and_(table.c.project_id == threads.c.project_id, table.c.thread_id == threads.c.id)
+
+
+_UNUSED = (
+    sa.select(threads.c.project_id, threads.c.id)
+    .where(
+        threads.c.updated_at < _BEFORE,
+        ~sa.exists().where(_join_thread(messages), _PENDING),
+        ~sa.exists().where(
+            _join_thread(calls),
+            sa.or_(_OPEN, calls.c.ended_at >= sa.bindparam("ended", type_=sa.Integer)),
+        ),
+    )
+    .order_by(threads.c.updated_at)
+    .limit(_MOST)
+)
+
+
+def _delete_first(by: str, table: sa.Table, *wanted: sa.ColumnElement[bool]) -> sa.Delete:
+    """Return what deletes the rows of a table for which these hold, up to `most`, the first by a column's value."""
+    first = sa.select(table.c.number).where(*wanted).order_by(table.c[by]).limit(_MOST)
+    return sa.delete(table).where(table.c.number.in_(first))
+
+
+def _match_thread(table: sa.Table) -> tuple[sa.ColumnElement[bool], ...]:
+    return table.c.project_id == sa.bindparam("project"), table.c.thread_id == sa.bindparam("thread")
+
+
+_MESSAGES = _delete_first("number", messages, *_match_thread(messages))
+_CALLS = _delete_first("number", calls, *_match_thread(calls)).returning(calls.c.id)
+_CLAIM = sa.delete(actions).where(
+    actions.c.suggestion_id == sa.bindparam("call"), actions.c.ended_at < sa.bindparam("ended")
+)
+_THREAD = sa.delete(threads).where(*OF_THREAD)
+_ANSWERS = _delete_first(
+    "created_at", idempotency, idempotency.c.created_at < _BEFORE, idempotency.c.owner.is_(None)
+)
+_AUDIT = _delete_first("at", audit, audit.c.at < _BEFORE)
+
+
+class _Piece(Protocol):
+    """Deletes some of what is too old."""
+
+    def __call__(self, now: int, most: int, transaction: Transaction) -> int:
+        """Delete up to `most` rows; return how many those were. now: Unix milliseconds."""
+        ...
+
+
+class RetentionSweep:
+    """Deletes what is too old in a database that is open, for as long as it runs. clock: says how old it is."""
+
+    def __init__(self, database: Database, clock: Clock, retention: Retention) -> None:
+        self._database = database
+        self._clock = clock
+        self._in_log = False  # something is deleted that the log may still hold
+        self._pieces: dict[str, _Piece] = {}
+        if retention.threads:
+            self._pieces["threads"] = partial(delete_unused, round(retention.threads * _DAY))
+            self._pieces["answers"] = delete_answers
+        if retention.audit:
+            self._pieces["audit"] = partial(delete_audit, round(retention.audit * _DAY))
+
+    async def run(self) -> None:
+        """Look every RETENTION_EVERY seconds, until cancelled; a piece that is begun then is deleted whole or not."""
+        while self._pieces:
+            with suppress(StorageFailed):  # the next look is soon enough
+                await self._delete()
+            await trio.sleep(RETENTION_EVERY)
+
+    async def _delete(self) -> None:
+        for what, piece in self._pieces.items():
+            rows = await self._delete_each(piece)
+            if rows:
+                _log.info("deleted after its time", what=what, rows=rows)
+        if self._in_log:
+            await self._database.write(_cut_log)
+            self._in_log = False
+
+    async def _delete_each(self, piece: _Piece) -> int:
+        now, rows = self._clock.now_ms(), 0
+        while True:
+            deleted = await self._database.write(partial(piece, now, RETENTION_ROWS))
+            rows += deleted
+            self._in_log = self._in_log or deleted > 0
+            if deleted < RETENTION_ROWS:
+                return rows
+            await trio.sleep(RETENTION_PAUSE)
+
+
+def delete_unused(kept: int, now: int, most: int, transaction: Transaction) -> int:
+    """Delete up to `most` rows of threads that were not used for `kept` milliseconds, oldest threads first."""
+    connection = transaction.connection
+    before, claims = now - kept, now - round(TOMBSTONE_SECONDS * 1000)
+    left = most
+    of: dict[str, Any] = {"before": before, "ended": min(before, claims), "most": most}
+    for project, thread in connection.execute(_UNUSED, of).all():
+        left -= _delete_rows(connection, {"project": project, "thread": thread, "ended": claims}, left)
+        if not left:
+            break
+    return most - left
+
+
+def _delete_rows(connection: sa.Connection, of: dict[str, Any], most: int) -> int:
+    """Delete up to `most` rows of a thread, the thread last; return how many."""
+    left = most
+    deleted = connection.execute(_CALLS, {**of, "most": left}).scalars().all()
+    if deleted:  # not before: what a call that is kept has in the ledger stays
+        connection.execute(_CLAIM, [{"call": id, "ended": of["ended"]} for id in deleted])
+    left -= len(deleted)
+    left -= connection.execute(_MESSAGES, {**of, "most": left}).rowcount
+    if left:
+        left -= connection.execute(_THREAD, of).rowcount
+    return most - left
+
+
+def delete_answers(now: int, most: int, transaction: Transaction) -> int:
+    """Delete up to `most` answers that nobody can ask for again, as their requests came too long ago."""
+    before = now - round(IDEMPOTENCY_SECONDS * 1000)
+    return transaction.connection.execute(_ANSWERS, {"before": before, "most": most}).rowcount
+
+
+def delete_audit(kept: int, now: int, most: int, transaction: Transaction) -> int:
+    """Delete up to `most` lines of the audit that are older than `kept` milliseconds, oldest first."""
+    return transaction.connection.execute(_AUDIT, {"before": now - kept, "most": most}).rowcount
+
+
+def _cut_log(transaction: Transaction) -> None:
+    transaction.erases = True
