@@ -7,7 +7,7 @@ from collections.abc import Generator
 
 import pytest
 
-from agent.testing.watchdog import limited
+from tests.strikes.watchdog import limited
 
 SECONDS = 60.0  # for each of set-up, test and clean-up; the slowest test takes four
 PROOF_SECONDS = 1200.0

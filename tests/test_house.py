@@ -106,8 +106,6 @@ def test_everything_is_caught_at_the_edges_only() -> None:
             "wire/pulse.py",  # one voice of many
             "documents/open.py",  # other people's parsers on other people's bytes: what breaks is that file's reason
             "threads/waking.py",  # one thread, and what is told to who waits
-            "testing/inject.py",  # an instrument that raises is switched off by trio without a word
-            "testing/steps.py",  # the same
         }
     )
 
@@ -135,6 +133,14 @@ def test_the_sdk_of_mcp_is_imported_only_where_servers_are_opened() -> None:
     assert (users, openers) == ({"mcp/sdk.py"}, {"mcp/open.py"})
 
 
+def test_the_package_imports_no_test() -> None:
+    """Proofs stand beside the product: `tests` is not in the wheel, so no module of `agent` may import from it."""
+    names = {(name, each.name) for name, node in nodes(ast.Import) for each in node.names}  # type: ignore[attr-defined]
+    names |= {(name, node.module or "") for name, node in nodes(ast.ImportFrom)}  # type: ignore[attr-defined]
+    assert len(names) > 1000
+    assert {name for name, module in names if module.partition(".")[0] == "tests"} == set()
+
+
 def test_threads_are_started_in_one_place() -> None:
     """Virtual time does not see threads, so there is one place to replace."""
     assert {
@@ -159,7 +165,6 @@ def test_commands_print_in_one_place() -> None:
         "log.py",
         "testing/demo.py",  # cleaned
         "testing/echo.py",
-        "testing/inject.py",
         "testing/smollm.py",
         "soak/command.py",
         "soak/phases.py",

@@ -1,4 +1,4 @@
-"""What the lab's server is made of besides its own code: a model and an executor that can be broken, and the rest."""
+"""Fakes of the ports around a session: a model and an executor that break on demand, a decider, a ledger, and more."""
 
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass

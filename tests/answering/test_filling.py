@@ -23,7 +23,7 @@ from agent.ports.search import Hit
 from agent.testing.fakes import OneFile
 from agent.testing.models import FakeModel, Step
 from agent.testing.network import inline
-from tests.strike import Strike
+from tests.strikes.instrument import Strike
 
 PHONE = "070-123 45 67"
 DRAFT = "The Standard plan costs 299 kr a month."

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from agent.bench.frames import CANCEL, CLOSE, PING, PONG, TEXT, frame, message, upgrade
 from agent.bench.line import Failed, Line, Turn
-from agent.testing.raw import decode_frames
+from tests.strikes.raw import decode_frames
 
 
 def served(first: int, payload: bytes) -> bytes:

@@ -22,9 +22,9 @@ from agent.models.http import HttpModel
 from agent.models.openai import OpenAI
 from agent.ports.action import Call
 from agent.ports.model import Finished, Message, Request, TextDelta
-from agent.testing.spoken import SHAPES
-from agent.testing.upstream import Reply, refused, reply, upstream
-from tests.strike import Strike
+from tests.strikes.instrument import Strike
+from tests.strikes.spoken import SHAPES
+from tests.strikes.upstream import Reply, refused, reply, upstream
 
 Ask = Callable[[], Awaitable[None]]
 

@@ -37,9 +37,9 @@ from agent.ports.model import (
 )
 from agent.testing.models import ASKED, FakeModel, outcome_of, pieces_of
 from agent.testing.network import inline
-from agent.testing.spoken import SHAPES, printed
-from agent.testing.upstream import Reply, after, reply, upstream
-from tests.strike import Strike
+from tests.strikes.instrument import Strike
+from tests.strikes.spoken import SHAPES, printed
+from tests.strikes.upstream import Reply, after, reply, upstream
 
 T = TypeVar("T")
 Ending: TypeAlias = Literal["whole", "cut", "hang"]

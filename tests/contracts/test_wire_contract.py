@@ -17,9 +17,9 @@ from agent.ports.wire import Wire
 from agent.server.sniff import Head, read_head
 from agent.server.websocket import Connection, serve_websocket
 from agent.testing.faults import pipe
-from agent.testing.raw import RawClient
 from agent.testing.wires import Inbox, MemoryWire
 from agent.wire.frames import BINARY, frame
+from tests.strikes.raw import RawClient
 
 ROOM = 1 << 14
 TEXT = b'{"type":"stream","delta":"\xc3\xa5"}'

@@ -14,8 +14,8 @@ from agent.retrieval.load import Source
 from agent.retrieval.search import KnowledgeBase
 from agent.settings import Settings
 from agent.testing.network import network
-from agent.testing.spoken import SHAPES
-from agent.testing.upstream import Reply, Upstream, after, cut_inside, refused, reply, slow, upstream
+from tests.strikes.spoken import SHAPES
+from tests.strikes.upstream import Reply, Upstream, after, cut_inside, refused, reply, slow, upstream
 
 from .independent import shown, unsupported
 

@@ -11,7 +11,7 @@ from agent.retrieval.load import Source
 from agent.retrieval.search import KnowledgeBase
 from agent.settings import Settings
 from agent.testing.network import network
-from agent.testing.upstream import Upstream, after, refused, upstream
+from tests.strikes.upstream import Upstream, after, refused, upstream
 
 from .test_served_model import DOCUMENT, says
 

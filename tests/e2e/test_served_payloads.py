@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import trio
 
-from agent.testing.upstream import after
+from tests.strikes.upstream import after
 
 from .test_served_model import says, served
 

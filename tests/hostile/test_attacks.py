@@ -26,8 +26,8 @@ from agent.server.websocket import Connection
 from agent.settings import Settings
 from agent.testing.demo import CALL, PRICE
 from agent.testing.network import Network, network
-from agent.testing.steps import steps
 from agent.wire.outbox import Chunk, Outbox
+from tests.strikes.steps import steps
 
 from .attacks import ATTACKS
 from .enemy import MemoryEnemy

@@ -13,8 +13,8 @@ from agent.app import App
 from agent.client.client import CannotConnect, Client, connect
 from agent.llm.script import ScriptModel
 from agent.settings import Settings
-from agent.testing.steps import steps
 from agent.wire import outbox
+from tests.strikes.steps import steps
 
 from ..both import Flags, both, both_at_length
 from .attacks import ATTACKS, LONG

@@ -16,7 +16,7 @@ from agent.models.cli import SYSTEM, ClaudeCli
 from agent.ports.model import Finished, Message, Piece, Request, TextDelta, Tool, Usage
 from agent.process import group
 from agent.testing.models import outcome_of
-from agent.testing.spoken import printed
+from tests.strikes.spoken import printed
 
 ASKED = Request((Message("system", "Rules."), Message("user", 'SECRET } "'), Message("assistant", "Yes?")))
 SAID: tuple[Piece, ...] = (TextDelta("½ "), TextDelta("å"), Finished("stop", Usage(3, 4)))

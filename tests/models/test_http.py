@@ -17,8 +17,8 @@ from agent.models.openai import OpenAI
 from agent.models.shape import Shape
 from agent.ports.model import CallDelta, Finished, LanguageModel, Piece, TextDelta, Usage
 from agent.testing.models import ASKED, outcome_of
-from agent.testing.spoken import REASONS, SHAPES
-from agent.testing.upstream import (
+from tests.strikes.spoken import REASONS, SHAPES
+from tests.strikes.upstream import (
     Reply,
     Upstream,
     after,

@@ -16,8 +16,8 @@ from agent.ports.model import Finished, LanguageModel, TextDelta
 from agent.testing.fakes import Figures
 from agent.testing.models import pieces_of
 from agent.testing.network import inline
-from agent.testing.spoken import SHAPES, printed
-from agent.testing.upstream import refused, reply, upstream
+from tests.strikes.spoken import SHAPES, printed
+from tests.strikes.upstream import refused, reply, upstream
 
 SAID = (TextDelta("½"), Finished("stop"))
 

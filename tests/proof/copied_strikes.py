@@ -6,8 +6,8 @@ python -m tests.proof.copied_strikes SCENARIO STRIKE K SCENARIO STRIKE K ...    
 
 import sys
 
-from agent.testing.inject import SEED, quiet, run_point, steps_of
-from agent.testing.plots import plots
+from tests.strikes.inject import SEED, quiet, run_point, steps_of
+from tests.strikes.plots import plots
 
 from .in_copy import BROKEN, NOTICED, OVERDUE, WELL, leave
 

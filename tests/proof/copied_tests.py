@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from agent.testing.watchdog import Overdue
+from tests.strikes.watchdog import Overdue
 
 from .in_copy import BROKEN, CRASHED, NOTICED, OVERDUE, WELL, leave
 

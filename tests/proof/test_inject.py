@@ -7,10 +7,10 @@ from typing import cast
 
 import pytest
 
-from agent.testing.inject import Point, quiet, run_point, strike_all
-from agent.testing.plot import Plot
-from agent.testing.plots import plots
-from agent.testing.strikes import STRIKES
+from tests.strikes.inject import Point, quiet, run_point, strike_all
+from tests.strikes.plot import Plot
+from tests.strikes.plots import plots
+from tests.strikes.strikes import STRIKES
 
 POINTS = 23_000
 POINTS_STRUCK = pytest.StashKey[int]()

@@ -20,10 +20,10 @@ from agent.session.events import Expired
 from agent.session.turns import Turns
 from agent.storage.memories import deciding, standing
 from agent.storage.transaction import Transaction
-from agent.testing.inject import Point, quiet, run_point, steps_of, strike_all
-from agent.testing.plots import memories
-from agent.testing.strikes import STRIKES
 from tests.planted import kept_when_cancelled
+from tests.strikes.inject import Point, quiet, run_point, steps_of, strike_all
+from tests.strikes.plots import memories
+from tests.strikes.strikes import STRIKES
 
 STRIDE = int(os.environ.get("MEMORY_STRIDE", "90"))
 

@@ -22,8 +22,8 @@ from agent.ports.model import (
     Usage,
 )
 from agent.testing.models import ASKED
-from agent.testing.spoken import REASONS, SHAPES
-from agent.testing.upstream import Reply, commented, cut_inside, ended, refused, reply, split, upstream
+from tests.strikes.spoken import REASONS, SHAPES
+from tests.strikes.upstream import Reply, commented, cut_inside, ended, refused, reply, split, upstream
 
 pytestmark = pytest.mark.proof
 T = TypeVar("T")

@@ -21,7 +21,7 @@ from agent.retrieval.meaning import Meaning
 from agent.retrieval.texts import passages_of_text
 from agent.testing.network import inline
 from tests.projects import FakeProjects
-from tests.strike import Strike
+from tests.strikes.instrument import Strike
 
 T = TypeVar("T")
 

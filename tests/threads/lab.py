@@ -41,11 +41,11 @@ from agent.testing.fakes import (
     ScriptedDecider,
 )
 from agent.testing.network import inline
-from agent.testing.tooling import TOOLS, Orders
 from agent.threads.desk import ThreadDesk
 from agent.threads.settings import ThreadSettings
 from agent.threads.waking import Stores
 from agent.wire.pulse import Pulse
+from tests.strikes.tooling import TOOLS, Orders
 
 ORDERS = "what about orders A-1 and A-2?"
 LOOK_UP = Act("look_up", {"order": "A-1"})

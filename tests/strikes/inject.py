@@ -6,8 +6,8 @@ scheduling, and struck just before its k-th step, up to the last of its closing:
 connection's. After each run the census is taken (census.py). A point is a distinct (scenario, strike, k) at one seed;
 the same seed gives the same run in every process.
 
-    python -m agent.testing.inject                          every scenario and strike, with the number of points
-    python -m agent.testing.inject SCENARIO STRIKE K        one point again, with its transcript
+    python -m tests.strikes.inject                          every scenario and strike, with the number of points
+    python -m tests.strikes.inject SCENARIO STRIKE K        one point again, with its transcript
 
 In-memory streams, ledger and executor only: virtual time does not see threads.
 """
@@ -100,7 +100,7 @@ class Point:
 
     def __str__(self) -> str:
         head = f"{self.scenario} struck by {self.strike} at step {self.k}, seed {self.seed}"
-        again = f"python -m agent.testing.inject {self.scenario} {self.strike} {self.k} --seed {self.seed}"
+        again = f"python -m tests.strikes.inject {self.scenario} {self.strike} {self.k} --seed {self.seed}"
         return "\n".join((head, *self.broken, *self.transcript, f"again: {again}"))
 
 
@@ -110,7 +110,7 @@ def run_point(plot: Plot, strike: str, k: int, seed: int = SEED) -> Point:
     A server that falls breaks I7. A run that does not end by itself is ended, and what was running is said.
     """
     setattr(trio_run, "_ALLOW_DETERMINISTIC_SCHEDULING", True)  # noqa: B010 - a Final, for tests of trio's own
-    trio_run._r.seed(seed)  # noqa: SLF001 - trio has no other way to seed the order of its tasks
+    trio_run._r.seed(seed)  # trio has no other way to seed the order of its tasks
     run, hung = _Run(plot, strike), False
     _logged.clear()
     try:
@@ -274,7 +274,7 @@ def quiet() -> Iterator[None]:
 def main(arguments: list[str] | None = None) -> int:
     """Strike everything, or one point again; exit status 1 when something broke."""
     parser = argparse.ArgumentParser(
-        prog="python -m agent.testing.inject", description=__doc__.splitlines()[0]
+        prog="python -m tests.strikes.inject", description=__doc__.splitlines()[0]
     )
     parser.add_argument("scenario", nargs="?", choices=sorted(every()))
     parser.add_argument("strike", nargs="?", choices=sorted(STRIKES))

@@ -2,8 +2,9 @@
 
 import trio
 
-from ..config import CONFIRM_SECONDS
-from .fakes import Say
+from agent.config import CONFIRM_SECONDS
+from agent.testing.fakes import Say
+
 from .lab import Lab
 from .plot import Book, heard
 from .raw import RawClient

@@ -15,31 +15,32 @@ from typing import Any, cast
 
 import trio
 
-from ..adapters import Adapters
-from ..answering.brain import GroundedBrain
-from ..app import App
-from ..compose import Composed
-from ..ports.conversation import Scope
-from ..ports.decide import Decision
-from ..ports.remember import Consulted
-from ..protocol import inbound
-from ..server.accept import Listens
-from ..server.admission import Admission
-from ..server.hypercorn_edge import HttpServer
-from ..server.limits import Cap
-from ..server.metrics import Metrics
-from ..server.serve import Edge
-from ..server.websocket import Connection
-from ..session.events import Disconnected, Drain, Event, Kill, Received
-from ..session.session import Session
-from ..session.turn import Parts
-from ..settings import Settings
-from .fakes import BreakableExecutor, BreakableModel, Figures, Noon, OneFile, Say, SlowLedger
-from .faults import PipeEnd, pipe_to
+from agent.adapters import Adapters
+from agent.answering.brain import GroundedBrain
+from agent.app import App
+from agent.compose import Composed
+from agent.ports.conversation import Scope
+from agent.ports.decide import Decision
+from agent.ports.remember import Consulted
+from agent.protocol import inbound
+from agent.server.accept import Listens
+from agent.server.admission import Admission
+from agent.server.hypercorn_edge import HttpServer
+from agent.server.limits import Cap
+from agent.server.metrics import Metrics
+from agent.server.serve import Edge
+from agent.server.websocket import Connection
+from agent.session.events import Disconnected, Drain, Event, Kill, Received
+from agent.session.session import Session
+from agent.session.turn import Parts
+from agent.settings import Settings
+from agent.testing.fakes import BreakableExecutor, BreakableModel, Figures, Noon, OneFile, Say, SlowLedger
+from agent.testing.faults import PipeEnd, pipe_to
+from agent.testing.network import inline
+from agent.testing.remembering import FakeMemory, remembered
+
 from .keeping import WatchedMemory, WatchedNoter
-from .network import inline
 from .raw import RawClient, decode_frames, whole
-from .remembering import FakeMemory, remembered
 from .tooling import BreakableDecider, deciding, free
 
 SIDE: ContextVar[str] = ContextVar("side", default="")  # whose task this is; "struck" are the ones counted

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 import trio
 
-from ..ports.decide import Decision
-from .fakes import Say
+from agent.ports.decide import Decision
+from agent.testing.fakes import Say
+
 from .lab import Lab
 from .raw import RawClient
 

@@ -6,22 +6,22 @@ from typing import Any
 
 import trio
 
-from ..errors import ActionFailed
-from ..lang import Lang
-from ..memory.recollection import Recollection
-from ..ports.action import Call, Executor
-from ..ports.brain import Beside, Question
-from ..ports.clock import Clock
-from ..ports.conversation import Scope
-from ..ports.memory import LIVE, Change, Draft, Item, ItemType, Source, StoredTurn
-from ..ports.note import Found, Unread
-from ..ports.remember import NOTHING_REMEMBERED, Remembered
-from ..recall.recall import Recall
-from ..remembering import Remembering
-from ..session.forgetting import Conversations
-from ..session.registry import Registry
-from .fakes import Began, Failed, Finished
-from .network import inline
+from agent.errors import ActionFailed
+from agent.lang import Lang
+from agent.memory.recollection import Recollection
+from agent.ports.action import Call, Executor
+from agent.ports.brain import Beside, Question
+from agent.ports.clock import Clock
+from agent.ports.conversation import Scope
+from agent.ports.memory import LIVE, Change, Draft, Item, ItemType, Source, StoredTurn
+from agent.ports.note import Found, Unread
+from agent.ports.remember import NOTHING_REMEMBERED, Remembered
+from agent.recall.recall import Recall
+from agent.remembering import Remembering
+from agent.session.forgetting import Conversations
+from agent.session.registry import Registry
+from agent.testing.fakes import Began, Failed, Finished
+from agent.testing.network import inline
 
 _ALL = 9_999
 HEDGE = "hedge"

@@ -3,10 +3,11 @@
 A call belongs to the turn that had decided on it last. What ends a turn is told by order, as what a cancel must stop.
 """
 
-from ..ports.decide import Act
-from ..protocol import inbound
-from ..session.events import Disconnected, Drain, Kill
-from .fakes import Began, CutOff, Finished
+from agent.ports.decide import Act
+from agent.protocol import inbound
+from agent.session.events import Disconnected, Drain, Kill
+from agent.testing.fakes import Began, CutOff, Finished
+
 from .lab import STOPPED, Entry, is_frame, is_received
 from .tooling import TOOLS, Orders
 

@@ -11,8 +11,8 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from agent.testing.watchdog import Overdue, limited, where
 from tests.deadline import SECONDS
+from tests.strikes.watchdog import Overdue, limited, where
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -19,8 +19,8 @@ from typing import Any
 
 import trio
 
-from ..config import STEP_CPU
-from ..log import place
+from agent.config import STEP_CPU
+from agent.log import place
 
 KEPT = 5
 

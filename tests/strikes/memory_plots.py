@@ -1,7 +1,8 @@
 """The scenarios in which a client asks what is remembered, and what must hold of them."""
 
-from ..config import CONSULTS_WAITING
-from ..protocol.inbound import MemoryForget, MemoryList, Recall
+from agent.config import CONSULTS_WAITING
+from agent.protocol.inbound import MemoryForget, MemoryList, Recall
+
 from .lab import Entry, Lab, is_received
 from .plot import Book, heard
 from .raw import RawClient, is_close

@@ -7,9 +7,10 @@ Those about calls of tools are in call_plots.py, those about what is remembered 
 
 import trio
 
-from ..config import CONFIRM_SECONDS
+from agent.config import CONFIRM_SECONDS
+from agent.testing.fakes import SENTINEL, Say
+
 from .call_plots import CALLS
-from .fakes import SENTINEL, Say
 from .keeping_plots import MEMORIES
 from .lab import Lab
 from .memory_plots import MEMORY

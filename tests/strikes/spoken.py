@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from ..ports.model import CallDelta, Finished, Piece, Reason, TextDelta, Usage
+from agent.ports.model import CallDelta, Finished, Piece, Reason, TextDelta, Usage
 
 _CHAT = {
     "stop": "stop",

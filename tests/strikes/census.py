@@ -9,10 +9,11 @@ import gc
 from collections import Counter
 from typing import Any
 
-from ..protocol import inbound
-from ..session.events import Disconnected, Drain, Kill
+from agent.protocol import inbound
+from agent.session.events import Disconnected, Drain, Kill
+from agent.testing.fakes import SENTINEL, Began, CutOff, Failed, Finished
+
 from .call_census import draining, outlives, told, unsound, words
-from .fakes import SENTINEL, Began, CutOff, Failed, Finished
 from .keeping_census import remembered
 from .lab import STOPPED, Entry, Lab, is_frame, is_received
 from .memory_plots import answers, remains

@@ -8,7 +8,7 @@ from typing import Any
 
 import trio
 
-from .faults import PipeEnd
+from agent.testing.faults import PipeEnd
 
 _UPGRADE = (
     b"GET /ws HTTP/1.1\r\nHost: localhost:8787\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"

@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 import trio
 
-from ..session.events import Kill
+from agent.session.events import Kill
+
 from .lab import Lab
 from .raw import RawClient
 

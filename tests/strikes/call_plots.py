@@ -3,7 +3,8 @@
 import trio
 from msgspec.structs import replace
 
-from ..ports.decide import Act, Noop
+from agent.ports.decide import Act, Noop
+
 from .lab import Lab
 from .plot import Book, heard
 from .raw import RawClient

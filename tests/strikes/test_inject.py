@@ -19,13 +19,13 @@ from agent.session.effects import Ask
 from agent.session.session import Session
 from agent.session.states import TABLE, Deed, Guard, SessionRow, State, Trigger
 from agent.storage.memory import MemoryLedger
-from agent.testing import inject
-from agent.testing.inject import quiet, run_point, strike_all
-from agent.testing.lab import Lab
-from agent.testing.plot import Plot
-from agent.testing.plots import plots
-from agent.testing.raw import RawClient
 from agent.tools.policy import Approval
+from tests.strikes import inject
+from tests.strikes.inject import quiet, run_point, strike_all
+from tests.strikes.lab import Lab
+from tests.strikes.plot import Plot
+from tests.strikes.plots import plots
+from tests.strikes.raw import RawClient
 
 
 @pytest.fixture(autouse=True)

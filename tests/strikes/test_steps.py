@@ -11,8 +11,8 @@ import trio.testing
 
 from agent.config import STEP_CPU
 from agent.host import Threads
-from agent.testing import steps as measuring
-from agent.testing.steps import Step, Steps, steps
+from tests.strikes import steps as measuring
+from tests.strikes.steps import Step, Steps, steps
 
 
 def compute(seconds: float) -> None:

@@ -8,15 +8,15 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from typing import Any
 
-from ..answering.brain import GroundedBrain
-from ..answering.deciding import DecidingBrain, Tools
-from ..config import ROUNDS_MOST
-from ..ports.brain import Brain
-from ..ports.decide import Act, Briefing, Decision
-from ..ports.observe import Observer
-from ..ports.tools import ArgumentProblem, ToolDefinition
-from ..session.turn import no_tools
-from .fakes import BreakableModel, ScriptedDecider
+from agent.answering.brain import GroundedBrain
+from agent.answering.deciding import DecidingBrain, Tools
+from agent.config import ROUNDS_MOST
+from agent.ports.brain import Brain
+from agent.ports.decide import Act, Briefing, Decision
+from agent.ports.observe import Observer
+from agent.ports.tools import ArgumentProblem, ToolDefinition
+from agent.session.turn import no_tools
+from agent.testing.fakes import BreakableModel, ScriptedDecider
 
 THINK = 0.05  # seconds for a decision
 _ORDERS = ("A-1", "A-2")

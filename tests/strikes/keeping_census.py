@@ -2,9 +2,10 @@
 
 from collections import Counter, defaultdict
 
-from ..protocol import inbound
+from agent.protocol import inbound
+from agent.testing.fakes import Finished
+
 from .call_census import Broken
-from .fakes import Finished
 from .keeping import Forgot, Rows, WatchedNoter, live
 from .keeping_plots import ANOTHER, ORDER
 from .lab import Entry, Lab, is_frame, is_received
