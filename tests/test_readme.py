@@ -44,6 +44,23 @@ def test_every_file_it_points_to_is_there() -> None:
     assert {path for path in paths if not (README.parent / path).exists()} == set()
 
 
+def test_every_module_that_it_runs_is_there() -> None:
+    """What it runs with `python -m` is a module of this checkout, and one that can be run."""
+    named = set(re.findall(r"python -m ((?:agent|tests)[\w.]*)", TEXT))
+    assert len(named) > 8
+    places = {name: README.parent / name.replace(".", "/") for name in named}
+    missing = {
+        name
+        for name, path in places.items()
+        if not (path / "__main__.py").exists()
+        and not (
+            path.with_suffix(".py").exists()
+            and "__main__" in path.with_suffix(".py").read_text(encoding="utf-8")
+        )
+    }
+    assert missing == set()
+
+
 @pytest.mark.parametrize(
     "command",
     [

@@ -17,7 +17,7 @@ from agent.settings import Settings
 from agent.structured.extract import Doc, Extractor
 from agent.structured.outcome import NotExtracted
 from agent.testing.network import network
-from agent.testing.obedient import FILLING, SECRET, ObedientModel, sent
+from tests.hostile.obedient import FILLING, SECRET, ObedientModel, sent
 
 from ..e2e.independent import shown, unsupported
 from .orders import documents

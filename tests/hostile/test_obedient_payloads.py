@@ -12,7 +12,7 @@ from agent.llm.payloads import PayloadFiller
 from agent.retrieval.search import KnowledgeBase
 from agent.settings import Settings
 from agent.testing.network import inline, network
-from agent.testing.obedient import SECRET, SPELT, ObedientModel
+from tests.hostile.obedient import SECRET, SPELT, ObedientModel
 
 from ..e2e.independent import shown, unsupported
 from .orders import documents

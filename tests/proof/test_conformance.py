@@ -10,7 +10,7 @@ import pytest
 import trio
 from structlog.testing import capture_logs
 
-from agent.testing.echo import serve_echo
+from tests.server.echo import serve_echo
 
 kosoku = pytest.importorskip("kosoku", reason="install the extra `proof` for the conformance suite")
 

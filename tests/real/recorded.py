@@ -24,9 +24,9 @@ from agent.models.record import digest
 from agent.retrieval.load import Source
 from agent.retrieval.search import KnowledgeBase
 from agent.settings import Settings
-from agent.testing import smollm
 from agent.testing.network import network
 from tests.bench import beside
+from tests.real import smollm
 
 DATA = Path(__file__).parents[1] / "data" / "smollm"
 LABELLED = DATA.with_name("smollm_documents")

@@ -18,10 +18,10 @@ import pytest
 import trio
 
 from agent.settings import Settings
-from agent.testing import smollm
 from agent.testing.network import network
 from tests.e2e.independent import shown, unsupported
 from tests.e2e.shipped import KB
+from tests.real import smollm
 
 pytestmark = [
     pytest.mark.real,

@@ -19,9 +19,9 @@ from agent.ports.wire import Wire
 from agent.server.handshake import accepted
 from agent.server.sniff import Head, read_head
 from agent.server.websocket import Connection, serve_websocket
-from agent.testing.echo import echo
 from agent.testing.faults import pipe
 from agent.testing.wires import Inbox
+from tests.server.echo import echo
 
 HANDSHAKE = (
     b"GET /ws HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"

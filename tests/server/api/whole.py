@@ -18,7 +18,7 @@ from agent.ports.model import CallDelta, Finished, Piece, Request, TextDelta
 from agent.retrieval.load import Source
 from agent.settings import Settings
 from agent.testing.network import Network, network
-from agent.testing.obedient import sent
+from tests.hostile.obedient import sent
 
 from ...threads.lab import Wall
 from .. import parted

