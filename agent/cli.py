@@ -20,7 +20,6 @@ COMMANDS = {
     "ask": "agent.commands.ask:ask",
     "demo": "agent.testing.demo:demo",
     "soak": "agent.soak.command:soak",
-    "bench": "agent.commands.bench:bench",
     "verify": "agent.commands.verify:verify",
     "search": "agent.commands.search:search",
     "recall": "agent.commands.recall:recall",

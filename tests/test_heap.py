@@ -14,7 +14,7 @@ from typing import IO
 import pytest
 
 from agent import heap
-from agent.bench.process import family
+from tests.bench.load.process import family
 
 from .both import Flags, both_at_length
 

@@ -19,10 +19,10 @@ import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
-from agent.bench.instructions import Counter, why_no_callgrind
-from agent.bench.load import Load
-from agent.bench.meter import Measured, Meter
-from agent.bench.workloads import Plan, talk
+from tests.bench.load.client import Load
+from tests.bench.load.counters import Counter, why_no_callgrind
+from tests.bench.load.meter import Measured, Meter
+from tests.bench.load.workloads import Plan, talk
 from tests.e2e.questions import questions
 
 from .servers import QUESTION, ROOT, How, Running, ours, perf_can, running

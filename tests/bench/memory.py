@@ -32,7 +32,6 @@ import trio
 from trio.abc import Instrument
 from trio.lowlevel import Task
 
-from agent.bench.process import between, memory, taken
 from agent.client.client import Client, connect
 from agent.heap import set_aside, share_heaps
 from agent.host import Threads, WallClock, switch_soon
@@ -48,6 +47,7 @@ from agent.server.metrics import Metrics
 from agent.storage.memories import FILE
 from agent.storage.open import opened_memory
 from agent.storage.settings import StorageSettings
+from tests.bench.load.process import between, memory, taken
 
 from .recall import made_up
 from .servers import ROOT, port_of

@@ -21,10 +21,10 @@ from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import urlopen
 
-from agent.bench.instructions import Callgrind, Counter, Perf, under_callgrind, why_no_perf
-from agent.bench.line import Failed
-from agent.bench.load import Target
-from agent.bench.process import family
+from tests.bench.load.client import Target
+from tests.bench.load.counters import Callgrind, Counter, Perf, under_callgrind, why_no_perf
+from tests.bench.load.line import Failed
+from tests.bench.load.process import family
 
 from .peers.words import WORDS
 

@@ -30,7 +30,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from agent.bench.load import Target
+from tests.bench.load.client import Target
 
 from .decisions import PASS, REASONS, SHOP
 from .servers import ROOT, port_of, wait_until_ready

@@ -26,13 +26,13 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from agent.bench.line import Failed
-from agent.bench.load import Load, room_for
-from agent.bench.meter import Measured, Meter, medians
-from agent.bench.open import draw
-from agent.bench.report import table
-from agent.bench.searches import declared
-from agent.bench.workloads import Plan, beside_slow, idle, storm, talk
+from tests.bench.load.chart import draw
+from tests.bench.load.client import Load, room_for
+from tests.bench.load.line import Failed
+from tests.bench.load.meter import Measured, Meter, medians
+from tests.bench.load.report import table
+from tests.bench.load.searches import declared
+from tests.bench.load.workloads import Plan, beside_slow, idle, storm, talk
 from tests.e2e.questions import questions
 
 from .servers import (

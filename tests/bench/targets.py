@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 
-from agent.bench.chart import Chart
-from agent.bench.meter import Measured, medians
+from tests.bench.load.chart import Chart
+from tests.bench.load.meter import Measured, medians
 
 ONE_SERVER, TWO_WORKERS = "one server", "two workers"
 

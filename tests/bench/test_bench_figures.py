@@ -9,13 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from agent.bench import process
-from agent.bench.chart import Chart
-from agent.bench.instructions import counted
-from agent.bench.line import Failed
-from agent.bench.meter import Meter
-from agent.bench.open import draw
-from agent.bench.report import COLUMNS, table
+from tests.bench.load import process
+from tests.bench.load.chart import Chart, draw
+from tests.bench.load.counters import counted
+from tests.bench.load.line import Failed
+from tests.bench.load.meter import Meter
+from tests.bench.load.report import COLUMNS, table
 from tests.bench.targets import ONE_SERVER, TWO_WORKERS, Results, Verdict, charts, verdicts
 
 
@@ -167,6 +166,6 @@ def test_a_plot_without_matplotlib_says_what_to_install(
     """In a line, and no file is written."""
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     monkeypatch.setitem(sys.modules, "matplotlib.backends.backend_agg", None)
-    with pytest.raises(Failed, match=r"agent-server\[bench\]"):
+    with pytest.raises(Failed, match=r"pip install -e '.\[bench\]'"):
         draw(charts(results()), tmp_path / "plot.png")
     assert list(tmp_path.iterdir()) == []

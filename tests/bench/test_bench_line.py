@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.bench.frames import CANCEL, CLOSE, PING, PONG, TEXT, frame, message, upgrade
-from agent.bench.line import Failed, Line, Turn
+from tests.bench.load.frames import CANCEL, CLOSE, PING, PONG, TEXT, frame, message, upgrade
+from tests.bench.load.line import Failed, Line, Turn
 from tests.strikes.raw import decode_frames
 
 

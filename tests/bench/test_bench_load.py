@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from agent.bench.frames import CLOSE
-from agent.bench.line import Failed
-from agent.bench.load import Link, Load, Target, room_for
-from agent.bench.meter import Meter
-from agent.bench.process import between, family, listens_on, taken
-from agent.bench.searches import declared
-from agent.bench.workloads import Plan, idle, storm, talk
+from tests.bench.load.client import Link, Load, Target, room_for
+from tests.bench.load.frames import CLOSE
+from tests.bench.load.line import Failed
+from tests.bench.load.meter import Meter
+from tests.bench.load.process import between, family, listens_on, taken
+from tests.bench.load.searches import declared
+from tests.bench.load.workloads import Plan, idle, storm, talk
 from tests.bench.servers import (
     QUESTION,
     ROOT,

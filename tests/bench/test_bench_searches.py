@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from agent.bench import searches as module
-from agent.bench.load import Target
-from agent.bench.searches import Searches, declared, told
 from agent.server.metrics import Metrics
+from tests.bench.load import searches as module
+from tests.bench.load.client import Target
+from tests.bench.load.searches import Searches, declared, told
 
 HERE = Target("127.0.0.1", 1)
 

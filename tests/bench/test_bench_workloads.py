@@ -6,12 +6,12 @@ from typing import Any, cast
 
 import pytest
 
-from agent.bench import workloads
-from agent.bench.frames import CANCEL
-from agent.bench.line import Failed, Line, Turn
-from agent.bench.load import Link, Load, Target
-from agent.bench.meter import Measured, Meter, medians, of_turns, percentile
-from agent.bench.workloads import Plan, beside_slow, storm, talk
+from tests.bench.load import workloads
+from tests.bench.load.client import Link, Load, Target
+from tests.bench.load.frames import CANCEL
+from tests.bench.load.line import Failed, Line, Turn
+from tests.bench.load.meter import Measured, Meter, medians, of_turns, percentile
+from tests.bench.load.workloads import Plan, beside_slow, storm, talk
 from tests.bench.test_bench_line import told
 
 HERE = Target("127.0.0.1", 1)

@@ -18,8 +18,8 @@ from typing import Any, Final, Literal, TypeAlias
 import httpx
 import trio
 
-from agent.bench.load import Target
 from agent.client.client import connect
+from tests.bench.load.client import Target
 
 from .servers import ROOT, port_of, wait_until_ready
 from .tools import Figure

@@ -26,8 +26,6 @@ from typing import Any
 
 import trio
 
-from agent.bench.load import Target
-from agent.bench.process import between, memory, taken
 from agent.config import SWEEP_EVERY
 from agent.host import Threads, WallClock
 from agent.ports.calls import StoredCall
@@ -39,6 +37,8 @@ from agent.storage.store import Store
 from agent.structured.open import open_arguments
 from agent.threads.hashes import digest
 from agent.tools.definitions import Definitions
+from tests.bench.load.client import Target
+from tests.bench.load.process import between, memory, taken
 from tests.threads.lab import lab
 
 from . import decisions

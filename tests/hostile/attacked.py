@@ -10,7 +10,7 @@ from http.client import HTTPConnection
 from pathlib import Path
 from uuid import uuid4
 
-from agent.bench.process import family
+from tests.bench.load.process import family
 
 from .process import ServerProcess, server_process
 

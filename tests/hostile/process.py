@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent.bench.process import family
+from tests.bench.load.process import family
 
 ROOT = Path(__file__).parents[2]
 

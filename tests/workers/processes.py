@@ -19,7 +19,7 @@ from typing import IO, cast
 
 import trio
 
-from agent.bench.process import family
+from tests.bench.load.process import family
 from tests.e2e.plain import Plain, plain
 
 ROOT = Path(__file__).parents[2]

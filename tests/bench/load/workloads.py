@@ -9,8 +9,8 @@ from functools import partial
 from random import Random
 from time import perf_counter
 
+from .client import Link, Load, Target
 from .line import Failed, Line, Turn
-from .load import Link, Load, Target
 from .meter import Measured, Meter, of_turns, spread
 from .process import between, holds, memory, taken
 

@@ -1,30 +1,30 @@
-"""`agent bench`: puts a load on a server of one's own, and says how it bore it."""
+"""Puts a load on a server of one's own, and says how it bore it: `python -m tests.bench.load [QUESTION...]`."""
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
-from cyclopts import Parameter
+from cyclopts import App, CycloptsError, Parameter
 
-from ..bench.chart import Chart
-from ..bench.instructions import Perf, why_no_perf
-from ..bench.line import Failed
-from ..bench.load import Load, Target, room_for
-from ..bench.meter import Measured, Meter
-from ..bench.open import draw
-from ..bench.process import listens_on
-from ..bench.report import COLUMNS, table
-from ..bench.searches import declared
-from ..bench.workloads import Plan, beside_slow, idle, storm, talk
-from ..client.client import DEFAULT_URL
-from ..config import check, finite
-from ..errors import UsageError
-from ..protocol.url import of_this_machine
-from .output import FAILED, OK, complain, write
-from .talk import Secret
+from agent.client.client import DEFAULT_URL
+from agent.commands.output import FAILED, OK, USAGE, complain, write
+from agent.commands.talk import Secret
+from agent.config import check, finite
+from agent.errors import UsageError
+from agent.protocol.url import of_this_machine
+
+from .chart import Chart, draw
+from .client import Load, Target, room_for
+from .counters import Perf, why_no_perf
+from .line import Failed
+from .meter import Measured, Meter
+from .process import listens_on
+from .report import COLUMNS, table
+from .searches import declared
+from .workloads import Plan, beside_slow, idle, storm, talk
 
 SESSIONS_MAX, TURNS_MAX = 20_000, 100_000
 QUESTION = "What does the standard plan cost?"
@@ -72,6 +72,28 @@ class Options:
         )
 
 
+app = App(
+    name="python -m tests.bench.load",
+    default_parameter=Parameter(negative_iterable=()),
+    help_format="plaintext",
+    version_flags=(),
+    print_error=False,
+    exit_on_error=False,
+    result_action="return_value",
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command line (default: the process's own) and return its exit status."""
+    try:
+        status = app(sys.argv[1:] if arguments is None else list(arguments))
+    except (CycloptsError, UsageError) as error:
+        complain(str(error))
+        return USAGE
+    return status if isinstance(status, int) else OK
+
+
+@app.default
 def bench(
     *question: str,
     url: Annotated[str, Parameter(env_var="AGENT_URL")] = DEFAULT_URL,
@@ -83,13 +105,14 @@ def bench(
     """Put a load on a server of this machine; print how it answered, and what that took of the machine.
 
     The load client is one thread; `client %` is what it takes of its core, and near 100 the figures are its own.
-    Give it another core than the server's: taskset -c 1 agent bench. `waited %` is for how long the server could
-    have run while others had its core: times are theirs then, not its own. `kept hits %` of the questions needed
-    no search, since they had been asked before: start the server with --no-hit-cache to measure searches. Linux only.
+    Give it another core than the server's: taskset -c 1 python -m tests.bench.load. `waited %` is for how long the
+    server could have run while others had its core: times are theirs then, not its own. `kept hits %` of the
+    questions needed no search, since they had been asked before: start the server with --no-hit-cache to measure
+    searches. Linux only.
 
     Exit status: 0 measured, 1 no server, or no answers, 2 a wrong setting.
 
-    Example: agent bench --url ws://127.0.0.1:8787/ws --sessions 100 --turns 10 "What does it cost?"
+    Example: python -m tests.bench.load --url ws://127.0.0.1:8787/ws --sessions 100 --turns 10 "What does it cost?"
 
     Parameters
     ----------
@@ -100,10 +123,10 @@ def bench(
     as_json
         Print the figures as JSON.
     plot
-        Draw them into this PNG file too; needs agent-server[bench].
+        Draw them into this PNG file too; needs `pip install -e '.[bench]'`.
     """
     if not sys.platform.startswith("linux"):
-        raise UsageError("agent bench needs Linux: it reads /proc and waits with epoll")
+        raise UsageError("the load client needs Linux: it reads /proc and waits with epoll")
     if any(not each.strip() for each in question):
         raise UsageError("a question must not be empty")
     target = _target(url, token)
@@ -168,3 +191,7 @@ def _charts(workload: Workload, found: Measured) -> list[Chart]:
         for column in COLUMNS[workload]
         if column.name in found
     ]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -9,7 +9,8 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ..errors import AgentError
+from agent.errors import AgentError
+
 from .frames import CANCEL, CLOSE, DELTA, PING, PONG, TEXT, frame, message
 
 REFUSED = 4401  # the close code of a connection without its token

@@ -1,20 +1,30 @@
-"""Opens what draws: matplotlib, which only a plot needs."""
+"""Charts of bars, grouped, and the drawing of them: with matplotlib, which is imported only for a plot."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from math import ceil, nan
 from pathlib import Path
 
-from .chart import Chart
 from .line import Failed
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """One chart. unit: of the bars. groups: what stands below them. bars: each server's, one for a group or None."""
+
+    title: str
+    unit: str
+    groups: Sequence[str]
+    bars: Mapping[str, Sequence[float | None]]
 
 
 def draw(charts: Sequence[Chart], path: Path) -> None:
     """Draw the charts into a PNG file. Raises Failed without matplotlib, or when the file cannot be written."""
     try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
+        from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415 - see above
+        from matplotlib.figure import Figure  # noqa: PLC0415
     except ImportError:
-        raise Failed("--plot needs more: pip install 'agent-server[bench]'") from None
+        raise Failed("--plot needs more: pip install -e '.[bench]'") from None
     lines = max(1, ceil(len(charts) / 2))
     figure = Figure(figsize=(14, 4.5 * lines), layout="constrained")
     FigureCanvasAgg(figure)

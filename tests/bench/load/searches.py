@@ -9,7 +9,7 @@ from contextlib import suppress
 from http.client import HTTPConnection, HTTPException
 from typing import NamedTuple
 
-from .load import Target
+from .client import Target
 from .meter import Measured
 
 _METRIC = "agent_searches_total"

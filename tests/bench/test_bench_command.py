@@ -1,4 +1,4 @@
-"""`agent bench`: settings that cannot be, servers that are not there, and what is printed of one that is."""
+"""`python -m tests.bench.load`: wrong settings, servers that are not there, and what is printed of one that is."""
 
 import json
 import socket
@@ -8,12 +8,11 @@ from typing import Any
 
 import pytest
 
-from agent import cli
-from agent.bench.load import Load, Target
-from agent.bench.meter import Measured, Meter
-from agent.bench.searches import Searches
-from agent.bench.workloads import Plan
-from agent.commands import bench as command
+from tests.bench.load import __main__ as command
+from tests.bench.load.client import Load, Target
+from tests.bench.load.meter import Measured, Meter
+from tests.bench.load.searches import Searches
+from tests.bench.load.workloads import Plan
 
 Capture = pytest.CaptureFixture[str]
 FOUND = {
@@ -44,7 +43,7 @@ FOUND = {
 )
 def test_a_wrong_setting_is_one_line(flags: list[str], said: str, capsys: Capture) -> None:
     """On standard error, with exit status 2, before anything is connected."""
-    assert cli.main(["bench", *flags]) == 2
+    assert command.main([*flags]) == 2
     out, err = capsys.readouterr()
     assert out == ""
     assert said in err
@@ -55,7 +54,7 @@ def test_nobody_there_is_one_line(capsys: Capture) -> None:
     """With what to do, and exit status 1."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-    assert cli.main(["bench", "--url", f"ws://127.0.0.1:{port}/ws", "--pid", "1"]) == 1
+    assert command.main(["--url", f"ws://127.0.0.1:{port}/ws", "--pid", "1"]) == 1
     out, err = capsys.readouterr()
     assert out == ""
     assert f"cannot connect to 127.0.0.1:{port}" in err
@@ -75,7 +74,7 @@ def given(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Target, Plan]]:
         return None
 
     looks = [Searches(0, 0), Searches(3, 1)]
-    monkeypatch.setattr("agent.bench.searches.searches", lambda target: looks.pop(0))
+    monkeypatch.setattr("tests.bench.load.searches.searches", lambda target: looks.pop(0))
     monkeypatch.setattr(command, "talk", talk)
     monkeypatch.setattr(command, "listens_on", only)
     return told
@@ -84,7 +83,7 @@ def given(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Target, Plan]]:
 def test_flags_make_the_load(given: list[tuple[Target, Plan]], capsys: Capture) -> None:
     """URL, token, sessions, turns, questions, stagger and pace arrive as they were given; without a path it is /ws."""
     flags = ["--sessions", "7", "--turns", "3", "--stagger", "2", "--pace-ms", "20", "--seconds", "9"]
-    assert cli.main(["bench", "--url", "localhost:81", "--token", "secret", *flags, "first?", "second?"]) == 0
+    assert command.main(["--url", "localhost:81", "--token", "secret", *flags, "first?", "second?"]) == 0
     assert given == [
         (Target("127.0.0.1", 81, "/ws", "secret"), Plan(7, 3, ("first?", "second?"), 2.0, 0.0, 0.02, 9.0))
     ]
@@ -96,7 +95,7 @@ def test_flags_make_the_load(given: list[tuple[Target, Plan]], capsys: Capture) 
 
 def test_figures_are_json_where_that_is_asked_for(given: list[tuple[Target, Plan]], capsys: Capture) -> None:
     """Every figure by its name, and what share of the questions found their hits kept."""
-    assert cli.main(["bench", "--json"]) == 0
+    assert command.main(["--json"]) == 0
     assert json.loads(capsys.readouterr().out) == FOUND | {"first_p50_ms": 1.2346, "kept_hits_percent": 75}
 
 
@@ -108,7 +107,7 @@ def test_a_plot_is_drawn_where_one_is_asked_for(
     drawn: dict[Path, Any] = {}
     draw: Callable[[Any, Path], None] = lambda charts, path: drawn.update({path: charts})  # noqa: E731
     monkeypatch.setattr(command, "draw", draw)
-    assert cli.main(["bench", "--plot", str(tmp_path / "plot.png")]) == 0
+    assert command.main(["--plot", str(tmp_path / "plot.png")]) == 0
     assert [chart.unit for chart in drawn[tmp_path / "plot.png"]] == [
         "frames",
         "first p50 ms",

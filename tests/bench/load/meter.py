@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import TypeAlias
 
-from .instructions import Counter
+from .counters import Counter
 from .line import Turn
 from .process import Spent, Taken, between, taken
 
