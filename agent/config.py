@@ -384,7 +384,6 @@ LOG_BYTES = 1024 * 1024
 LOG_FLUSH = 1.0  # at the end, for what still waits
 
 # --- the event loop
-STEP_CPU = 0.050  # of one step of a task
 LAG_WARN = 0.1  # a round of the loop that takes longer is a line in the log ...
 LAG_STUCK = 2.0  # ... one that takes so long is said before it ends ...
 LAG_QUIET = 5.0  # ... and then there is no further line for a while

@@ -19,10 +19,10 @@ from typing import Any
 
 import trio
 
-from agent.config import STEP_CPU
 from agent.log import place
 
 KEPT = 5
+STEP_CPU = 0.050  # of one step of a task
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -9,10 +9,9 @@ import pytest
 import trio
 import trio.testing
 
-from agent.config import STEP_CPU
 from agent.host import Threads
 from tests.strikes import steps as measuring
-from tests.strikes.steps import Step, Steps, steps
+from tests.strikes.steps import STEP_CPU, Step, Steps, steps
 
 
 def compute(seconds: float) -> None:
