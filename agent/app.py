@@ -13,9 +13,10 @@ import structlog
 import trio
 
 from .actions.runner import Runner
-from .adapters import Adapters
-from .calling import consulted_of, desk_of, rooms_of
-from .compose import Composed, composed
+from .compose.adapters import Adapters
+from .compose.calling import consulted_of, desk_of, rooms_of
+from .compose.composition import Composed, composed
+from .compose.knowledge import Knowledge
 from .config import (
     ACTION_TIMEOUT,
     CLOSE_TIMEOUT,
@@ -27,7 +28,6 @@ from .config import (
 )
 from .fsm import mermaid
 from .host import Threads
-from .knowledge import Knowledge
 from .ports.remember import UNKEPT
 from .protocol import asyncapi
 from .server.accept import Listens, listening

@@ -10,9 +10,9 @@ import pytest
 import trio
 import trio.testing
 
-from agent.adapters import Adapters
 from agent.app import App
 from agent.client.client import over
+from agent.compose.adapters import Adapters
 from agent.config import DRAIN_TIMEOUT
 from agent.errors import UsageError, WireClosed
 from agent.host import Threads, WallClock, new_id

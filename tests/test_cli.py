@@ -17,13 +17,13 @@ import trio.testing
 from structlog.testing import capture_logs
 
 from agent import cli, log
-from agent.adapters import Adapters
 from agent.client import chat
 from agent.client.client import CannotConnect
 from agent.client.telling import closing
 from agent.commands import ask as asking
 from agent.commands import serve as serving
 from agent.commands import talk
+from agent.compose.adapters import Adapters
 from agent.config import SWITCH_INTERVAL
 from agent.errors import UsageError, WireClosed
 from agent.host import switch_soon

@@ -12,8 +12,8 @@ import trio.testing
 
 from agent.answering.brain import GroundedBrain
 from agent.answering.settings import AnswerSettings
+from agent.compose.knowledge import Knowledge
 from agent.errors import UsageError
-from agent.knowledge import Knowledge
 from agent.llm.mock import MockModel
 from agent.ports.brain import Question, TurnEvent, Verified
 from agent.ports.search import Hit, Query
@@ -137,7 +137,7 @@ async def test_questions_to_begin_with_are_of_the_documents(
     assert knowledge.openers("en") is None
     await knowledge.read()
     assert knowledge.openers("en") == ("What is there about Plans?",)
-    monkeypatch.setattr("agent.knowledge.openers", lambda *_: ("made again",))
+    monkeypatch.setattr("agent.compose.knowledge.openers", lambda *_: ("made again",))
     assert knowledge.openers("en") == ("What is there about Plans?",)
     assert knowledge.openers("sv") == ("made again",)
 
@@ -145,7 +145,7 @@ async def test_questions_to_begin_with_are_of_the_documents(
 async def test_what_is_read_is_set_aside_on_the_way(kb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every so many files, so that no collection of garbage looks at all of them."""
     times: list[int] = []
-    monkeypatch.setattr("agent.knowledge._FILES", 4)
+    monkeypatch.setattr("agent.compose.knowledge._FILES", 4)
     for at in range(8):
         (kb / f"{at}.md").write_text("A zebra.")
 
@@ -153,7 +153,7 @@ async def test_what_is_read_is_set_aside_on_the_way(kb: Path, monkeypatch: pytes
         return function()
 
     knowledge = Knowledge(Settings.of(kb=kb, vectors="off"), None, work, None)
-    monkeypatch.setattr("agent.knowledge.set_aside_so_far", lambda: times.append(knowledge._files[0]))
+    monkeypatch.setattr("agent.compose.knowledge.set_aside_so_far", lambda: times.append(knowledge._files[0]))
     await knowledge.read()
     assert times == [4, 8]
 
@@ -267,8 +267,8 @@ async def test_other_documents_have_vectors_as_these_have(kb: Path, monkeypatch:
     async def never(*given: object) -> None:
         await trio.sleep_forever()
 
-    monkeypatch.setattr("agent.knowledge.open_meaning", opened)
-    monkeypatch.setattr("agent.knowledge.LiveKnowledge.open", never)
+    monkeypatch.setattr("agent.compose.knowledge.open_meaning", opened)
+    monkeypatch.setattr("agent.compose.knowledge.LiveKnowledge.open", never)
     knowledge = Knowledge(Settings.of(kb=kb, vectors="off"), None, inline, None)
     async with trio.open_nursery() as nursery:
         with trio.move_on_after(0) as early:

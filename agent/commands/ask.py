@@ -14,12 +14,12 @@ import trio
 from cyclopts import Parameter
 
 from .. import log
-from ..adapters import Adapters
-from ..brains import answering
 from ..client import chat as terminal
 from ..client.client import DEFAULT_URL, CannotConnect, connect
 from ..client.telling import after, closing
-from ..compose import documents
+from ..compose.adapters import Adapters
+from ..compose.answering import answering
+from ..compose.composition import documents
 from ..errors import UsageError, WireClosed
 from ..host import Threads
 from ..ports.brain import Question, Refused, TurnEvent, Verified

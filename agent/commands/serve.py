@@ -18,8 +18,8 @@ import trio
 from cyclopts import Parameter
 
 from .. import log
-from ..adapters import Adapters
 from ..app import App as Server
+from ..compose.adapters import Adapters
 from ..config import LOG_FLUSH
 from ..errors import AgentError, UsageError
 from ..heap import collect_as_usual, set_aside, set_aside_so_far, share_heaps

@@ -16,8 +16,8 @@ from typing import TypeVar
 
 import trio
 
-from ..adapters import Adapters
 from ..app import App
+from ..compose.adapters import Adapters
 from ..config import MEMORY
 from ..host import Threads, WallClock
 from ..ports.work import RunSync

@@ -13,10 +13,10 @@ import trio
 import trio.testing
 
 from .. import log
-from ..adapters import Adapters
 from ..app import App
 from ..client.client import Client, Frame, over
 from ..client.telling import after, outcome
+from ..compose.adapters import Adapters
 from ..errors import AgentError, UsageError
 from ..llm.script import Entry, ScriptModel
 from ..ports.work import RunSync

@@ -11,9 +11,9 @@ from typing import TypeVar
 
 import trio
 
-from ..adapters import Adapters
 from ..app import App
 from ..client.client import Client, over
+from ..compose.adapters import Adapters
 from ..retrieval.load import Source
 from ..retrieval.search import KnowledgeBase
 from ..settings import Settings

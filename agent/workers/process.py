@@ -10,7 +10,7 @@ import structlog
 import trio
 
 from .. import log
-from ..adapters import Adapters
+from ..compose.adapters import Adapters
 from ..config import LOG_FLUSH
 from ..errors import UsageError
 from ..heap import set_aside, set_aside_so_far, share_heaps

@@ -11,8 +11,8 @@ from typing import Literal
 import structlog
 import trio
 
-from ..adapters import Adapters
 from ..app import App, Siblings
+from ..compose.adapters import Adapters
 from ..config import WORKER_ANSWER
 from ..errors import UsageError
 from ..server.accept import Listens

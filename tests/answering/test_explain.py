@@ -11,11 +11,11 @@ import pytest
 import structlog
 
 from agent import log
-from agent.adapters import Adapters
 from agent.answering.brain import GroundedBrain
 from agent.answering.settings import AnswerSettings
-from agent.brains import log_why
-from agent.compose import composed
+from agent.compose.adapters import Adapters
+from agent.compose.answering import log_why
+from agent.compose.composition import composed
 from agent.ports.brain import Question, TurnEvent
 from agent.ports.draft import Drafter
 from agent.retrieval.load import Source

@@ -9,11 +9,12 @@ import msgspec
 import pytest
 import trio
 
-from agent.adapters import Adapters
 from agent.answering.deciding import Tools
-from agent.brains import Answering, Kept, answering
+from agent.compose.adapters import Adapters
+from agent.compose.answering import Answering, Kept, answering
+from agent.compose.knowledge import Knowledge
+from agent.compose.tools import Toolbox
 from agent.errors import NotFound
-from agent.knowledge import Knowledge
 from agent.llm.drafter import ModelDrafter
 from agent.llm.model_decider import ModelDecider
 from agent.ports.action import Outcome
@@ -31,7 +32,6 @@ from agent.settings import Settings
 from agent.structured.arguments import SchemaArguments
 from agent.testing.fakes import Figures
 from agent.testing.network import inline
-from agent.toolbox import Toolbox
 from agent.tools.offering import Offering
 from tests.logs import logged
 from tests.projects import FakeProjects

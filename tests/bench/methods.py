@@ -25,10 +25,10 @@ import trio
 from trio.testing import MockClock
 
 from agent import log
-from agent.adapters import Adapters
 from agent.answering.brain import HITS, GroundedBrain
 from agent.answering.sentences import Sentences
 from agent.answering.standing import standing
+from agent.compose.adapters import Adapters
 from agent.config import CHARACTERS_PER_TOKEN
 from agent.grounding.claims import parse
 from agent.grounding.verify import check, snippets_of, verify

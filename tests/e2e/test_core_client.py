@@ -10,7 +10,7 @@ import pytest
 import trio
 import trio.testing
 
-from agent.adapters import Adapters
+from agent.compose.adapters import Adapters
 from agent.llm.script import Entry, ScriptModel
 from agent.ports.draft import Delta, Prompt
 from agent.ports.search import Hit

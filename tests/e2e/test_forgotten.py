@@ -133,7 +133,7 @@ async def test_the_vector_of_what_was_told_is_gone(
     async def open_near(vectors: str, url: str | None, run_sync: RunSync, store: VectorStore) -> Any:
         return lambda index: Dense(index.rows, embedder, run_sync, None, store)
 
-    monkeypatch.setattr("agent.remembering.open_near", open_near)
+    monkeypatch.setattr("agent.compose.memory.open_near", open_near)
     data = tmp_path / "data"
     async with whole(memory="on", data=str(data), vectors="off") as server:
         server.model.says = f"Your locker code is {SENTINEL}."

@@ -46,7 +46,7 @@ Way: TypeAlias = Callable[[Whole], Awaitable[list[str]]]
 @pytest.fixture(autouse=True)
 def _finds_all(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever has a word of the question is told: nothing is left out for not being sure enough."""
-    monkeypatch.setattr("agent.remembering.Recall", partial(Recall, floor=0.0))
+    monkeypatch.setattr("agent.compose.memory.Recall", partial(Recall, floor=0.0))
 
 
 def holding(folder: Path) -> list[str]:

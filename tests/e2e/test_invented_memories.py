@@ -12,7 +12,7 @@ from typing import Any, cast
 import pytest
 import trio.testing
 
-from agent.adapters import Adapters
+from agent.compose.adapters import Adapters
 from agent.llm.mock import MockModel
 from agent.ports.conversation import Scope
 from agent.ports.draft import Delta, Prompt

@@ -12,8 +12,8 @@ import pytest
 import trio
 import trio.testing
 
-from agent.adapters import Adapters
 from agent.answering.brain import HITS
+from agent.compose.adapters import Adapters
 from agent.llm.mock import MockModel
 from agent.llm.script import Entry, ScriptModel
 from agent.ports.draft import Prompt

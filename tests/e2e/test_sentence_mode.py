@@ -12,8 +12,8 @@ import pytest
 import trio
 import trio.testing
 
-from agent.adapters import Adapters
 from agent.client.client import Client
+from agent.compose.adapters import Adapters
 from agent.lang import LANGUAGES
 from agent.retrieval.load import Source
 from agent.settings import Settings

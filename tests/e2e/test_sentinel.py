@@ -11,7 +11,7 @@ import trio
 import trio.testing
 
 from agent import log
-from agent.adapters import Adapters
+from agent.compose.adapters import Adapters
 from agent.llm.script import Entry, ScriptModel
 from agent.ports.draft import Delta, Prompt
 from agent.ports.search import Hit

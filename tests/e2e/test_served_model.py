@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 import trio
 
-from agent.adapters import Adapters
 from agent.client.client import Client
+from agent.compose.adapters import Adapters
 from agent.ports.model import Finished, TextDelta
 from agent.retrieval.load import Source
 from agent.retrieval.search import KnowledgeBase

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import trio
 
-from agent.adapters import Adapters
+from agent.compose.adapters import Adapters
 from agent.retrieval.load import Source
 from agent.retrieval.search import KnowledgeBase
 from agent.settings import Settings

@@ -9,8 +9,8 @@ from typing import TypeVar
 import pytest
 import trio
 
-from agent.adapters import Adapters
 from agent.client.client import Frame
+from agent.compose.adapters import Adapters
 from agent.ports.draft import Delta, Prompt
 from agent.ports.search import Hit
 from agent.retrieval.load import Source

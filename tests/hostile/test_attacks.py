@@ -16,8 +16,8 @@ import trio
 import trio.testing
 from structlog.testing import capture_logs
 
-from agent.adapters import Adapters
 from agent.client.client import Client
+from agent.compose.adapters import Adapters
 from agent.config import CONFIRM_SECONDS, MAX_FRAME, OUTBOX_BYTES, OUTBOX_DELTAS, OUTBOX_FRAMES
 from agent.llm.script import Entry, ScriptModel
 from agent.retrieval.load import Source

@@ -8,8 +8,8 @@ import trio
 import trio.testing
 from structlog.testing import capture_logs
 
-from agent.adapters import Adapters
 from agent.answering.brain import GroundedBrain
+from agent.compose.adapters import Adapters
 from agent.llm.script import ScriptModel
 from agent.ports.action import Call
 from agent.ports.brain import Act, Question, TurnEvent

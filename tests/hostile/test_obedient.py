@@ -7,7 +7,7 @@ import pytest
 import trio
 import trio.testing
 
-from agent.adapters import Adapters
+from agent.compose.adapters import Adapters
 from agent.config import ANSWER_TOKENS
 from agent.llm.drafter import ModelDrafter
 from agent.llm.open import model_drafter

@@ -6,7 +6,7 @@ import pytest
 import trio
 import trio.testing
 
-from agent.adapters import Adapters
+from agent.compose.adapters import Adapters
 from agent.llm.drafter import ModelDrafter
 from agent.llm.payloads import PayloadFiller
 from agent.retrieval.search import KnowledgeBase

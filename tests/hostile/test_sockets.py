@@ -8,9 +8,9 @@ from contextlib import asynccontextmanager, suppress
 import pytest
 import trio
 
-from agent.adapters import Adapters
 from agent.app import App
 from agent.client.client import CannotConnect, Client, connect
+from agent.compose.adapters import Adapters
 from agent.llm.script import ScriptModel
 from agent.settings import Settings
 from agent.wire import outbox

@@ -10,7 +10,7 @@ import pytest
 import trio
 import trio.testing
 
-from agent.adapters import Adapters
+from agent.compose.adapters import Adapters
 from agent.llm.model_decider import ModelDecider
 from agent.llm.script import Entry
 from agent.llm.script_decider import ScriptDecider

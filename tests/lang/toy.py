@@ -155,7 +155,7 @@ def add_folder(folder: Path) -> None:
 
 async def drafted(draft: str, knowledge: object) -> str:
     """Ask a server whose model says a draft when the chair arrives; return what came."""
-    from agent.adapters import Adapters  # noqa: PLC0415
+    from agent.compose.adapters import Adapters  # noqa: PLC0415
     from agent.llm.script import Entry, ScriptModel  # noqa: PLC0415
     from agent.settings import Settings  # noqa: PLC0415
     from agent.testing.network import network  # noqa: PLC0415
@@ -169,7 +169,7 @@ async def drafted(draft: str, knowledge: object) -> str:
 
 async def serve() -> dict[str, object]:
     """Ask a server what is in its two languages; return what came, by what was asked."""
-    from agent.adapters import Adapters  # noqa: PLC0415 - everything of it follows from the languages
+    from agent.compose.adapters import Adapters  # noqa: PLC0415 - everything of it follows from the languages
     from agent.protocol.asyncapi import document  # noqa: PLC0415
     from agent.retrieval.load import Source  # noqa: PLC0415
     from agent.retrieval.search import KnowledgeBase  # noqa: PLC0415

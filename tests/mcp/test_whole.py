@@ -10,8 +10,8 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from agent.adapters import Adapters
 from agent.client.client import Client
+from agent.compose.adapters import Adapters
 from agent.ports.decide import Act, Decision, Noop
 from agent.retrieval.load import Source
 from agent.settings import Settings

@@ -19,7 +19,7 @@ from typing import Any
 
 import trio
 
-from agent.adapters import Adapters
+from agent.compose.adapters import Adapters
 from agent.models.record import digest
 from agent.retrieval.load import Source
 from agent.retrieval.search import KnowledgeBase

@@ -13,9 +13,9 @@ import trio
 import trio.testing
 
 import agent
+from agent.compose.knowledge import Knowledge
 from agent.config import MEMORY
 from agent.errors import GivenUp
-from agent.knowledge import Knowledge
 from agent.lexical.meanings import Words
 from agent.retrieval import cache as module
 from agent.retrieval.cache import BASES, FOLDER, MODELS, Cache, made_by

@@ -10,7 +10,7 @@ import pytest
 import trio
 import trio.testing
 
-from agent.adapters import Adapters
+from agent.compose.adapters import Adapters
 from agent.config import (
     BODY_CHUNKS,
     BODY_MAX,

@@ -13,7 +13,7 @@ import pytest
 import trio
 import trio.testing
 
-from agent.adapters import Adapters
+from agent.compose.adapters import Adapters
 from agent.config import (
     CLOSE_TIMEOUT,
     COME_BACK,

@@ -8,8 +8,8 @@ from typing import Any
 import trio
 from trio.testing import MockClock
 
-from agent.adapters import Adapters
 from agent.client.client import Client
+from agent.compose.adapters import Adapters
 from agent.llm.drafter import ModelDrafter
 from agent.llm.payloads import PayloadFiller
 from agent.ports.model import Finished, TextDelta

@@ -245,7 +245,7 @@ async def test_a_knowledge_base_that_is_not_taken_over_is_found_out(
         await trio.lowlevel.checkpoint()
 
     monkeypatch.setattr("agent.soak.crowd.TAKEN_OVER", 0.3)
-    monkeypatch.setattr("agent.knowledge.Knowledge.keep", blind)
+    monkeypatch.setattr("agent.compose.knowledge.Knowledge.keep", blind)
     pages, tally = Pages(tmp_path, trio.current_time), Tally()
     async with inside.inside(1, 1, Ground(tmp_path)) as server:
         await see_taken_over(Scene(Target("127.0.0.1", server.app.port), tally, pages=pages), pages)

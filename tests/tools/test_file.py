@@ -7,9 +7,10 @@ from typing import Any, cast
 import pytest
 
 from agent.actions.dispatch import DispatchExecutor
-from agent.adapters import Adapters
 from agent.commands.settings import read_settings
-from agent.compose import composed
+from agent.compose.adapters import Adapters
+from agent.compose.composition import composed
+from agent.compose.tools import opened_tools
 from agent.errors import BadTool, UsageError
 from agent.ports.brain import Brain
 from agent.ports.tools import ToolDefinition
@@ -17,7 +18,6 @@ from agent.settings import Settings
 from agent.storage.memory import MemoryLedger
 from agent.structured.arguments import SchemaArguments
 from agent.testing.fakes import Figures, Noon
-from agent.toolbox import opened_tools
 from agent.tools.file import read_tools
 
 

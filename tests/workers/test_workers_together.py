@@ -12,8 +12,8 @@ import trio
 import trio.testing
 from structlog.testing import capture_logs
 
-from agent.adapters import Adapters
 from agent.client.client import Client, over
+from agent.compose.adapters import Adapters
 from agent.config import WORKER_ANSWER, WORKER_PAUSE_FIRST
 from agent.errors import UsageError
 from agent.retrieval.load import Source

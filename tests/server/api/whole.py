@@ -9,7 +9,7 @@ from typing import Any
 
 import trio
 
-from agent.adapters import Adapters
+from agent.compose.adapters import Adapters
 from agent.llm.open import model_decider, model_drafter
 from agent.memory.desk import OwnMemory
 from agent.ports.action import Call

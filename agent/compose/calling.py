@@ -4,21 +4,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from .actions.runner import Runner
-from .compose import Composed
-from .errors import BadTool
-from .ports.remember import NO_BACKLOG, Consulted, Transcript
-from .ports.tools import ToolDefinition
-from .ports.work import RunSync
-from .server.api.keys import make_key
-from .server.api.reading import Reading
-from .server.api.rooms import Rooms
-from .session.forgetting import Conversations
-from .session.registry import Registry
-from .session.turn import Parts
-from .storage.store import Store
-from .threads.desk import ThreadDesk
-from .threads.waking import Stores
+from ..actions.runner import Runner
+from ..errors import BadTool
+from ..ports.remember import NO_BACKLOG, Consulted, Transcript
+from ..ports.tools import ToolDefinition
+from ..ports.work import RunSync
+from ..server.api.keys import make_key
+from ..server.api.reading import Reading
+from ..server.api.rooms import Rooms
+from ..session.forgetting import Conversations
+from ..session.registry import Registry
+from ..session.turn import Parts
+from ..storage.store import Store
+from ..threads.desk import ThreadDesk
+from ..threads.waking import Stores
+from .composition import Composed
 
 
 def desk_of(made: Composed, store: Store, parts: Parts, runner: Runner) -> ThreadDesk:

@@ -3,15 +3,15 @@
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from .answering.deciding import Tools
-from .ports.clock import Clock
-from .ports.tools import Arguments, RunsAt
-from .settings import Settings
-from .structured.open import ArgumentsLater, can_check, open_arguments
-from .tools.catalogue import offered
-from .tools.definitions import Definitions
-from .tools.file import read_tools
-from .tools.offering import Offering
+from ..answering.deciding import Tools
+from ..ports.clock import Clock
+from ..ports.tools import Arguments, RunsAt
+from ..settings import Settings
+from ..structured.open import ArgumentsLater, can_check, open_arguments
+from ..tools.catalogue import offered
+from ..tools.definitions import Definitions
+from ..tools.file import read_tools
+from ..tools.offering import Offering
 
 
 @dataclass(frozen=True, slots=True)

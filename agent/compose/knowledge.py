@@ -10,24 +10,24 @@ from functools import partial
 import structlog
 import trio
 
-from .config import MEMORY
-from .embedding.open import choose, open_meaning
-from .errors import UsageError
-from .grounding.openers import openers
-from .heap import give_back, set_aside_so_far
-from .lang import LANGUAGES, Lang
-from .ports.observe import Observer
-from .ports.search import Passage, Retriever
-from .ports.work import RunSync
-from .retrieval.again import Again
-from .retrieval.cache import Cache
-from .retrieval.foreign import ForeignFiles
-from .retrieval.live import LiveKnowledge
-from .retrieval.meaning import Meaning
-from .retrieval.search import KnowledgeBase
-from .retrieval.watch import Watch
-from .settings import Settings
-from .storage.open import ledger_folder
+from ..config import MEMORY
+from ..embedding.open import choose, open_meaning
+from ..errors import UsageError
+from ..grounding.openers import openers
+from ..heap import give_back, set_aside_so_far
+from ..lang import LANGUAGES, Lang
+from ..ports.observe import Observer
+from ..ports.search import Passage, Retriever
+from ..ports.work import RunSync
+from ..retrieval.again import Again
+from ..retrieval.cache import Cache
+from ..retrieval.foreign import ForeignFiles
+from ..retrieval.live import LiveKnowledge
+from ..retrieval.meaning import Meaning
+from ..retrieval.search import KnowledgeBase
+from ..retrieval.watch import Watch
+from ..settings import Settings
+from ..storage.open import ledger_folder
 
 _log = structlog.get_logger("agent.app")
 

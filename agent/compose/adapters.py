@@ -3,21 +3,21 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from .host import new_id
-from .ports.action import Executor
-from .ports.brain import Brain
-from .ports.clock import Clock
-from .ports.decide import Decider
-from .ports.draft import Drafter
-from .ports.fill import Filler
-from .ports.ledger import Ledger
-from .ports.mcp import McpConnect
-from .ports.note import Noter
-from .ports.observe import Observer
-from .ports.work import Isolate, RunSync
-from .retrieval.search import KnowledgeBase
-from .retrieval.watch import Watch
-from .storage.store import Store
+from ..host import new_id
+from ..ports.action import Executor
+from ..ports.brain import Brain
+from ..ports.clock import Clock
+from ..ports.decide import Decider
+from ..ports.draft import Drafter
+from ..ports.fill import Filler
+from ..ports.ledger import Ledger
+from ..ports.mcp import McpConnect
+from ..ports.note import Noter
+from ..ports.observe import Observer
+from ..ports.work import Isolate, RunSync
+from ..retrieval.search import KnowledgeBase
+from ..retrieval.watch import Watch
+from ..storage.store import Store
 
 
 @dataclass(frozen=True)

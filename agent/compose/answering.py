@@ -7,18 +7,16 @@ from functools import partial
 
 import structlog
 
-from .adapters import Adapters
-from .answering.brain import GroundedBrain
-from .answering.deciding import DecidingBrain, Tools
-from .answering.explain import Explain
-from .answering.filling import FillingBrain
-from .answering.projects import ProjectsBrain, Prompts
-from .answering.settings import AnswerSettings
-from .config import INDEXES_AT_ONCE
-from .errors import UsageError
-from .host import Threads
-from .knowledge import Knowledge
-from .llm.open import (
+from ..answering.brain import GroundedBrain
+from ..answering.deciding import DecidingBrain, Tools
+from ..answering.explain import Explain
+from ..answering.filling import FillingBrain
+from ..answering.projects import ProjectsBrain, Prompts
+from ..answering.settings import AnswerSettings
+from ..config import INDEXES_AT_ONCE
+from ..errors import UsageError
+from ..host import Threads
+from ..llm.open import (
     model_decider,
     model_drafter,
     model_filler,
@@ -27,21 +25,23 @@ from .llm.open import (
     shown_decision,
     shown_draft,
 )
-from .models.open import open_language_model
-from .ports.brain import Brain
-from .ports.decide import Decider
-from .ports.draft import NO_CHARTER, Drafter
-from .ports.fill import Filler
-from .ports.model import LanguageModel
-from .ports.observe import Observer
-from .ports.projects import Holdings, ProjectLibrary, ProjectStore, PromptDebug
-from .ports.remember import Memory
-from .ports.work import RunSync
-from .retrieval.library import ProjectIndexes, ReadText
-from .retrieval.texts import passages_of_text
-from .settings import Settings
-from .toolbox import Toolbox
-from .tools.offering import Offering
+from ..models.open import open_language_model
+from ..ports.brain import Brain
+from ..ports.decide import Decider
+from ..ports.draft import NO_CHARTER, Drafter
+from ..ports.fill import Filler
+from ..ports.model import LanguageModel
+from ..ports.observe import Observer
+from ..ports.projects import Holdings, ProjectLibrary, ProjectStore, PromptDebug
+from ..ports.remember import Memory
+from ..ports.work import RunSync
+from ..retrieval.library import ProjectIndexes, ReadText
+from ..retrieval.texts import passages_of_text
+from ..settings import Settings
+from ..tools.offering import Offering
+from .adapters import Adapters
+from .knowledge import Knowledge
+from .tools import Toolbox
 
 _log = structlog.get_logger("agent.app")
 

@@ -8,31 +8,31 @@ from functools import partial
 import structlog
 import trio
 
-from .config import MEMORY
-from .embedding.open import open_near
-from .embedding.settings import VectorSettings
-from .errors import UsageError
-from .llm.open import model_noter
-from .memory.asking import REMEMBER
-from .memory.desk import OwnMemory
-from .memory.executor import RememberExecutor
-from .memory.hearing import hear
-from .memory.keeper import Keeper
-from .memory.noting import Noting
-from .memory.recollection import Recollection
-from .models.open import open_memory_model
-from .models.settings import ModelSettings
-from .ports.action import Executor
-from .ports.clock import Clock
-from .ports.memory import MemoryStore
-from .ports.note import Noter
-from .ports.observe import Observer
-from .ports.remember import Consulted, Transcript
-from .ports.work import RunSync
-from .recall.index import Index
-from .recall.recall import Near, Recall
-from .storage.open import opened_memory
-from .storage.settings import StorageSettings
+from ..config import MEMORY
+from ..embedding.open import open_near
+from ..embedding.settings import VectorSettings
+from ..errors import UsageError
+from ..llm.open import model_noter
+from ..memory.asking import REMEMBER
+from ..memory.desk import OwnMemory
+from ..memory.executor import RememberExecutor
+from ..memory.hearing import hear
+from ..memory.keeper import Keeper
+from ..memory.noting import Noting
+from ..memory.recollection import Recollection
+from ..models.open import open_memory_model
+from ..models.settings import ModelSettings
+from ..ports.action import Executor
+from ..ports.clock import Clock
+from ..ports.memory import MemoryStore
+from ..ports.note import Noter
+from ..ports.observe import Observer
+from ..ports.remember import Consulted, Transcript
+from ..ports.work import RunSync
+from ..recall.index import Index
+from ..recall.recall import Near, Recall
+from ..storage.open import opened_memory
+from ..storage.settings import StorageSettings
 
 _log = structlog.get_logger("agent.memory")
 

@@ -9,27 +9,27 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
-from .actions.open import opened_executor
+from ..actions.open import opened_executor
+from ..errors import UsageError
+from ..host import Threads, WallClock
+from ..mcp.open import opened_servers
+from ..ports.action import Executor
+from ..ports.brain import Brain
+from ..ports.clock import Clock
+from ..ports.ledger import Ledger
+from ..ports.observe import Observer
+from ..ports.projects import PromptDebug
+from ..ports.tools import ReadTools
+from ..retrieval.foreign import ForeignFiles, foreign_files
+from ..retrieval.watch import watching
+from ..settings import Settings
+from ..storage.open import opened_store
+from ..storage.store import Store
 from .adapters import Adapters
-from .brains import Kept, answering, log_why
-from .errors import UsageError
-from .host import Threads, WallClock
+from .answering import Kept, answering, log_why
 from .knowledge import Knowledge
-from .mcp.open import opened_servers
-from .ports.action import Executor
-from .ports.brain import Brain
-from .ports.clock import Clock
-from .ports.ledger import Ledger
-from .ports.observe import Observer
-from .ports.projects import PromptDebug
-from .ports.tools import ReadTools
-from .remembering import Remembering, Workers, opened_noter, opened_remembering
-from .retrieval.foreign import ForeignFiles, foreign_files
-from .retrieval.watch import watching
-from .settings import Settings
-from .storage.open import opened_store
-from .storage.store import Store
-from .toolbox import Toolbox, opened_tools
+from .memory import Remembering, Workers, opened_noter, opened_remembering
+from .tools import Toolbox, opened_tools
 
 
 @dataclass(frozen=True)
