@@ -52,8 +52,8 @@ def kb(tmp_path: Path) -> Path:
 async def test_a_question_waits_for_what_is_read(kb: Path, autojump_clock: trio.testing.MockClock) -> None:
     """It is answered then; one that is cancelled meanwhile leaves nothing."""
     slow = Slow()
-    knowledge = Knowledge(Settings.of(kb=kb, vectors="off"), None, slow, None)
-    knowledge.check()
+    knowledge = Knowledge(settings=Settings.of(kb=kb, vectors="off"), run_sync=slow)
+    knowledge.check_settings()
     brain = GroundedBrain(knowledge, MockModel(), AnswerSettings())
     told: list[TurnEvent] = []
     async with trio.open_nursery() as nursery:
@@ -77,9 +77,9 @@ async def test_how_far_the_reading_is(kb: Path) -> None:
     async def work(function: Callable[[], T]) -> T:
         return function()
 
-    knowledge = Knowledge(Settings.of(kb=kb, vectors="off"), None, work, None)
-    note = knowledge._note
-    knowledge._note = lambda done, total: (note(done, total), said.append(knowledge.unread))  # type: ignore
+    knowledge = Knowledge(settings=Settings.of(kb=kb, vectors="off"), run_sync=work)
+    note = knowledge._note_progress
+    knowledge._note_progress = lambda done, total: (note(done, total), said.append(knowledge.unread))  # type: ignore
     await knowledge.read()
     assert said == [f"The documents are being read: {done} of 2 files." for done in (0, 1)]
 
@@ -95,7 +95,7 @@ def test_what_is_wrong_is_said_before_anything_is_read(kb: Path, wrong: dict[str
     """So that no port opens for it."""
     settings = Settings.of(**{"kb": kb, "vectors": "off", **wrong})
     with pytest.raises(UsageError, match=said):
-        Knowledge(settings, None, Slow(), None).check()
+        Knowledge(settings=settings, run_sync=Slow()).check_settings()
 
 
 async def test_documents_that_cannot_be_read_are_said(tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ async def test_documents_that_cannot_be_read_are_said(tmp_path: Path) -> None:
         return function()
 
     with pytest.raises(UsageError, match="holds no documents"):
-        await Knowledge(Settings.of(kb=tmp_path, vectors="off"), None, work, None).read()
+        await Knowledge(settings=Settings.of(kb=tmp_path, vectors="off"), run_sync=work).read()
 
 
 async def test_a_file_is_shown_as_the_present_snapshot_holds_it(kb: Path) -> None:
@@ -114,7 +114,7 @@ async def test_a_file_is_shown_as_the_present_snapshot_holds_it(kb: Path) -> Non
     async def work(function: Callable[[], T]) -> T:
         return function()
 
-    knowledge = Knowledge(Settings.of(kb=kb, vectors="off"), None, work, None)
+    knowledge = Knowledge(settings=Settings.of(kb=kb, vectors="off"), run_sync=work)
     assert knowledge.sections("kb/a.md") is None
     await knowledge.read()
     found = knowledge.sections("kb/a.md")
@@ -133,7 +133,7 @@ async def test_questions_to_begin_with_are_of_the_documents(
     async def work(function: Callable[[], T]) -> T:
         return function()
 
-    knowledge = Knowledge(Settings.of(kb=kb, vectors="off"), None, work, None)
+    knowledge = Knowledge(settings=Settings.of(kb=kb, vectors="off"), run_sync=work)
     assert knowledge.openers("en") is None
     await knowledge.read()
     assert knowledge.openers("en") == ("What is there about Plans?",)
@@ -152,7 +152,7 @@ async def test_what_is_read_is_set_aside_on_the_way(kb: Path, monkeypatch: pytes
     async def work(function: Callable[[], T]) -> T:
         return function()
 
-    knowledge = Knowledge(Settings.of(kb=kb, vectors="off"), None, work, None)
+    knowledge = Knowledge(settings=Settings.of(kb=kb, vectors="off"), run_sync=work)
     monkeypatch.setattr("agent.compose.knowledge.set_aside_so_far", lambda: times.append(knowledge._files[0]))
     await knowledge.read()
     assert times == [4, 8]
@@ -192,7 +192,9 @@ async def test_a_reload_leaves_no_hit_of_before(
     """Not even one of a search that a reload came into; and a question that is asked again needs no search."""
     query = Query("What does the Standard plan cost?", "en", 5)
     hints, metrics = Hints(), Metrics()
-    knowledge = Knowledge(Settings.of(kb=kb, vectors="off"), None, inline, hints, metrics)
+    knowledge = Knowledge(
+        settings=Settings.of(kb=kb, vectors="off"), run_sync=inline, watch=hints, observer=metrics
+    )
     await knowledge.read()
     begun, go_on = trio.Event(), trio.Event()
     search = KnowledgeBase.searched
@@ -229,7 +231,7 @@ async def test_the_first_snapshot_is_let_go_when_files_change(
 ) -> None:
     """At once and with its hits, though nobody asks after the reload."""
     hints = Hints()
-    knowledge = Knowledge(Settings.of(kb=kb, vectors="off"), None, inline, hints)
+    knowledge = Knowledge(settings=Settings.of(kb=kb, vectors="off"), run_sync=inline, watch=hints)
     await knowledge.read()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(knowledge.keep)
@@ -246,7 +248,7 @@ async def test_the_first_snapshot_is_let_go_when_files_change(
 @pytest.mark.parametrize(("keeps", "same"), [(True, True), (False, False)])
 async def test_hits_are_kept_unless_the_operator_says_no(kb: Path, keeps: bool, same: bool) -> None:
     """A question that is asked again finds the very hits that it found, or searches again."""
-    knowledge = Knowledge(Settings.of(kb=kb, vectors="off", hit_cache=keeps), None, inline, None)
+    knowledge = Knowledge(settings=Settings.of(kb=kb, vectors="off", hit_cache=keeps), run_sync=inline)
     await knowledge.read()
     query = Query("What does the Standard plan cost?", "en", 5)
     first, second = [await (await knowledge.present()).search(query) for _ in range(2)]
@@ -269,7 +271,7 @@ async def test_other_documents_have_vectors_as_these_have(kb: Path, monkeypatch:
 
     monkeypatch.setattr("agent.compose.knowledge.open_meaning", opened)
     monkeypatch.setattr("agent.compose.knowledge.LiveKnowledge.open", never)
-    knowledge = Knowledge(Settings.of(kb=kb, vectors="off"), None, inline, None)
+    knowledge = Knowledge(settings=Settings.of(kb=kb, vectors="off"), run_sync=inline)
     async with trio.open_nursery() as nursery:
         with trio.move_on_after(0) as early:
             await knowledge.another_meaning()
@@ -278,6 +280,6 @@ async def test_other_documents_have_vectors_as_these_have(kb: Path, monkeypatch:
         assert await knowledge.another_meaning() == "another"  # type: ignore[comparison-overlap]
         assert knowledge.unread
         nursery.cancel_scope.cancel()
-    given = Knowledge(Settings.of(kb=kb), KnowledgeBase.build([]), inline, None)
+    given = Knowledge(settings=Settings.of(kb=kb), snapshot=KnowledgeBase.build([]), run_sync=inline)
     await given.read()
     assert await given.another_meaning() is None

@@ -18,10 +18,9 @@ from ..client import chat as terminal
 from ..client.client import DEFAULT_URL, CannotConnect, connect
 from ..client.telling import after, closing
 from ..compose.adapters import Adapters
-from ..compose.answering import answering
-from ..compose.composition import documents
+from ..compose.answering import AnswerSources, open_answering
+from ..compose.knowledge import make_knowledge
 from ..errors import UsageError, WireClosed
-from ..host import Threads
 from ..ports.brain import Question, Refused, TurnEvent, Verified
 from ..ports.search import Lang
 from ..retrieval.foreign import foreign_files
@@ -88,10 +87,17 @@ async def _explained(text: str, lang: Lang | None, kb: Path | None) -> int:
             said.append(event)
 
     with foreign_files() as foreign:
-        knowledge = documents(settings, Adapters(), foreign)
-        async with answering(settings, knowledge, Metrics(), Threads(), _tell) as opened:
+        adapters = Adapters()
+        knowledge = make_knowledge(settings=settings, adapters=adapters, foreign=foreign)
+        async with open_answering(
+            settings=settings,
+            adapters=adapters,
+            observer=Metrics(),
+            sources=AnswerSources(knowledge=knowledge),
+            explain=_tell,
+        ) as answering:
             await knowledge.read()
-            await opened.brain.answer(Question("1", text, lang, trio.current_time()), hear)
+            await answering.brain.answer(Question("1", text, lang, trio.current_time()), hear)
     texts = [event.text for event in said]
     blocked = texts[-1].blocked
     cited = msgspec.to_builtins(citations(texts))

@@ -1,4 +1,4 @@
-"""Parts of a server that stand in for the ones its settings name."""
+"""Parts that a test or an embedding program puts in the place of the parts that the settings name."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -20,15 +20,17 @@ from ..retrieval.watch import Watch
 from ..storage.store import Store
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Adapters:
-    """Parts that stand in for the ones the settings name; None takes those. What a test or an embedder swaps.
+    """Parts of a server that replace the parts that its settings name; None takes the part of the settings.
 
-    knowledge: never reloaded. run_sync: the system watches the folder in a thread too, so with another way to do
-    blocking work it is watched only if `watch` says how. isolate: reads files of others. remember_sync: does it for
-    what is remembered, two pieces at a time. store: all that is kept, its ledger too. ledger: with one alone nothing
-    but actions is kept, so that there is nothing over HTTP that needs more. mcp: starts the MCP servers of the tools
-    file. watch_loop: runs beside the server and measures its event loop, on real time; None measures nothing.
+    model: drafts answers. knowledge: a snapshot of documents that is never reloaded. mcp: starts the MCP servers of the
+    tools file. store: keeps all data, the ledger included. ledger: keeps actions; given without `store`, nothing else
+    is kept, and the HTTP API has no threads.
+    run_sync: does blocking work. The system's watcher of the documents uses a thread of its own, so with `run_sync` the
+    folder is watched only when `watch` is given. remember_sync: does the blocking work of the memory's database, two
+    pieces at a time. isolate: reads documents that other people wrote.
+    watch_loop: measures the event loop on real time while the server runs; None measures nothing.
     """
 
     model: Drafter | None = None

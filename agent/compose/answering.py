@@ -1,6 +1,10 @@
-"""What answers, made of its parts: the model, what reads it, and the documents that it answers from."""
+"""Opens what answers: the language model, the parts that use it, and the brains over documents.
 
-from collections.abc import AsyncGenerator, Sequence
+There are two brains. One answers over sockets, from the operator's documents. The other answers over HTTP, each
+question from the documents of its project.
+"""
+
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -46,94 +50,146 @@ from .tools import Toolbox
 _log = structlog.get_logger("agent.app")
 
 
-@dataclass(frozen=True, slots=True)
-class Answering:
-    """What answers, opened.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AnswerSources:
+    """The sources that answers are made from.
 
-    brain: over a socket, from the operator's documents. threads: over HTTP, each question from its project's. prompts:
-    shows what a model would be asked there, and asks none.
+    knowledge: the operator's documents. projects: documents of projects; None where there are no projects. memory:
+    selects a user's items for a turn; None remembers nothing. read_text: cuts the texts of projects into sections.
+    """
+
+    knowledge: Knowledge
+    projects: ProjectStore | None = None
+    memory: Memory | None = None
+    read_text: ReadText = passages_of_text
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Answering:
+    """The opened brains.
+
+    brain: answers over sockets. threads: answers over HTTP. prompts: shows the prompt of a question over HTTP and asks
+    no model; None where a brain of the adapters answers.
     """
 
     brain: Brain
     threads: Brain
-    prompts: PromptDebug
-
-
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """What is kept that answers draw on.
-
-    projects: whose documents questions of other projects are answered from; None where there is none but the
-    operator's own. memory: what users want remembered; None remembers nothing. read: cuts
-    the texts of projects into sections.
-    """
-
-    projects: ProjectStore | None = None
-    memory: Memory | None = None
-    read: ReadText = passages_of_text
-
-
-NOTHING_KEPT = Kept()
+    prompts: PromptDebug | None = None
 
 
 @asynccontextmanager
-async def answering(
+async def open_answering(
+    *,
     settings: Settings,
-    knowledge: Knowledge,
+    adapters: Adapters,
     observer: Observer,
-    run_sync: RunSync,
+    sources: AnswerSources,
+    toolbox: Toolbox | None = None,
     explain: Explain | None = None,
-    chosen: Adapters | None = None,
-    tools: Toolbox | None = None,
-    kept: Kept = NOTHING_KEPT,
 ) -> AsyncGenerator[Answering, None]:
-    """Open what answers from some documents, and from those of projects, for the time of a block.
+    """Open the language model that the settings name, and the brains that use it, for the time of a block.
 
-    observer: keeps the figures of a language model. run_sync: does its blocking work. explain: is told why each answer
-    is what it is. chosen: the drafter and the filler that stand in for the ones the settings name. tools: what turns
-    may call; None is nothing. kept: what is kept that answers draw on.
-    Raises UsageError when that cannot be used.
+    `adapters.model`, `filler` and `decider` take the places of the parts that the settings name. No language model is
+    opened where nothing uses one. observer: gets the model's metrics. explain: called with the reasons of each answer.
+    Raises `agent.errors.UsageError` when a part cannot be used. On exit, also when cancelled, the drafter and the
+    decider close before the language model that they ask.
     """
-    drafter, filler = (chosen.model, chosen.filler) if chosen is not None else (None, None)
-    fills = settings.actions.payloads == "model"
+    run_sync = adapters.run_sync or Threads()
+    toolbox = toolbox or Toolbox(operator=Offering())
     async with AsyncExitStack() as stack:
-        model: LanguageModel | None = None
-        if not settings.model.drafts_alone and (drafter is None or (fills and filler is None)):
+        model = None
+        if _uses_language_model(settings, adapters):
             model = await stack.enter_async_context(open_language_model(settings.model, observer, run_sync))
-        if fills and filler is None:
-            if model is None:
-                raise UsageError(
-                    f"payloads model needs a language model, and {settings.model.model.partition(':')[0]} is none: "
-                    "choose one with model openai:NAME or anthropic:NAME, or leave payloads at words"
-                )
-            filler = model_filler(model, run_sync)
-        if drafter is None and model is not None:
-            drafter = model_drafter(model, settings.model.answer_tokens, settings.answers.answer)
-        elif drafter is None:
+        filler = _make_filler(settings=settings, adapters=adapters, model=model, run_sync=run_sync)
+        drafter = adapters.model
+        if drafter is None:
             drafter = await stack.enter_async_context(
-                opened_drafter(settings.model.model, settings.mock, knowledge.texts)
+                _open_drafter(settings=settings, model=model, texts=sources.knowledge.texts)
             )
-        decides = tools is not None and tools.threads is not None
-        decider = chosen.decider if chosen is not None else None
-        if decides and decider is None and model is not None:
-            decider = model_decider(model, settings.model.answer_tokens)
-        elif decides and decider is None:
-            decider = await stack.enter_async_context(opened_decider(settings.model.model, settings.mock))
-        ways = _Ways(
-            settings.answers, drafter, filler if fills else None, decider, observer, explain, kept.memory
+        decider = adapters.decider
+        if decider is None and toolbox.threads is not None:
+            decider = await stack.enter_async_context(_open_decider(settings=settings, model=model))
+        brains = _BrainFactory(
+            settings=settings.answers,
+            drafter=drafter,
+            filler=filler,
+            decider=decider,
+            observer=observer,
+            explain=explain,
+            memory=sources.memory,
         )
-        building = (chosen.run_sync if chosen is not None else None) or Threads(INDEXES_AT_ONCE)
-        indexes = None
-        if kept.projects is not None:
-            indexes = ProjectIndexes(
-                kept.projects, building, meaning=knowledge.another_meaning, read=kept.read
-            )
-        yield _answering(ways, tools or Toolbox(Offering()), knowledge, indexes)
+        indexes = _make_indexes(sources=sources, run_sync=adapters.run_sync or Threads(INDEXES_AT_ONCE))
+        yield _make_answering(brains=brains, toolbox=toolbox, knowledge=sources.knowledge, indexes=indexes)
 
 
-@dataclass(frozen=True, slots=True)
-class _Ways:
-    """What every brain of a server shares, whatever documents it is over."""
+def log_reasons(lines: Sequence[str]) -> None:
+    """Log the reasons of an answer, at debug level."""
+    for line in lines:
+        _log.debug("why", text=line)
+
+
+def _uses_language_model(settings: Settings, adapters: Adapters) -> bool:
+    """Return whether a drafter or a filler asks the language model that the settings name."""
+    fills = settings.actions.payloads == "model" and adapters.filler is None
+    return not settings.model.drafts_alone and (adapters.model is None or fills)
+
+
+def _make_filler(
+    *, settings: Settings, adapters: Adapters, model: LanguageModel | None, run_sync: RunSync
+) -> Filler | None:
+    """Return the part that fills in payloads with a language model; None where the settings want words only.
+
+    Raises `agent.errors.UsageError` when there is no language model to ask.
+    """
+    if settings.actions.payloads != "model":
+        return None
+    if adapters.filler is not None:
+        return adapters.filler
+    if model is None:
+        raise UsageError(
+            f"payloads model needs a language model, and {settings.model.model.partition(':')[0]} is none: "
+            "choose one with model openai:NAME or anthropic:NAME, or leave payloads at words"
+        )
+    return model_filler(model, run_sync)
+
+
+@asynccontextmanager
+async def _open_drafter(
+    *, settings: Settings, model: LanguageModel | None, texts: Callable[[], Iterable[str]]
+) -> AsyncGenerator[Drafter, None]:
+    """Open the drafter over `model`, or the mock or the script where `model` is None.
+
+    texts: returns texts of the knowledge base, for the mock's inventions.
+    """
+    if model is not None:
+        yield model_drafter(model, settings.model.answer_tokens, settings.answers.answer)
+        return
+    async with opened_drafter(settings.model.model, settings.mock, texts) as drafter:
+        yield drafter
+
+
+@asynccontextmanager
+async def _open_decider(*, settings: Settings, model: LanguageModel | None) -> AsyncGenerator[Decider, None]:
+    """Open the decider over `model`, or the mock or the script where `model` is None."""
+    if model is not None:
+        yield model_decider(model, settings.model.answer_tokens)
+        return
+    async with opened_decider(settings.model.model, settings.mock) as decider:
+        yield decider
+
+
+def _make_indexes(*, sources: AnswerSources, run_sync: RunSync) -> ProjectIndexes | None:
+    """Return the indexes of projects, which are built on demand; None where there are no projects."""
+    if sources.projects is None:
+        return None
+    return ProjectIndexes(
+        sources.projects, run_sync, meaning=sources.knowledge.another_meaning, read=sources.read_text
+    )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _BrainFactory:
+    """The parts that all brains of a server share, whatever documents a brain is over."""
 
     settings: AnswerSettings
     drafter: Drafter
@@ -143,43 +199,43 @@ class _Ways:
     explain: Explain | None
     memory: Memory | None
 
-    def grounded(self, held: Holdings, explain: Explain | None = None) -> GroundedBrain:
-        """Return what finds evidence and drafts from it."""
-        return GroundedBrain(held.documents, self.drafter, self.settings, explain, held.charter, self.memory)
-
-    def brain(self, tools: Tools | None, held: Holdings) -> Brain:
-        """Return what answers, with payloads and tools where there are some."""
-        grounded = self.grounded(held, self.explain)
+    def make_brain(self, tools: Tools | None, holdings: Holdings) -> Brain:
+        """Return a brain over `holdings`, with payloads and tools where the server has some."""
+        grounded = self._make_grounded(holdings, self.explain)
         plain: Brain = grounded
         if self.filler is not None:
             plain = FillingBrain(grounded, self.filler, self.settings, self.observer)
-        return self._deciding(tools, grounded, plain) or plain
+        return self._make_deciding(tools, grounded, plain) or plain
 
-    def asking(self, tools: Tools | None, held: Holdings) -> tuple[GroundedBrain, DecidingBrain | None]:
-        """Return what drafts, and what decides before that where there are tools, for its prompts to be looked at."""
-        grounded = self.grounded(held)
-        return grounded, self._deciding(tools, grounded, grounded)
+    def make_prompting(
+        self, tools: Tools | None, holdings: Holdings
+    ) -> tuple[GroundedBrain, DecidingBrain | None]:
+        """Return the brains whose prompts are shown: the drafting one, and the deciding one where there are tools."""
+        grounded = self._make_grounded(holdings, None)
+        return grounded, self._make_deciding(tools, grounded, grounded)
 
-    def _deciding(self, tools: Tools | None, grounded: GroundedBrain, plain: Brain) -> DecidingBrain | None:
+    def _make_grounded(self, holdings: Holdings, explain: Explain | None) -> GroundedBrain:
+        return GroundedBrain(
+            holdings.documents, self.drafter, self.settings, explain, holdings.charter, self.memory
+        )
+
+    def _make_deciding(
+        self, tools: Tools | None, grounded: GroundedBrain, plain: Brain
+    ) -> DecidingBrain | None:
         if tools is None or self.decider is None:
             return None
         return DecidingBrain(plain, grounded, self.decider, tools, self.observer)
 
 
-def _answering(
-    ways: _Ways, tools: Toolbox, knowledge: Knowledge, indexes: ProjectLibrary | None
+def _make_answering(
+    *, brains: _BrainFactory, toolbox: Toolbox, knowledge: Knowledge, indexes: ProjectLibrary | None
 ) -> Answering:
-    """Return what answers from the operator's documents, and from those of projects where there are any."""
+    """Return the brains over the operator's documents, and over those of projects where there are some."""
     house = Holdings(knowledge, NO_CHARTER)
-    over, asking = partial(ways.brain, tools.threads), partial(ways.asking, tools.threads)
+    make_brain = partial(brains.make_brain, toolbox.threads)
+    make_prompting = partial(brains.make_prompting, toolbox.threads)
     return Answering(
-        ways.brain(tools.sockets, house),
-        ProjectsBrain(over(house), indexes, over),
-        Prompts(asking(house), indexes, asking, shown_draft, shown_decision),
+        brain=brains.make_brain(toolbox.sockets, house),
+        threads=ProjectsBrain(make_brain(house), indexes, make_brain),
+        prompts=Prompts(make_prompting(house), indexes, make_prompting, shown_draft, shown_decision),
     )
-
-
-def log_why(lines: Sequence[str]) -> None:
-    """Log why an answer is what it is; written at debug level only."""
-    for line in lines:
-        _log.debug("why", text=line)

@@ -1,10 +1,12 @@
-"""What a server answers from: its documents, which are read while it listens already.
+"""Opens the documents that a server answers from, and keeps them current.
 
-Strategy: what can be found wrong without reading them is found before the port opens. A question that comes while they
-are read waits for that, and can be cancelled meanwhile.
+Strategy: `check_settings` reports an operator's mistake before the port opens. `Knowledge.read` reads the documents
+while the server already listens: a question that arrives meanwhile waits, and can be cancelled.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from functools import partial
 
 import structlog
@@ -15,49 +17,49 @@ from ..embedding.open import choose, open_meaning
 from ..errors import UsageError
 from ..grounding.openers import openers
 from ..heap import give_back, set_aside_so_far
+from ..host import Threads
 from ..lang import LANGUAGES, Lang
 from ..ports.observe import Observer
 from ..ports.search import Passage, Retriever
 from ..ports.work import RunSync
 from ..retrieval.again import Again
 from ..retrieval.cache import Cache
-from ..retrieval.foreign import ForeignFiles
+from ..retrieval.foreign import ForeignFiles, foreign_files
 from ..retrieval.live import LiveKnowledge
 from ..retrieval.meaning import Meaning
 from ..retrieval.search import KnowledgeBase
-from ..retrieval.watch import Watch
+from ..retrieval.watch import Watch, watching
 from ..settings import Settings
 from ..storage.open import ledger_folder
+from .adapters import Adapters
 
 _log = structlog.get_logger("agent.app")
 
-_FILES = 50  # that are read between two times that what was read is set aside
-
-
-def _finds(knowledge: KnowledgeBase, lang: Lang, question: str) -> bool:
-    return bool(knowledge.find(question, lang, 1))
+_FILES = 50  # files that are read between two calls of `set_aside_so_far`
 
 
 class Knowledge:
-    """The documents of one server, as they are now: implements `agent.ports.search.Library`.
+    """The documents of one server as they are now (implements `agent.ports.search.Library`).
 
-    snapshot: one that is never reloaded, in place of the folder in `settings`. watch: tells of changes; None looks for
-    none. observer: counts searches, where hits are kept. foreign: see `agent.retrieval.folder.Folder`.
+    snapshot: replaces the folder of `settings`, and is never reloaded. run_sync: does the blocking work. watch: reports
+    changes of the folder; None leaves changes unnoticed. observer: counts searches where hits are kept. foreign: see
+    `agent.retrieval.folder.Folder`.
     """
 
     def __init__(
         self,
+        *,
         settings: Settings,
-        snapshot: KnowledgeBase | None,
         run_sync: RunSync,
-        watch: Watch | None,
+        snapshot: KnowledgeBase | None = None,
+        watch: Watch | None = None,
         observer: Observer | None = None,
         foreign: ForeignFiles | None = None,
     ) -> None:
         self._kb = settings.documents.kb
         self._vectors = settings.vectors
         self._data = settings.storage.data
-        self._given = snapshot
+        self._fixed = snapshot
         self._run_sync = run_sync
         self._watch = watch
         self._observer = observer
@@ -67,35 +69,35 @@ class Knowledge:
         self._openers: dict[Lang, tuple[str, ...]] = {}
         self._live: LiveKnowledge | None = None
         self._meaning: Meaning | None = None
-        self._opened = trio.Event()  # it is known whether there are vectors
-        self._read = trio.Event()
-        self._files = (0, 0)  # that were read so far, and that there are
+        self._opened = trio.Event()  # `_meaning` is final
+        self._read = trio.Event()  # all documents are read
+        self._files = (0, 0)  # files read so far, and files in all
 
     @property
     def unread(self) -> str:
-        """What is still to be read, as a sentence; "" when nothing is."""
+        """How far the reading is, as a sentence; "" once all documents are read."""
         if self._read.is_set():
             return ""
         done, total = self._files
         so_far = f": {done:,} of {total:,} files" if total else ""
         return f"The documents are being read{so_far}."
 
-    def check(self) -> None:
-        """Raise UsageError for what can be told before anything is read."""
+    def check_settings(self) -> None:
+        """Raise UsageError for a mistake that shows before any document is read."""
         choose(self._vectors.vectors, self._vectors.vectors_url)
-        if self._given is None and not self._kb.is_dir():
+        if self._fixed is None and not self._kb.is_dir():
             raise UsageError(
                 f"the knowledge base {self._kb} does not exist; point to a folder of documents with --kb"
             )
 
     async def read(self) -> None:
-        """Read everything. Raises UsageError when nothing can be read; cancelled, the reader is given up."""
-        if self._given is None:
+        """Read all documents. Raises UsageError when none can be read. Cancelled, it gives its reading thread up."""
+        if self._fixed is None:
             meaning = await open_meaning(self._vectors.vectors, self._vectors.vectors_url, self._run_sync)
             self._meaning = meaning
             self._opened.set()
             self._live = await LiveKnowledge.open(
-                self._kb, self._run_sync, meaning, self._cache(), self._note, self._foreign
+                self._kb, self._run_sync, meaning, self._cache(), self._note_progress, self._foreign
             )
             await self._run_sync(give_back)
         for skipped in self._snapshot().skipped:
@@ -104,41 +106,44 @@ class Knowledge:
         self._read.set()
 
     async def another_meaning(self) -> Meaning | None:
-        """Return what makes the vectors of other documents, once that is known; None where there are none.
+        """Return the model that makes the vectors of a project's documents; None where no vectors are used.
 
-        A model of sentences makes none: see `Meaning.another`.
+        Waits until the model is opened. A model of sentences makes no vectors of projects: see `Meaning.another`.
         """
         await self._opened.wait()
         return None if self._meaning is None else self._meaning.another()
 
     async def wait_read(self) -> None:
-        """Wait until everything is read."""
+        """Wait until all documents are read."""
         await self._read.wait()
 
     async def present(self) -> Retriever:
-        """Return the present snapshot, once everything is read; what changes later is in another one."""
+        """Wait until all documents are read, and return the present snapshot; later changes make another one."""
         await self._read.wait()
         present = self._snapshot()
         return Again(present, self._observer) if self._keeps_hits else present
 
     def texts(self) -> Iterator[str]:
-        """Yield the text of every statement; none before everything is read. Each takes some microseconds."""
+        """Yield the text of every statement, in microseconds each; no text before all documents are read."""
         if self._read.is_set():
             for passage in self._snapshot().passages:
                 for snippet in passage.snippets:
                     yield snippet.text
 
     async def keep(self) -> None:
-        """Take over what changes in the folder, until cancelled."""
+        """Take over changes of the folder until cancelled; return at once where no watch reports them."""
         if self._live is not None and self._watch is not None:
             await self._live.keep(self._watch)
 
     def sections(self, file: str) -> Sequence[Passage] | None:
-        """Return what is held of a file, in its order: () for what is none, None until everything is read."""
+        """Return the sections of `file` in their order: () for an unknown file, None until all documents are read."""
         return self._snapshot().of_file(file) if self._read.is_set() else None
 
     def openers(self, lang: Lang) -> Sequence[str] | None:
-        """Return questions to begin with, in a language or else in another; None until everything is read."""
+        """Return questions that a chat can begin with; None until all documents are read.
+
+        They are in `lang`, or in the first other language that has some.
+        """
         if not self._read.is_set():
             return None
         present = self._snapshot()
@@ -146,24 +151,80 @@ class Knowledge:
             self._openers_of, self._openers = present, {}
         if lang not in self._openers:
             langs = (lang, *(each for each in LANGUAGES if each != lang))
-            found = (
-                openers(present.passages, present.topics(each), each, partial(_finds, present, each))
+            questions = (
+                openers(present.passages, present.topics(each), each, partial(_has_hit, present, each))
                 for each in langs
             )
-            self._openers[lang] = next(filter(None, found), ())
+            self._openers[lang] = next(filter(None, questions), ())
         return self._openers[lang]
 
     def _snapshot(self) -> KnowledgeBase:
-        present = self._live.now if self._live is not None else self._given
+        present = self._live.now if self._live is not None else self._fixed
         assert present is not None
         return present
 
     def _cache(self) -> Cache | None:
-        """Return what keeps what was read; None where nothing is kept."""
+        """Return the cache of documents that were read; None where the data folder is in memory."""
         return None if self._data == MEMORY else Cache(ledger_folder(self._data), self._kb)
 
-    def _note(self, done: int, total: int) -> None:
-        """Be told by the reader's thread how far it is."""
+    def _note_progress(self, done: int, total: int) -> None:
+        """Take down how far the reading is; called by the reading thread."""
         self._files = (done, total)
         if done and done % _FILES == 0:
             set_aside_so_far()
+
+
+def _has_hit(snapshot: KnowledgeBase, lang: Lang, question: str) -> bool:
+    return bool(snapshot.find(question, lang, 1))
+
+
+def make_knowledge(
+    *, settings: Settings, adapters: Adapters, foreign: ForeignFiles, observer: Observer | None = None
+) -> Knowledge:
+    """Return the documents of a server, checked but not read yet.
+
+    foreign: reads the documents that must not be read in this process. observer: counts searches.
+    Raises `agent.errors.UsageError` as `Knowledge.check_settings` does.
+    """
+    # The system's watcher of the folder needs a thread of its own, which `run_sync` stands for.
+    watch = adapters.watch or (None if adapters.run_sync else watching)
+    knowledge = Knowledge(
+        settings=settings,
+        run_sync=adapters.run_sync or Threads(),
+        snapshot=adapters.knowledge,
+        watch=watch,
+        observer=observer,
+        foreign=foreign,
+    )
+    knowledge.check_settings()
+    return knowledge
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Documents:
+    """The opened documents of a server.
+
+    foreign: reads uploads, and the files of the folder that must not be read in this process. knowledge: None where a
+    brain of the adapters answers without the folder.
+    """
+
+    foreign: ForeignFiles
+    knowledge: Knowledge | None
+
+
+@asynccontextmanager
+async def open_documents(
+    *, settings: Settings, adapters: Adapters, observer: Observer
+) -> AsyncGenerator[Documents, None]:
+    """Open the documents for the time of a block; `Knowledge.read` reads them, and `Knowledge.keep` reloads them.
+
+    observer: counts searches. Raises `agent.errors.UsageError` for a mistake that shows before any document is read.
+    On exit, also when cancelled, the process that reads foreign files is killed, which takes a few milliseconds.
+    """
+    with foreign_files(adapters.isolate) as foreign:
+        knowledge = None
+        if adapters.brain is None:
+            knowledge = make_knowledge(
+                settings=settings, adapters=adapters, foreign=foreign, observer=observer
+            )
+        yield Documents(foreign=foreign, knowledge=knowledge)

@@ -1,4 +1,8 @@
-"""What remembers, made of its parts: the store, the search over it, and what asks users and tells turns."""
+"""Opens the memory of users: the store of items, the recall over it, and the tasks that keep both up to date.
+
+`open_memory` opens the memory model first and the store second, so the store closes first. The tasks of the memory are
+in neither block: the caller runs `UserMemory.run` in a nursery that it cancels before it leaves the block.
+"""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -12,6 +16,7 @@ from ..config import MEMORY
 from ..embedding.open import open_near
 from ..embedding.settings import VectorSettings
 from ..errors import UsageError
+from ..host import Threads
 from ..llm.open import model_noter
 from ..memory.asking import REMEMBER
 from ..memory.desk import OwnMemory
@@ -21,7 +26,6 @@ from ..memory.keeper import Keeper
 from ..memory.noting import Noting
 from ..memory.recollection import Recollection
 from ..models.open import open_memory_model
-from ..models.settings import ModelSettings
 from ..ports.action import Executor
 from ..ports.clock import Clock
 from ..ports.memory import MemoryStore
@@ -31,19 +35,20 @@ from ..ports.remember import Consulted, Transcript
 from ..ports.work import RunSync
 from ..recall.index import Index
 from ..recall.recall import Near, Recall
+from ..settings import Settings
 from ..storage.open import opened_memory
-from ..storage.settings import StorageSettings
+from .adapters import Adapters
 
 _log = structlog.get_logger("agent.memory")
 
 
-@dataclass(frozen=True, slots=True)
-class Remembering:
-    """A memory that is open.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class UserMemory:
+    """The opened memory of users.
 
-    keeper: is handed what is said. noting: has a model read it; None where none does. recollection: tells turns what is
-    remembered. executors: of the actions that it suggests, by name. open_vectors: loads the vectors that it recalls
-    with, if any; meanwhile it recalls by words.
+    keeper: takes each exchange of a session. noting: has the memory model read messages; None where no model does.
+    recollection: selects the items for a turn. executors: carry out the actions that the memory suggests, by action
+    name. open_vectors: loads the vectors of recall, or returns None; until it has returned, recall searches words only.
     """
 
     store: MemoryStore
@@ -55,16 +60,22 @@ class Remembering:
     open_vectors: Callable[[], Awaitable[Callable[[Index], Near] | None]]
     clock: Clock
 
-    def consulted(self, transcripts: Sequence[Transcript]) -> Consulted:
-        """Return what clients ask over their sockets. transcripts: hold what was said, too."""
-        return Consulted(self.desk(transcripts), self.recall, self.keeper)
+    def make_consulted(self, transcripts: Sequence[Transcript]) -> Consulted:
+        """Return the part that answers a client's questions about the memory.
 
-    def desk(self, transcripts: Sequence[Transcript]) -> OwnMemory:
-        """Return what takes what users decide. transcripts: hold what was said, too."""
+        transcripts: also hold the users' messages, so `forget` reaches them too.
+        """
+        return Consulted(self.make_desk(transcripts), self.recall, self.keeper)
+
+    def make_desk(self, transcripts: Sequence[Transcript]) -> OwnMemory:
+        """Return the part that carries out users' decisions about items. transcripts: see `make_consulted`."""
         return OwnMemory(self.store, self.clock, transcripts)
 
     async def run(self) -> None:
-        """Keep what comes, and what finds it up to date, until cancelled."""
+        """Keep exchanges, and keep the index of recall up to date, until cancelled.
+
+        Call `keeper.settled` before the cancel: exchanges that still wait then are lost, and the log counts them.
+        """
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self.keeper.run)
             if self.noting is not None:
@@ -75,73 +86,75 @@ class Remembering:
                 nursery.start_soon(self.recall.embed_with, near)
 
 
-@dataclass(frozen=True, slots=True)
-class Workers:
-    """Who does blocking work.
-
-    storing: the database's, a read beside a write. indexing: writes the search's index, embeds what was said, and what
-    is asked, each at its own time.
-    """
-
-    storing: RunSync
-    indexing: RunSync
-
-
 @asynccontextmanager
-async def opened_remembering(
-    settings: StorageSettings,
-    vectors: VectorSettings,
-    workers: Workers,
+async def open_memory(
+    *,
+    settings: Settings,
+    adapters: Adapters,
     clock: Clock,
     observer: Observer,
-    told: Callable[[str], None] = lambda _: None,
-    transcript: Transcript | None = None,
-    noter: Noter | None = None,
-) -> AsyncGenerator[Remembering, None]:
-    """Open what is remembered for the time of a block.
+    transcript: Transcript | None,
+    on_trouble: Callable[[str], None],
+) -> AsyncGenerator[UserMemory | None, None]:
+    """Open the memory of users for the time of a block; give None where the settings switch it off.
 
-    vectors: those that are named are recalled with too; auto, which is for documents, is not: what it adds to words is
-    small (`python -m tests.bench.recall`), and each turn would pay for it. told: hears why nothing can be kept, and ""
-    when it can again. transcript: keeps what was said, too. noter: reads what users say besides the rules; None leaves
-    it to these.
-    Raises `agent.errors.UsageError` when the folder cannot be used.
+    transcript: holds the messages of threads; the keeper removes late answers from it that cite a forgotten item.
+    on_trouble: called with the reason when nothing can be kept, and with "" when the memory works again.
+    Raises `agent.errors.UsageError` when the data folder or the memory model cannot be used, and when a memory model is
+    named for a memory that is off. On exit, also when cancelled, the store closes and then the memory model.
     """
-    async with opened_memory(settings, workers.storing, clock, told) as store:
-        recall = Recall(store, workers.indexing)
+    if settings.memory.memory == "off":
+        if settings.model.memory_model is not None:
+            raise UsageError("memory-model is for a memory: leave it away, or memory at on")
+        yield None
+        return
+    storing = adapters.remember_sync or adapters.run_sync or Threads(2)
+    indexing = adapters.run_sync or Threads(3)
+    async with (
+        _open_noter(settings=settings, adapters=adapters, observer=observer) as noter,
+        opened_memory(settings.storage, storing, clock, on_trouble) as store,
+    ):
+        recall = Recall(store, indexing)
         noting = None if noter is None else Noting(noter, store, store, clock, observer)
         keeper = Keeper(store, clock, observer, hear, transcript, noting)
-        yield Remembering(
-            store,
-            recall,
-            keeper,
-            noting,
-            Recollection(store, recall, clock, keeper),
-            {REMEMBER: RememberExecutor(store, clock)},
-            partial(_vectors, vectors, workers.indexing, store if settings.data != MEMORY else None),
-            clock,
+        vector_store = store if settings.storage.data != MEMORY else None
+        yield UserMemory(
+            store=store,
+            recall=recall,
+            keeper=keeper,
+            noting=noting,
+            recollection=Recollection(store, recall, clock, keeper),
+            executors={REMEMBER: RememberExecutor(store, clock)},
+            open_vectors=partial(_open_vectors, settings.vectors, indexing, vector_store),
+            clock=clock,
         )
 
 
 @asynccontextmanager
-async def opened_noter(
-    settings: ModelSettings, observer: Observer, run_sync: RunSync
+async def _open_noter(
+    *, settings: Settings, adapters: Adapters, observer: Observer
 ) -> AsyncGenerator[Noter | None, None]:
-    """Open what reads what users say besides the rules, for the time of a block; None where the settings name no model.
-
-    observer: keeps the model's figures. run_sync: does its blocking work. Raises `agent.errors.UsageError` when the
-    model cannot be used.
-    """
-    async with open_memory_model(settings, observer, run_sync) as model:
+    """Open the reader of messages that goes beyond the rules; give None where the settings name no memory model."""
+    if adapters.noter is not None:
+        yield adapters.noter
+        return
+    run_sync = adapters.run_sync or Threads(1)
+    async with open_memory_model(settings.model, observer, run_sync) as model:
         yield None if model is None else model_noter(model, run_sync)
 
 
-async def _vectors(
-    settings: VectorSettings, run_sync: RunSync, kept: MemoryStore | None
+async def _open_vectors(
+    settings: VectorSettings, run_sync: RunSync, vector_store: MemoryStore | None
 ) -> Callable[[Index], Near] | None:
+    """Load the vectors that recall uses beside words, or return None where it uses words only.
+
+    `vectors auto` is for documents: for recall, vectors add little to words (`python -m tests.bench.recall`), and each
+    turn would pay for them. vector_store: keeps vectors for the next start.
+    """
     if settings.vectors == "auto":
         return None
     try:
-        return await open_near(settings.vectors, settings.vectors_url, run_sync, kept)
-    except UsageError as error:  # which is told where documents are opened
+        return await open_near(settings.vectors, settings.vectors_url, run_sync, vector_store)
+    except UsageError as error:  # the documents report it to the operator
         _log.warning("no vectors to recall with, words alone recall", why=str(error))
         return None

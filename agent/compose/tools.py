@@ -1,4 +1,7 @@
-"""What turns may call, made of the settings: the operator's tools, and those that come with a message."""
+"""Reads the tools that a turn may call: the operator's tools, and the tools that arrive with a message.
+
+The MCP servers behind some of them are started with the actions (`agent.compose.actions`), which carry the calls out.
+"""
 
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -14,12 +17,13 @@ from ..tools.file import read_tools
 from ..tools.offering import Offering
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Toolbox:
-    """What may be called.
+    """The tools that turns may call.
 
-    operator: the operator's tools. arguments: checks arguments; None where no tool can be called. sockets: what turns
-    over a socket may call; None is nothing. threads: what turns over HTTP may, whose own tools their callers run.
+    operator: the operator's tools. arguments: checks the arguments of a call; None where no tool can be called.
+    sockets: tools of turns over a socket; None is no tools. threads: tools of turns over HTTP, whose own tools the
+    caller runs.
     """
 
     operator: Offering
@@ -28,18 +32,19 @@ class Toolbox:
     threads: Tools | None = None
 
 
-def opened_tools(settings: Settings, clock: Clock) -> Toolbox:
-    """Return what turns may call, and how. Blocks while it reads the operator's file, of which no server is started.
+def read_toolbox(*, settings: Settings, clock: Clock) -> Toolbox:
+    """Return the tools that turns may call. Blocks while it reads the operator's file; starts no MCP server.
 
-    A tool that does not say where it runs goes where the operator's actions go, one of a message over HTTP to its
-    caller. Raises UsageError; jsonschema-rs is missed only where the settings offer tools.
+    A tool that does not say where it runs goes to the place of the operator's actions; a tool of a message over HTTP
+    goes to its caller. Raises `agent.errors.UsageError` when the file cannot be used. jsonschema-rs is needed only
+    where the settings offer tools.
     """
     file = settings.tools.tools
-    wanted = file is not None or settings.tools.client_tools
-    if not wanted and not can_check():
-        return Toolbox(Offering())
+    offers_tools = file is not None or settings.tools.client_tools
+    if not offers_tools and not can_check():
+        return Toolbox(operator=Offering())
     runs_at: RunsAt = "record" if settings.actions.action_webhook is None else "webhook"
-    arguments = open_arguments() if wanted else ArgumentsLater()
+    arguments = open_arguments() if offers_tools else ArgumentsLater()
     operator = read_tools(file, arguments, runs_at) if file is not None else Offering()
     definitions = Definitions(arguments)
     threads = Tools(
@@ -56,4 +61,9 @@ def opened_tools(settings: Settings, clock: Clock) -> Toolbox:
         operator=operator.here,
         read=lambda given: offered(operator, definitions.read(given, "request", runs_at)),
     )
-    return Toolbox(operator, arguments, sockets if wanted else None, threads)
+    return Toolbox(
+        operator=operator,
+        arguments=arguments,
+        sockets=sockets if offers_tools else None,
+        threads=threads,
+    )

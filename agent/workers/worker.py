@@ -11,8 +11,9 @@ from typing import Literal
 import structlog
 import trio
 
-from ..app import App, Siblings
+from ..app import App
 from ..compose.adapters import Adapters
+from ..compose.edge import Siblings
 from ..config import WORKER_ANSWER
 from ..errors import UsageError
 from ..server.accept import Listens
@@ -86,7 +87,13 @@ class Worker:
         self._channel = channel
         self._places = SharedPlaces(channel.send)
         limits = Shared(begin.workers, self._places, *rates, self.connection_ended)
-        siblings = Siblings(listens, begin.port, limits, self._figures, self._unready)
+        siblings = Siblings(
+            listens=listens,
+            port=begin.port,
+            limits=limits,
+            figures=self._figures,
+            unready=self._unready,
+        )
         self.server = App(settings, adapters, siblings)
         self._all = trio.CancelScope()
         self._up = False

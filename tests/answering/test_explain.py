@@ -14,8 +14,8 @@ from agent import log
 from agent.answering.brain import GroundedBrain
 from agent.answering.settings import AnswerSettings
 from agent.compose.adapters import Adapters
-from agent.compose.answering import log_why
-from agent.compose.composition import composed
+from agent.compose.answering import log_reasons
+from agent.compose.composition import open_composition
 from agent.ports.brain import Question, TurnEvent
 from agent.ports.draft import Drafter
 from agent.retrieval.load import Source
@@ -152,10 +152,12 @@ async def logged(level: log.Level, folder: Path) -> str:
     settings = Settings.of(kb=folder / "kb", vectors="off", log_level=level)
     model = FakeDrafter("Standard is 289 kr.", "Standard is 299 kr.")
     chosen = Adapters(model=model, run_sync=work)
-    async with composed(settings, chosen, Metrics(), lambda _: None) as made:
-        assert made.knowledge is not None
-        await made.knowledge.read()
-        await made.brain.answer(Question("1", ASKED, "en", 0.0), lambda _: None)
+    async with open_composition(
+        settings=settings, adapters=chosen, observer=Metrics(), on_ledger_trouble=lambda _: None
+    ) as made:
+        assert made.documents.knowledge is not None
+        await made.documents.knowledge.read()
+        await made.answering.brain.answer(Question("1", ASKED, "en", 0.0), lambda _: None)
     library = logging.getLogger("markdown_it.rules")
     library.setLevel(logging.DEBUG)
     for say in (library.debug, library.info, library.warning):
@@ -191,7 +193,7 @@ def test_a_line_that_says_why_is_withheld_wherever_it_turns_up() -> None:
     """Its field is one for people's words."""
     stream = io.StringIO()
     log.configure("json", "info", stream)
-    log_why(["It is 299 kr."])
+    log_reasons(["It is 299 kr."])
     structlog.get_logger().info("why", text="It is 299 kr.")
     said = [json.loads(line) for line in stream.getvalue().splitlines()]
     assert not [line for line in said if "299" in str(line | {"timestamp": ""})]

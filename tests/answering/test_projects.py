@@ -11,7 +11,7 @@ import trio
 
 from agent.answering.deciding import Tools
 from agent.compose.adapters import Adapters
-from agent.compose.answering import Answering, Kept, answering
+from agent.compose.answering import Answering, AnswerSources, open_answering
 from agent.compose.knowledge import Knowledge
 from agent.compose.tools import Toolbox
 from agent.errors import NotFound
@@ -20,7 +20,7 @@ from agent.llm.model_decider import ModelDecider
 from agent.ports.action import Outcome
 from agent.ports.brain import Proposal, Question, Refused, TurnEvent, Verified
 from agent.ports.conversation import Exchange, Scope
-from agent.ports.draft import Prompt
+from agent.ports.draft import Prompt, Section
 from agent.ports.fill import Filler
 from agent.ports.model import Finished, Request, TextDelta
 from agent.ports.projects import HOUSE
@@ -83,13 +83,15 @@ async def opened(
     """Open what answers, as a server does, over a house and some projects."""
     settings = Settings.of(vectors="off", payloads="model" if filler is not None else "words")
     house = KnowledgeBase.build([Source.of("kb/plans.md", "The Standard plan HOUSEFACT costs 299 kr.")])
-    knowledge = Knowledge(settings, house, inline, None)
+    knowledge = Knowledge(settings=settings, snapshot=house, run_sync=inline)
     await knowledge.read()
     tools = Tools(operator, lambda given: (), SchemaArguments(), 4, "high", 30.0, lambda: date(2026, 5, 4))
-    every = Toolbox(Offering(operator), SchemaArguments(), None, tools)
+    every = Toolbox(operator=Offering(operator), arguments=SchemaArguments(), threads=tools)
     chosen = Adapters(model=ModelDrafter(model), filler=filler, decider=ModelDecider(model), run_sync=inline)
-    kept = Kept(None if projects is None else projects.store)
-    async with answering(settings, knowledge, Figures(), inline, None, chosen, every, kept) as made:
+    sources = AnswerSources(knowledge=knowledge, projects=None if projects is None else projects.store)
+    async with open_answering(
+        settings=settings, adapters=chosen, observer=Figures(), sources=sources, toolbox=every
+    ) as made:
         yield made
 
 
@@ -108,6 +110,12 @@ async def told(made: Answering, project: str, text: str = ASKED, **changes: Any)
     await made.threads.answer(question(project, text, **changes), events.append, runs)
     assert isinstance(events[-1], Verified | Refused)
     return events[-1]
+
+
+async def shown(made: Answering, asked: Question) -> tuple[Section, ...]:
+    """Return the parts of the prompt that a question would be answered with."""
+    assert made.prompts is not None
+    return await made.prompts(asked)
 
 
 def all_of(request: Request) -> str:
@@ -237,12 +245,12 @@ async def test_a_project_that_is_not_there_is_not_found() -> None:
         with pytest.raises(NotFound):
             await told(made, "b")
         with pytest.raises(NotFound):
-            await made.prompts(question("b"))
+            await shown(made, question("b"))
     async with opened(None, model) as made:
         with pytest.raises(NotFound):
             await told(made, "a")
         with pytest.raises(NotFound):
-            await made.prompts(question("a"))
+            await shown(made, question("a"))
         assert "HOUSEFACT" in (await told(made, HOUSE)).text.text
     assert len(model.requests) == 1
 
@@ -266,7 +274,7 @@ async def test_what_a_model_would_be_asked_is_what_it_is_asked(operator: tuple[T
     async with opened(told_of(), model, *operator) as made:
         for project in ("a", HOUSE):
             model.requests.clear()
-            sections = await made.prompts(question(project, history=HISTORY))
+            sections = await shown(made, question(project, history=HISTORY))
             assert model.requests == []
             await told(made, project, history=HISTORY)
             sent = "\n".join(message.text for message in model.requests[0].messages)
@@ -286,5 +294,5 @@ async def test_tools_of_a_request_are_shown_after_the_operators() -> None:
     """As they would be offered."""
     async with opened(told_of(), Recorder(quoting), LOOK) as made:
         other = ToolDefinition("a_first", "x", {"type": "object"})
-        tools = {s.name: s.text for s in await made.prompts(question("a", tools=(other,)))}["tools"]
+        tools = {s.name: s.text for s in await shown(made, question("a", tools=(other,)))}["tools"]
     assert 0 <= tools.index("look_up") < tools.index("a_first")

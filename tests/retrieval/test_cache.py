@@ -380,7 +380,7 @@ async def test_a_server_keeps_what_it_reads(
         cut.clear()
         hints = Hints()
         settings = Settings.of(kb=kb, data=where, vectors="off")
-        knowledge = Knowledge(settings, None, inline, hints)
+        knowledge = Knowledge(settings=settings, run_sync=inline, watch=hints)
         await knowledge.read()
         async with trio.open_nursery() as nursery:
             nursery.start_soon(knowledge.keep)

@@ -375,8 +375,8 @@ async def test_a_stop_ends_turns_at_once(autojump_clock: trio.testing.MockClock)
 async def test_while_documents_are_read_nothing_is_answered(autojump_clock: trio.testing.MockClock) -> None:
     """503 says so, before the body; the models are known already."""
     async with network(QUIET, ADAPTERS) as net:
-        assert net.app._knowledge is not None
-        net.app._knowledge._read = trio.Event()
+        assert net.app.readiness.knowledge is not None
+        net.app.readiness.knowledge._read = trio.Event()
         status, headers, body = await exchange(net, ask()[:-3])
         assert (status, headers["retry-after"]) == (503, "2")
         assert json.loads(body)["error"]["message"] == "The documents are being read."

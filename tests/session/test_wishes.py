@@ -37,7 +37,7 @@ async def talking(*fills: Sequence[Step], seconds: float = 0.0) -> AsyncGenerato
     """Give a client of a server whose models say these, and the one that fills in."""
     drafter = FakeModel([says("It costs 299 kr a month.", seconds)] * 4)
     filler = FakeModel(fills)
-    chosen = Adapters(ModelDrafter(drafter), PayloadFiller(filler, inline), knowledge=KNOWLEDGE)
+    chosen = Adapters(model=ModelDrafter(drafter), filler=PayloadFiller(filler, inline), knowledge=KNOWLEDGE)
     settings = Settings.of(pace_ms=0, payloads="model")
     async with network(settings, chosen) as server, server.connect() as client:
         yield client, filler

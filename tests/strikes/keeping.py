@@ -17,7 +17,7 @@ from agent.ports.memory import LIVE, Change, Draft, Item, ItemType, Source, Stor
 from agent.ports.note import Found, Unread
 from agent.ports.remember import NOTHING_REMEMBERED, Remembered
 from agent.recall.recall import Recall
-from agent.remembering import Remembering
+from agent.compose.memory import UserMemory
 from agent.session.forgetting import Conversations
 from agent.session.registry import Registry
 from agent.testing.fakes import Began, Failed, Finished
@@ -77,14 +77,14 @@ class WatchedMemory:
         self.rows: Rows | None = None
         self._write_down = note
         self._clock = clock
-        self._opened: Remembering | None = None
+        self._opened: UserMemory | None = None
         self._told: Recollection | None = None
 
-    def open(self, remembering: Remembering) -> None:
+    def open(self, memory: UserMemory) -> None:
         """Take the memory that the server has opened."""
-        self._opened = remembering
-        recall = Recall(remembering.store, inline)
-        self._told = Recollection(remembering.store, recall, self._clock, remembering.keeper)
+        self._opened = memory
+        recall = Recall(memory.store, inline)
+        self._told = Recollection(memory.store, recall, self._clock, memory.keeper)
 
     async def read_out(self) -> None:
         """Read all that is kept."""
@@ -101,7 +101,7 @@ class WatchedMemory:
         assert self._opened is not None
         live = await self._opened.store.live(scope, self._clock.now_ms())
         if live:
-            await self._opened.desk((Conversations(registry),)).forget(scope, live[0].id)
+            await self._opened.make_desk((Conversations(registry),)).forget(scope, live[0].id)
             self._write_down("~~", Forgot(live[0].id, live[0].text))
 
     def told(self, question: Question, lang: Lang) -> bool:

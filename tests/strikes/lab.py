@@ -15,10 +15,10 @@ from typing import Any, cast
 
 import trio
 
-from agent.adapters import Adapters
+from agent.compose.adapters import Adapters
 from agent.answering.brain import GroundedBrain
 from agent.app import App
-from agent.compose import Composed
+from agent.compose.composition import Composition
 from agent.ports.conversation import Scope
 from agent.ports.decide import Decision
 from agent.ports.remember import Consulted
@@ -134,19 +134,18 @@ class WatchedApp(App):
 
     async def _run(
         self,
-        made: Composed,
+        composition: Composition,
         listeners: Sequence[Listens],
         listen: bool,
         task_status: "trio.TaskStatus[App]",
     ) -> None:
         memory = self._memory
-        if memory is None or made.remembering is None:
-            await super()._run(made, listeners, listen, task_status)
+        if memory is None or composition.memory is None:
+            await super()._run(composition, listeners, listen, task_status)
             return
-        memory.open(made.remembering)
-        await super()._run(
-            replace(made, executor=memory.carrying_out(made.executor)), listeners, listen, task_status
-        )
+        memory.open(composition.memory)
+        executor = memory.carrying_out(composition.executor)
+        await super()._run(replace(composition, executor=executor), listeners, listen, task_status)
         await memory.read_out()
 
     def _make_edge(self, parts: Parts) -> Edge:
@@ -159,7 +158,7 @@ class WatchedApp(App):
             http=cast(HttpServer, None),
             cap=self.cap,
             observer=self.metrics,
-            gate=self._gate,
+            gate=self.readiness.gate,
         )
 
 

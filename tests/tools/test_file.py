@@ -9,8 +9,8 @@ import pytest
 from agent.actions.dispatch import DispatchExecutor
 from agent.commands.settings import read_settings
 from agent.compose.adapters import Adapters
-from agent.compose.composition import composed
-from agent.compose.tools import opened_tools
+from agent.compose.composition import open_composition
+from agent.compose.tools import read_toolbox
 from agent.errors import BadTool, UsageError
 from agent.ports.brain import Brain
 from agent.ports.tools import ToolDefinition
@@ -23,7 +23,7 @@ from agent.tools.file import read_tools
 
 def offered(settings: Settings) -> tuple[ToolDefinition, ...]:
     """The operator's tools, as a server of these settings has them."""
-    return tuple(opened_tools(settings, Noon()).operator)
+    return tuple(read_toolbox(settings=settings, clock=Noon()).operator)
 
 
 def written(path: Path, content: Any) -> Path:
@@ -95,7 +95,7 @@ def test_the_flags_choose_file_and_risk(tmp_path: Path, monkeypatch: pytest.Monk
     assert [tool.runs_at for tool in offered(settings)] == ["record"]
     hooked = Settings.of(tools=file, action_webhook="https://hook.test/")
     assert [tool.runs_at for tool in offered(hooked)] == ["webhook"]
-    assert opened_tools(Settings(), Noon()).sockets is None
+    assert read_toolbox(settings=Settings(), clock=Noon()).sockets is None
 
 
 def test_a_risk_that_is_none_is_refused() -> None:
@@ -111,20 +111,27 @@ def test_without_the_extra_the_operator_is_told_what_to_install(
     monkeypatch.setattr("agent.structured.open.find_spec", lambda name: None)
     file = written(tmp_path, {"tools": []})
     with pytest.raises(UsageError, match="pip install"):
-        opened_tools(Settings.of(tools=file), Noon())
+        read_toolbox(settings=Settings.of(tools=file), clock=Noon())
 
 
 async def test_the_composition_has_the_tools_and_runs_them(tmp_path: Path) -> None:
     """What is composed names them, its executor knows where each runs, and a message's stand beside them."""
     file = written(tmp_path, {"tools": [{"name": "a"}]})
     chosen = Adapters(brain=cast(Brain, object()), ledger=MemoryLedger())
-    async with composed(Settings.of(tools=file), chosen, Figures(), lambda _: None) as server:
+    async with open_composition(
+        settings=Settings.of(tools=file),
+        adapters=chosen,
+        observer=Figures(),
+        on_ledger_trouble=lambda _: None,
+    ) as server:
         assert isinstance(server.executor, DispatchExecutor)
-        assert server.read_tools is None
+        assert server.read_socket_tools is None
     chosen = Adapters(brain=cast(Brain, object()), ledger=MemoryLedger())
     open_to_all = Settings.of(tools=file, client_tools=True)
-    async with composed(open_to_all, chosen, Figures(), lambda _: None) as server:
-        assert server.read_tools is not None
-        assert [tool.name for tool in server.read_tools([{"name": "b"}])] == ["b"]
+    async with open_composition(
+        settings=open_to_all, adapters=chosen, observer=Figures(), on_ledger_trouble=lambda _: None
+    ) as server:
+        assert server.read_socket_tools is not None
+        assert [tool.name for tool in server.read_socket_tools([{"name": "b"}])] == ["b"]
         with pytest.raises(BadTool, match="operator"):
-            server.read_tools([{"name": "a"}])
+            server.read_socket_tools([{"name": "a"}])

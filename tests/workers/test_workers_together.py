@@ -183,7 +183,7 @@ async def test_the_pair_answers_as_one(autojump_clock: trio.testing.MockClock) -
             assert await here.figure("agent_sessions") == 4
             assert await here.get("/readyz") == (200, "ready\n")
             assert await here.get("/healthz") == (200, "ok\n")
-        here.children[2].worker.server._note_ledger("the disk is full")
+        here.children[2].worker.server.readiness.note_ledger_trouble("the disk is full")
         for _ in range(2):
             status, words = await here.get("/readyz")
             assert (status, words.partition(":")[2].split(":")[0]) == (503, " Worker 2")

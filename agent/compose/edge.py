@@ -1,0 +1,161 @@
+"""Makes the edge of a server: what each connection meets, from the admission to the session or the HTTP API."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from ..fsm import mermaid
+from ..ports.remember import NO_BACKLOG
+from ..ports.work import RunSync
+from ..protocol import asyncapi
+from ..server.accept import Listens
+from ..server.addresses import Addresses
+from ..server.admission import Admission
+from ..server.api.keys import make_key
+from ..server.api.plain import Plain
+from ..server.api.questions import Questions
+from ..server.api.reading import Reading
+from ..server.api.rooms import Rooms
+from ..server.api.router import HttpApi
+from ..server.http import Contents, make_app
+from ..server.hypercorn_edge import HttpServer
+from ..server.limits import Cap, Shared
+from ..server.metrics import Metrics
+from ..server.serve import Edge
+from ..server.websocket import Connection
+from ..session.registry import Registry
+from ..session.session import Session
+from ..session.states import TABLE
+from ..session.turn import Parts
+from ..settings import Settings
+from ..storage.store import Store
+from ..threads.desk import ThreadDesk
+from .composition import Composition
+from .readiness import Readiness
+from .sessions import list_transcripts
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Siblings:
+    """The parts that a server shares with other servers, where clients see several servers as one.
+
+    listens: gives the connections of this server. port: that the clients connect to. limits: hold for all servers
+    together. figures: returns the Prometheus text of all servers. unready: returns why a server is not ready, "" when
+    all are.
+    """
+
+    listens: Listens
+    port: int
+    limits: Shared
+    figures: Callable[[], Awaitable[bytes]]
+    unready: Callable[[], Awaitable[str]]
+
+
+def make_api_rooms(
+    *,
+    composition: Composition,
+    store: Store,
+    desk: ThreadDesk,
+    registry: Registry,
+    run_sync: RunSync,
+) -> Rooms:
+    """Return the parts that the HTTP API works on. registry: lists all sessions. run_sync: reads uploads."""
+    memory = composition.memory
+    return Rooms(
+        desk=desk,
+        projects=store.projects,
+        threads=store.threads,
+        calls=store.calls,
+        requests=store.requests,
+        show_prompt=composition.answering.prompts,
+        read=Reading(run_sync, composition.documents.foreign.text_of),
+        clock=composition.clock,
+        new_id=composition.new_id,
+        new_key=make_key,
+        memory=None if memory is None else memory.make_desk(list_transcripts(composition, registry)),
+        backlog=NO_BACKLOG if memory is None else memory.keeper,
+    )
+
+
+def make_edge(
+    *,
+    settings: Settings,
+    admission: Admission,
+    parts: Parts,
+    readiness: Readiness,
+    metrics: Metrics,
+    rooms: Rooms | None,
+    siblings: Siblings | None,
+) -> Edge:
+    """Return the edge over the parts of the sessions. rooms: of the HTTP API; None where no store is kept."""
+
+    def handle_connection(connection: Connection) -> Awaitable[None]:
+        return Session(parts, connection, connection.agent_v1, user=connection.user).run()
+
+    limits = siblings.limits if siblings is not None else None
+    cap = Cap.of(settings.server, settings.session.rate_limit, limits)
+    contents = _make_contents(
+        settings=settings, admission=admission, readiness=readiness, metrics=metrics, siblings=siblings
+    )
+    questions = Questions(
+        parts,
+        admission,
+        cap,
+        readiness.explain_unanswerable,
+        settings.answers.limit,
+        settings.server.name,
+    )
+    apis: tuple[Plain, ...] = (questions,)
+    if rooms is not None:
+        pace = settings.session.pace_ms / 1000
+        api = HttpApi(
+            rooms,
+            admission,
+            cap,
+            metrics,
+            readiness.explain_unanswerable,
+            lambda: readiness.gate.draining,
+            pace,
+        )
+        apis = (api, questions)
+    return Edge(
+        admission=admission,
+        addresses=Addresses.of(settings.server),
+        handler=handle_connection,
+        http=HttpServer(make_app(contents, metrics)),
+        cap=cap,
+        observer=metrics,
+        gate=readiness.gate,
+        apis=apis,
+    )
+
+
+def _make_contents(
+    *,
+    settings: Settings,
+    admission: Admission,
+    readiness: Readiness,
+    metrics: Metrics,
+    siblings: Siblings | None,
+) -> Contents:
+    """Return what the page and the probes show; `siblings` answer for all servers where there are several."""
+
+    async def read_figures() -> bytes:
+        return metrics.text()
+
+    async def explain_unready() -> str:
+        return readiness.unready
+
+    knowledge = readiness.knowledge
+    return Contents(
+        asyncapi=asyncapi.document(),
+        session_diagram=mermaid(TABLE),
+        metrics=siblings.figures if siblings is not None else read_figures,
+        unready=siblings.unready if siblings is not None else explain_unready,
+        authorised=admission.shows_token,
+        sections=knowledge.sections if knowledge is not None else lambda _: (),
+        openers=knowledge.openers if knowledge is not None else lambda _: (),
+        name=settings.server.name,
+        greeting=settings.server.greeting,
+        limping=readiness.explain_limping,
+        welcome=admission.shows_any_token,
+    )

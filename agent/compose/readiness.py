@@ -1,0 +1,48 @@
+"""Whether a server can answer just now, as `/readyz`, the page and the refusals of questions tell it."""
+
+from ..server.serve import Gate
+from .knowledge import Knowledge
+
+
+class Readiness:
+    """What keeps a server from answering, from its start to its end.
+
+    gate: whether the server takes connections. knowledge: the documents, once they are opened; None where another brain
+    answers.
+    """
+
+    def __init__(self) -> None:
+        self.gate = Gate()
+        self.knowledge: Knowledge | None = None
+        self._memory_trouble = ""
+
+    async def wait_read(self) -> None:
+        """Wait until the documents are read."""
+        if self.knowledge is not None:
+            await self.knowledge.wait_read()
+
+    @property
+    def unread(self) -> str:
+        """How far the reading of the documents is, as a sentence; "" once they are read."""
+        return self.knowledge.unread if self.knowledge is not None else ""
+
+    @property
+    def unready(self) -> str:
+        """Why new clients should go elsewhere, as a sentence; "" when they are welcome."""
+        return self.gate.unready or self.unread
+
+    def explain_unanswerable(self) -> str:
+        """Return why a question in a plain request cannot be answered now; "" when it can."""
+        return self.gate.unready if self.gate.draining else self.unread
+
+    def explain_limping(self) -> str:
+        """Return which part does not work although clients are welcome; "" when all parts work."""
+        return self._memory_trouble
+
+    def note_ledger_trouble(self, trouble: str) -> None:
+        """Take down why no action can be claimed, or "" when actions can be claimed again."""
+        self.gate.trouble = f"Actions cannot be run, because of the ledger: {trouble}." if trouble else ""
+
+    def note_memory_trouble(self, trouble: str) -> None:
+        """Take down why nothing can be remembered, or "" when it can be again. Turns go on meanwhile."""
+        self._memory_trouble = f"What is said is not remembered: {trouble}." if trouble else ""

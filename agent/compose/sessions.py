@@ -1,0 +1,77 @@
+"""Makes the shared parts of sessions, and the threads over HTTP, from the opened wings."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from ..actions.runner import Runner
+from ..errors import BadTool
+from ..ports.observe import Observer
+from ..ports.remember import UNKEPT, Transcript
+from ..ports.tools import ToolDefinition
+from ..session.forgetting import Conversations
+from ..session.registry import Registry
+from ..session.turn import Parts, no_tools
+from ..storage.store import Store
+from ..threads.desk import ThreadDesk
+from ..threads.waking import Stores
+from ..wire.pulse import Pulse
+from .composition import Composition
+
+
+def make_parts(
+    *, composition: Composition, runner: Runner, registry: Registry, pulse: Pulse, observer: Observer
+) -> Parts:
+    """Return the parts that all sessions over sockets share. registry: lists the sessions of the server."""
+    memory = composition.memory
+    return Parts(
+        settings=composition.settings.session,
+        brain=composition.answering.brain,
+        runner=runner,
+        registry=registry,
+        pulse=pulse,
+        clock=composition.clock,
+        observer=observer,
+        new_id=composition.new_id,
+        lang=composition.settings.answers.lang,
+        project=str(composition.settings.documents.kb),
+        read_tools=composition.read_socket_tools or no_tools,
+        recorder=memory.keeper if memory is not None else UNKEPT,
+        memory=None if memory is None else memory.make_consulted(list_transcripts(composition, registry)),
+    )
+
+
+def make_thread_desk(*, composition: Composition, store: Store, parts: Parts, runner: Runner) -> ThreadDesk:
+    """Return the threads over HTTP, not running yet.
+
+    Their sessions share `parts` with the sockets, but for the brain of projects, the callers' own tools, and no pace.
+    """
+    toolbox = composition.toolbox
+    read_tools = toolbox.threads.read if toolbox.threads is not None else _refuse_tools
+    thread_parts = replace(
+        parts,
+        brain=composition.answering.threads,
+        settings=replace(parts.settings, pace_ms=0.0),
+        read_tools=read_tools,
+    )
+    return ThreadDesk(
+        Stores(store.projects, store.threads, store.calls, store.used),
+        thread_parts,
+        runner,
+        composition.settings.threads,
+        toolbox.operator,
+        read_tools,
+        toolbox.arguments,
+    )
+
+
+def list_transcripts(composition: Composition, registry: Registry) -> tuple[Transcript, ...]:
+    """Return all that holds users' messages beside the memory: the sessions in progress, and the kept threads."""
+    store = composition.storage.store
+    threads = (store.threads,) if store is not None else ()
+    return (Conversations(registry), *threads)
+
+
+def _refuse_tools(given: Sequence[Mapping[str, Any]]) -> tuple[ToolDefinition, ...]:
+    """Refuse the tools of a message, because nothing that checks their arguments is installed."""
+    raise BadTool("this server needs jsonschema-rs for tools: pip install 'agent-server[structured]'")
