@@ -1,6 +1,6 @@
-"""`agent memory accept` and its like: what is decided about an item, whosoever it is.
+"""`agent memory decide`, and each decision as a command of its own: an operator's decisions about one item.
 
-What an item takes is asked of its own table, and told where it refuses.
+The state table of the item says which decisions it takes; a refused decision prints them.
 """
 
 from collections.abc import Iterator
@@ -33,19 +33,32 @@ _BECOMES: Final[dict[Decision, str]] = {
 }
 
 
-async def accept(
-    id: str,
-    /,
-    *,
-    data: Data = USER_DATA,
-    replaces: Annotated[
-        tuple[str, ...], Parameter(help="Id of an item that it may replace; may be given again.")
-    ] = (),
-) -> int:
+Replaces = Annotated[
+    tuple[str, ...], Parameter(help="Id of an item that the accepted item replaces. Repeat it for several.")
+]
+
+
+async def decide(id: str, decision: Decision, /, *, data: Data = USER_DATA, replaces: Replaces = ()) -> int:
+    """Decide about an item: accept or reject a proposal; start, done, block or
+    unblock an open matter; reopen an ended item, which proposes it again.
+
+    An item takes the decisions of its status; another decision prints them.
+    --replaces goes with accept: see agent memory accept --help.
+
+    Example: agent memory decide i12 accept
+    """
+    if decision == "accept":
+        return await accept(id, data=data, replaces=replaces)
+    if replaces:
+        raise UsageError(f"--replaces goes with accept: leave it out to {decision} {id}")
+    return await _decided(id, data, decision)
+
+
+async def accept(id: str, /, *, data: Data = USER_DATA, replaces: Replaces = ()) -> int:
     """Accept a proposed item: it is remembered from now on.
 
-    Where it contradicts what is remembered, that is told first, and nothing is
-    done unless --replaces names each such item, which then gives way to it.
+    Where the item contradicts other items, the command prints them and changes
+    nothing, unless --replaces names each of them; then the item replaces them.
 
     Example: agent memory accept i12 --replaces i3
     """
@@ -72,7 +85,7 @@ async def reject(id: str, /, *, data: Data = USER_DATA) -> int:
 
 
 async def start(id: str, /, *, data: Data = USER_DATA) -> int:
-    """Start what was decided: a decision is under way from now on.
+    """Start a decision that was accepted: work on it is under way.
 
     Example: agent memory start i12
     """
@@ -80,7 +93,7 @@ async def start(id: str, /, *, data: Data = USER_DATA) -> int:
 
 
 async def done(id: str, /, *, data: Data = USER_DATA) -> int:
-    """Say that something to do is done.
+    """Mark an open matter as done.
 
     Example: agent memory done i12
     """
@@ -88,7 +101,7 @@ async def done(id: str, /, *, data: Data = USER_DATA) -> int:
 
 
 async def block(id: str, /, *, data: Data = USER_DATA) -> int:
-    """Say that what is under way cannot go on now.
+    """Mark an item that is under way as blocked.
 
     Example: agent memory block i12
     """
@@ -96,7 +109,7 @@ async def block(id: str, /, *, data: Data = USER_DATA) -> int:
 
 
 async def unblock(id: str, /, *, data: Data = USER_DATA) -> int:
-    """Say that what was blocked goes on.
+    """Mark a blocked item as under way again.
 
     Example: agent memory unblock i12
     """
@@ -104,9 +117,9 @@ async def unblock(id: str, /, *, data: Data = USER_DATA) -> int:
 
 
 async def reopen(id: str, /, *, data: Data = USER_DATA) -> int:
-    """Propose again what is done, was rejected or has expired.
+    """Propose an item again that is done, rejected or expired.
 
-    It is not remembered before it is accepted.
+    It is remembered again once it is accepted.
 
     Example: agent memory reopen i12
     """
@@ -114,9 +127,9 @@ async def reopen(id: str, /, *, data: Data = USER_DATA) -> int:
 
 
 async def edit(id: str, text: str, /, *, data: Data = USER_DATA, lang: Lang | None = None) -> int:
-    """Correct an item: another with your text takes its place.
+    """Correct an item: a new item with your text takes its place.
 
-    The item itself keeps what it said, as replaced or rejected.
+    The old item keeps its text, with the status replaced or rejected.
 
     Example: agent memory edit i12 "The budget is 70 000 kr"
 
@@ -139,12 +152,12 @@ async def edit(id: str, text: str, /, *, data: Data = USER_DATA, lang: Lang | No
 
 
 async def forget(id: str, /, *, data: Data = USER_DATA) -> int:
-    """Forget an item, whatever its status: its words, the messages that it comes
-    from or that say it again, and the answers that cite it or say it leave every
-    file. That cannot be undone.
+    """Forget an item, whatever its status. This cannot be undone.
 
-    What it has replaced is an item of its own, and is forgotten by its own id.
-    Calls of tools that ran keep their arguments, less the texts that say it.
+    Its text leaves every file, and so do the messages that it comes from or that
+    repeat it, and the answers that cite or repeat it. An item that it replaced has
+    an id of its own, and is forgotten by that. Tool calls that ran keep their
+    arguments, without the texts that repeat the item.
 
     Example: agent memory forget i12
     """

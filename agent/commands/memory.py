@@ -1,7 +1,8 @@
-"""`agent memory`: what is remembered, of everybody, looked at and decided by whoever has the machine.
+"""`agent memory`: lists, decides, exports and imports the items of all users, on the machine that keeps them.
 
-Each command opens what a server keeps, beside it if that runs, and ends with what it says. An operator names an item;
-whose it is, is found with it. What cannot be done is said in one line, with what to do, and nothing is half done.
+Each command opens the data folder of a server, which may run meanwhile, and ends with its result. The operator names an
+item, and the command finds its owner. A command that cannot be done prints one line with the remedy, and changes
+nothing.
 """
 
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from functools import partial
 from typing import Annotated, get_args
 
 import msgspec
-from cyclopts import App, Parameter
+from cyclopts import App, Group, Parameter
 
 from ..config import ITEM_QUOTE, USER_DATA
 from ..errors import UsageError
@@ -23,7 +24,7 @@ from ..ports.memory import Candidate, ItemStatus, ItemType, Source
 from ..ports.projects import HOUSE
 from ..text.language import language
 from ..text.terminal import printable_line
-from .deciding import accept, block, done, edit, forget, reject, reopen, start, unblock
+from .deciding import accept, block, decide, done, edit, forget, reject, reopen, start, unblock
 from .items import entry_line, replacing, row, shown, turn_line
 from .output import OK, REFUSED, complain, write, write_line
 from .paging import paged
@@ -31,15 +32,24 @@ from .rebuild import rebuild
 from .remembered import Data, opened_memory
 from .turns import import_turns
 
+_FIRST = {"list": 1, "decide": 2, "forget": 3, "export": 4, "import": 5}
+"""The commands that people use most, in the order in which the help shows them."""
+_FURTHER = Group("Further commands", sort_key=1)
+_DECISIONS = Group("Decisions, each as a command", sort_key=2)
+
 command = App(
     name="memory",
-    help="Look at what is remembered, and decide about it.\n\nExample: agent memory list --status proposed",
+    help="List the items that users have in memory, and decide about them.\n\n"
+    "Example: agent memory list --status proposed",
 )
 
-command.command(import_turns, name="import")
-command.command(rebuild)
-for _decide in (accept, reject, start, done, block, unblock, reopen, edit, forget):
-    command.command(_decide)
+command.command(import_turns, name="import", sort_key=_FIRST["import"])
+command.command(decide, sort_key=_FIRST["decide"])
+command.command(forget, sort_key=_FIRST["forget"])
+command.command(edit, group=_FURTHER)
+command.command(rebuild, group=_FURTHER)
+for _decision in (accept, reject, start, done, block, unblock, reopen):
+    command.command(_decision, group=_DECISIONS)
 
 Project = Annotated[
     str | None,
@@ -73,7 +83,7 @@ class _Times:
 NOBODYS, ANY_TIME = _Owner(), _Times()
 
 
-@command.command(name="list")
+@command.command(name="list", sort_key=_FIRST["list"])
 async def list_items(
     *,
     data: Data = USER_DATA,
@@ -85,10 +95,9 @@ async def list_items(
     thread: Thread = None,
     as_json: Json = False,
 ) -> int:
-    """List what is remembered, of everybody, by its status: id, status, type, day,
-    whose it is, and what it says.
+    """List the items of all users by status: id, status, type, day, owner and text.
 
-    Without --status all but what was forgotten. Safe to use while servers run.
+    Without --status, all items but forgotten ones. Safe to use while servers run.
 
     Example: agent memory list --status proposed --user ana
     """
@@ -108,10 +117,10 @@ async def list_items(
     return OK
 
 
-@command.command
+@command.command(group=_FURTHER)
 async def show(id: str, /, *, data: Data = USER_DATA, as_json: Json = False) -> int:
-    """Show an item: what it says, of whom and since when, where it comes from, what
-    it would replace, and what happened to it.
+    """Show one item: text, owner, dates, sources, the items that it would replace,
+    and its history.
 
     Example: agent memory show i12
     """
@@ -124,7 +133,7 @@ async def show(id: str, /, *, data: Data = USER_DATA, as_json: Json = False) -> 
     return OK
 
 
-@command.command
+@command.command(group=_FURTHER)
 async def propose(
     type: ItemType,
     subject: str,
@@ -136,8 +145,8 @@ async def propose(
     times: Annotated[_Times, Parameter(name="*")] = ANY_TIME,
     lang: Lang | None = None,
 ) -> int:
-    """Propose to remember something; nothing becomes true before it is accepted.
-    Events and metrics, which end by themselves, are accepted by rule.
+    """Propose an item. It is remembered once its user or an operator accepts it;
+    events and metrics, which end by themselves, are accepted by rule.
 
     A date is written 2026-05-31, or 2026-05-31T14:00:00Z; without a zone it is
     this machine's time.
@@ -178,7 +187,7 @@ async def propose(
     return OK
 
 
-@command.command
+@command.command(sort_key=_FIRST["export"])
 async def export(
     *,
     data: Data = USER_DATA,
@@ -187,11 +196,11 @@ async def export(
     thread: Thread = None,
     turns: Annotated[bool, Parameter(negative=(), help="Also what was said.")] = False,
 ) -> int:
-    """Print all that is remembered as JSON lines, in the order in which it was made:
-    {"kind": "item", ...} with sources and history, then, with --turns,
-    {"kind": "turn", ...}. Times are Unix milliseconds.
+    """Print all items as JSON lines, oldest first; with --turns the messages too.
 
-    Of what was forgotten only ids and times are left to be printed.
+    An item is {"kind": "item", ...} with its sources and history, a message
+    {"kind": "turn", ...}. Times are Unix milliseconds. A forgotten item has only
+    its ids and times left.
 
     Example: agent memory export --user ana --turns > ana.jsonl
     """
@@ -205,10 +214,11 @@ async def export(
     return OK
 
 
-@command.command
+@command.command(group=_FURTHER)
 async def check(*, data: Data = USER_DATA) -> int:
-    """Look the memory over: whether its file is whole, how many items there are by
-    status, how much was said, and how much could not be kept. Reads all of it.
+    """Check the file of the memory for damage, and count its items and messages.
+
+    Reads the whole file.
 
     Exit status: 0 it is whole, 3 it is damaged, 2 it cannot be opened.
 

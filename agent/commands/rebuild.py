@@ -29,12 +29,11 @@ async def rebuild(
     data: Data = USER_DATA,
     vectors: Annotated[str, Parameter(env_var="AGENT_VECTORS")] = "auto",
 ) -> int:
-    """Throw away all that was made of what is remembered, make it anew, and look
-    whether nothing is missing in it. What was said and approved stays as it is.
+    """Rebuild the index and the vectors of the memory, and check that nothing is
+    missing. Messages and items stay as they are.
 
-    That is the index, which a server makes at each start, and the kept vectors.
-    Safe to use while servers run; stopped halfway, the next one that needs vectors
-    makes the rest.
+    A server also builds the index at each start. Safe to use while servers run.
+    Stopped halfway, the next command or server that needs vectors makes the rest.
 
     Exit status: 0 all is there, 3 the index lacks something, 2 it cannot be done.
 

@@ -45,10 +45,9 @@ async def import_turns(
     turns: Annotated[Path, Parameter(help="File of JSON lines, one a turn.")],
     user: Annotated[str, Parameter(help="Whose they are; without it nobody's, each thread by itself.")] = "",
 ) -> int:
-    """Keep what was said elsewhere, so that agent recall finds it.
+    """Import messages from elsewhere, so that recall finds them.
 
-    Each line of the file is one turn, those of a thread in the order in which they
-    were said:
+    Each line of the file is one message, those of a thread in their order:
       {"id": "D1:3", "thread": "ann", "speaker": "Ann", "at": "2026-05-03T10:00:00Z", "text": "..."}
     speaker: user, assistant, or a name. After an hour's pause in a thread another
     sitting begins. A turn whose thread and id are there already is kept as it is.

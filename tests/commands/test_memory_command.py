@@ -467,3 +467,23 @@ async def test_a_server_that_runs_is_not_hurt(folder: Path, capsys: pytest.Captu
         await server.forget(ANA, "i1", NOW)
         assert files_with(folder, "50 SEK", "at noon") == []
     capsys.readouterr()
+
+
+def test_a_decision_is_a_command_or_a_word_of_decide(run: Run) -> None:
+    """Both do the same, and refuse the same in the same words."""
+    run("decide", "i2", "accept", status=2)
+    assert "--replaces i1" in run.err
+    run("decide", "i2", "accept", "--replaces", "i1")
+    assert (run.status("i2"), run.status("i1")) == ("accepted", "superseded")
+    assert run.fails("decide", "i2", "block") == run.fails("block", "i2")
+    assert "--replaces goes with accept" in run.fails("decide", "i2", "reopen", "--replaces", "i1")
+    assert "DECISION" in run.fails("decide", "i2", "keep").upper()
+
+
+def test_the_help_begins_with_the_commands_that_people_use_most(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each decision stands as a command of its own at the end."""
+    assert cli.main(["memory", "--help"]) == 0
+    names = re.findall(r"^│ ([a-z]+) ", capsys.readouterr().out, re.MULTILINE)
+    assert names[:5] == ["list", "decide", "forget", "export", "import"]
+    assert set(names[-7:]) == set(get_args(Decision))
+    assert set(names) == {name for name in memory.command if not name.startswith("-")}
