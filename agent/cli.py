@@ -9,9 +9,9 @@ import sys
 from collections.abc import Sequence
 from importlib import metadata
 
-from cyclopts import App, CycloptsError, Parameter
+from cyclopts import App, CycloptsError, Group, Parameter
 
-from .commands.output import FAILED, OK, USAGE, complain, discard
+from .commands.output import FAILED, OK, SHOWS_ALL, USAGE, complain, discard
 from .errors import UsageError
 
 COMMANDS = {
@@ -31,10 +31,15 @@ COMMANDS = {
 }
 """Each command's name and where it is: a function, or a cyclopts App of that name."""
 
+DEVELOPERS = frozenset(("soak", "bench", "verify", "diagrams", "schema"))
+"""Commands that only developers need; the overview shows them in a group of their own."""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command line (default: the process's own) and return its exit status."""
     given = sys.argv[1:] if arguments is None else list(arguments)
+    given, shows_all = _split_help_all(given)
+    SHOWS_ALL.set(shows_all)
     try:
         if not given or given[0] in app.help_flags:
             for name in COMMANDS:  # the overview shows what each says of itself, which takes importing it
@@ -54,6 +59,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return status if isinstance(status, int) else OK
 
 
+def _split_help_all(given: list[str]) -> tuple[list[str], bool]:
+    """Return `given` without the word `all` after its last `--help`, and whether that word was there."""
+    shows_all = given[-1:] == ["all"] and given[-2:-1] in [[flag] for flag in app.help_flags]
+    return (given[:-1], True) if shows_all and "--" not in given else (given, False)
+
+
 def _version() -> str:
     return metadata.version("agent-server")
 
@@ -69,5 +80,9 @@ app = App(
     exit_on_error=False,
     result_action="return_value",
 )
+_developers = Group("For developers", sort_key=1)
 for _name, _place in COMMANDS.items():
-    app.command(_place, name=_name)
+    if _name in DEVELOPERS:
+        app.command(_place, name=_name, group=_developers)
+    else:
+        app.command(_place, name=_name)

@@ -74,9 +74,9 @@ class LogSettings:
     Raises `agent.errors.UsageError`, one line that names the setting, when a value cannot work.
 
     Args:
-        log_format: Log lines for people (console) or programs (json); they go to standard error.
-        log_level: Least level that is logged. debug shows what users and the model said, and why each answer is what it
-            is: the query, the sections found, each draft, each number.
+        log_format: Form of the log lines on standard error: console for people, json for programs.
+        log_level: Lowest level that is logged. debug also logs the words of users and of the model, and the reasons of
+            each answer: query, sections, drafts and numbers.
     """
 
     log_format: Format = "console"

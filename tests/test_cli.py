@@ -2,11 +2,13 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
+from dataclasses import fields
 from importlib import metadata
 from pathlib import Path
 from typing import Any, ClassVar
@@ -23,6 +25,7 @@ from agent.client.telling import closing
 from agent.commands import ask as asking
 from agent.commands import serve as serving
 from agent.commands import talk
+from agent.commands.settings import GROUPS
 from agent.compose.adapters import Adapters
 from agent.config import SWITCH_INTERVAL
 from agent.errors import UsageError, WireClosed
@@ -358,20 +361,84 @@ def test_help_says_what_a_command_does_with_an_example(
     assert f" {command} {summary} " in overview
 
 
-def test_every_flag_is_described(capsys: pytest.CaptureFixture[str]) -> None:
-    """The settings' own words are the help of the flags."""
-    assert cli.main(["serve", "--help"]) == 0
-    words = " ".join(capsys.readouterr().out.replace("│", " ").split())
-    for flag in (
-        "--port",
-        "--kb",
-        "--mock-hallucinate",
-        "--action-delay-ms",
-        "--allow-origin",
-        "--log-level",
-    ):
-        assert flag in words
-    assert "BEFORE[,AFTER] the point of no return" in words
+TWELVE = [
+    "kb",
+    "host",
+    "port",
+    "name",
+    "token",
+    "users",
+    "model",
+    "base-url",
+    "tools",
+    "data",
+    "memory",
+    "workers",
+]
+"""The settings that people use."""
+
+
+def helped(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """Return the help that a command line prints."""
+    assert cli.main(arguments) == 0
+    return capsys.readouterr().out
+
+
+def flags_of(help: str) -> list[str]:
+    """Return the flags that a help describes, in its order."""
+    return re.findall(r"^│ --([a-z-]+)", help, re.MULTILINE)
+
+
+def test_the_help_of_serve_shows_the_settings_that_people_use(capsys: pytest.CaptureFixture[str]) -> None:
+    """Twelve of them, in this order; it says how to see the others."""
+    help = helped(capsys, "serve", "--help")
+    assert flags_of(help) == TWELVE
+    assert "agent serve --help all" in help
+
+
+def test_help_all_shows_every_setting_in_its_group(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each with the words of the settings themselves; the next plain help is short again."""
+    help = helped(capsys, "serve", "--help", "all")
+    assert flags_of(help) == [flag for group in GROUPS.values() for flag in group]
+    assert re.findall("╭─ (.*?) ─", help) == list(GROUPS)
+    assert "BEFORE[,AFTER] the point of no return" in " ".join(help.replace("│", " ").split())
+    assert flags_of(helped(capsys, "serve", "-h")) == TWELVE
+    assert helped(capsys, "serve", "-h", "all") == help
+
+
+def test_every_setting_has_one_group() -> None:
+    """A setting without a group would stand in no help."""
+    grouped = [flag for group in GROUPS.values() for flag in group]
+    rooms = (getattr(Settings(), room.name) for room in fields(Settings))
+    assert sorted(grouped) == sorted(each.name.replace("_", "-") for room in rooms for each in fields(room))
+    assert list(GROUPS["Settings"]) == TWELVE
+
+
+def test_a_question_may_end_in_all(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`all` belongs to --help only right after it, and where no `--` ends the flags."""
+    asked: list[str] = []
+
+    async def ask(client: Any, question: str, *_: Any) -> int:
+        asked.append(question)
+        return 0
+
+    connecting(monkeypatch, [])
+    monkeypatch.setattr(chat, "ask", ask)
+    assert cli.main(["ask", "is", "that", "all"]) == 0
+    assert cli.main(["ask", "--", "--help", "all"]) == 0
+    assert asked == ["is that all", "--help all"]
+
+
+def test_the_overview_has_the_commands_of_developers_apart(capsys: pytest.CaptureFixture[str]) -> None:
+    """Below those of people."""
+    people, developers = (
+        set(re.findall(r"^│ ([a-z]+) ", part, re.MULTILINE))
+        for part in helped(capsys, "--help").split("─ For developers ─")
+    )
+    assert developers == cli.DEVELOPERS
+    assert people == set(cli.COMMANDS) - cli.DEVELOPERS
 
 
 def test_version_is_that_of_the_package(

@@ -13,10 +13,10 @@ class ActionSettings:
     Raises `agent.errors.UsageError`, one line that names the setting, when a value cannot work.
 
     Args:
-        action_webhook: URL that a confirmed action is posted to; without it actions are only recorded.
+        action_webhook: URL that confirmed actions are posted to. Without it, actions are only recorded.
         action_delay_ms: Milliseconds that a recorded action takes, BEFORE[,AFTER] the point of no return.
-        payloads: What fills in an action that was asked for: words takes it from the message; model has the language
-            model do it too, with numbers, names and times of the user's own only. Keywords choose the action.
+        payloads: What fills in the fields of an action: words reads them from the message; model asks the language
+            model too, and takes only numbers, names and times that the user wrote. Keywords choose the action.
     """
 
     action_webhook: str | None = None

@@ -14,19 +14,19 @@ class AnswerSettings:
     Raises `agent.errors.UsageError`, one line that names the setting, when a value cannot work.
 
     Args:
-        lang: Language of a refusal when a question's own cannot be told.
-        turn_timeout: Seconds that a draft may take.
-        verify: whole holds an answer back until all of it is verified; sentence says each sentence once it is.
-        binding: strict asks that each number stands in a row, list item or sentence of its source with a word that
-            the answer's sentence names it by; off asks only that it stands there.
-        own_counts: Lets a count in words stand that no source holds, when the answer itself lists as many items ("two
+        lang: Language of a refusal when the language of the question is unknown.
+        turn_timeout: Seconds that one draft may take.
+        verify: whole verifies an answer before it sends any of it. sentence sends each sentence once it is verified.
+        binding: strict asks that each number stands in a row, list item or sentence of its source with a word that the
+            answer's sentence names it by. off asks only that the number stands in the source.
+        own_counts: Let a count in words pass that no source holds, when the answer itself lists as many items ("two
             ways: by card and by invoice").
-        answer: What the model is asked for: text, or claims (each with the snippets that hold it).
-        evidence_tokens: Size of the snippets a model is given, in tokens (about 3 characters); 0 is no limit.
-        clarify: Let the model ask back when the snippets do not say.
-        redrafts: How often a draft that does not stand is made again, 0 or 1.
-        keep_standing: Keep the sentences that stand of a last draft that does not, instead of a refusal.
-        confidence: Say how sure an answer is; off, every answer says low.
+        answer: Form of the model's draft: text, or claims (each with the snippets that hold it).
+        evidence_tokens: Most tokens of snippets in a prompt (a token is about 3 characters). 0 is no limit.
+        clarify: Let the model ask back when the snippets hold no answer.
+        redrafts: Number of new drafts after a draft that fails its verification, 0 or 1.
+        keep_standing: When the last draft fails its verification, send the sentences that pass instead of a refusal.
+        confidence: Say how sure an answer is. Off, every answer says low.
     """
 
     lang: Lang = DEFAULT

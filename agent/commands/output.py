@@ -8,12 +8,16 @@ may hold anything, and whatever could steer a terminal is taken out here. A fiel
 
 import os
 import sys
-from typing import TextIO
+from contextvars import ContextVar
+from typing import Final, TextIO
 
 from ..text.terminal import printable, printable_json, printable_line
 
 OK, FAILED, USAGE, REFUSED = 0, 1, 2, 3
 """Done; refused by the world (no server there); the operator's mistake; done, and the answer is no."""
+
+SHOWS_ALL: Final[ContextVar[bool]] = ContextVar("shows_all", default=False)
+"""Whether the help that is asked for is that of `--help all`."""
 
 
 def write(text: str) -> None:

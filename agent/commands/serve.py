@@ -41,9 +41,10 @@ command = settings_app()
 
 @command.default
 async def serve(*, settings: Annotated[Flags, Parameter(name="*")] = DEFAULTS) -> int:
-    """Serve the chat page and the WebSocket on one port, until SIGTERM or Ctrl-C; a second one ends it now.
+    """Serve the page, the WebSocket and the HTTP API on one port, until SIGTERM or Ctrl-C; a second one ends it now.
 
     Each setting is a flag, an AGENT_* environment variable or a line in agent.toml; the first of them counts.
+    Every setting: agent serve --help all
 
     Example: agent serve --kb docs --port 9000
     """

@@ -1,12 +1,16 @@
-"""A server's settings from flags, environment and agent.toml, for every command that needs them."""
+"""A server's settings from flags, environment and agent.toml, for every command that needs them.
+
+`--help` shows the settings of the first group alone, and `--help all` every group. All settings can stand in each of
+the three places, shown or not.
+"""
 
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
-from cyclopts import App, CycloptsError, Parameter, Token
+from cyclopts import App, ArgumentCollection, CycloptsError, Group, Parameter, Token
 from cyclopts.config import Env, Toml
 
 from ..actions.settings import ActionSettings
@@ -25,8 +29,81 @@ from ..settings import Settings
 from ..storage.settings import StorageSettings
 from ..threads.settings import ThreadSettings
 from ..tools.settings import ToolSettings
+from .output import SHOWS_ALL
 
 CONFIG_FILE = "agent.toml"
+
+GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
+    "Settings": (
+        "kb",
+        "host",
+        "port",
+        "name",
+        "token",
+        "users",
+        "model",
+        "base-url",
+        "tools",
+        "data",
+        "memory",
+        "workers",
+    ),
+    "Access": ("insecure", "allow-host", "allow-origin", "trust-proxy"),
+    "Limits": (
+        "max-connections",
+        "max-per-address",
+        "address-rate",
+        "rate-limit",
+        "api-rate",
+        "idle-timeout",
+    ),
+    "Documents": ("vectors", "vectors-url", "hit-cache"),
+    "Answers": (
+        "greeting",
+        "lang",
+        "pace-ms",
+        "history-tokens",
+        "evidence-tokens",
+        "turn-timeout",
+        "clarify",
+        "confidence",
+        "redrafts",
+        "keep-standing",
+        "verify",
+        "answer",
+        "binding",
+        "own-counts",
+    ),
+    "Models": (
+        "fallback-model",
+        "fallback-base-url",
+        "memory-model",
+        "memory-base-url",
+        "answer-tokens",
+        "first-token-timeout",
+        "token-timeout",
+    ),
+    "Actions and tools": (
+        "action-webhook",
+        "payloads",
+        "approve-from",
+        "client-tools",
+        "rounds",
+        "approval-time",
+        "lease-time",
+        "calm-time",
+    ),
+    "Log": ("log-format", "log-level"),
+    "For developers": (
+        "action-delay-ms",
+        "mock-hallucinate",
+        "mock-seed",
+        "mock-delay-ms",
+        "mock-ask",
+    ),
+}
+"""Each group of settings in the order of the help, and its settings in theirs."""
+_USUAL: Final = next(iter(GROUPS))
 
 
 class _File(Toml):
@@ -90,9 +167,39 @@ class Flags(Settings):
 DEFAULTS = Flags()
 
 
+class _SettingsApp(App):
+    """An App that shows its settings in `GROUPS`."""
+
+    def assemble_argument_collection(
+        self, *, default_parameter: Parameter | None = None, parse_docstring: bool = False
+    ) -> ArgumentCollection:
+        """Return the arguments of the command; for the help, where docstrings are read, in their groups."""
+        arguments = super().assemble_argument_collection(
+            default_parameter=default_parameter, parse_docstring=parse_docstring
+        )
+        if parse_docstring:
+            _arrange(arguments, shows_all=SHOWS_ALL.get())
+        return arguments
+
+
+def _arrange(arguments: ArgumentCollection, shows_all: bool) -> None:
+    """Put `arguments` in the groups and the order of `GROUPS`. shows_all: else only the first group is shown."""
+    groups = {name: Group(name, sort_key=place) for place, name in enumerate(GROUPS)}
+    places = {f"--{flag}": (name, place) for name in GROUPS for place, flag in enumerate(GROUPS[name])}
+    last = len(places)
+    arguments.sort(key=lambda each: places.get(each.name, ("", last))[1])
+    for argument in arguments:
+        if argument.name not in places:
+            continue
+        name, _ = places[argument.name]
+        help = " ".join((argument.parameter.help or "").split())  # without the docstring's own line breaks
+        shown = Parameter(group=groups[name], show=shows_all or name == _USUAL, help=help)
+        argument.parameter = Parameter.combine(argument.parameter, shown)
+
+
 def settings_app() -> App:
     """Return an App whose command, once it is given one, reads settings as `agent serve` does."""
-    return App(name="serve", config=[Env("AGENT_", command=False), _File(CONFIG_FILE)])
+    return _SettingsApp(name="serve", config=[Env("AGENT_", command=False), _File(CONFIG_FILE)])
 
 
 def read_settings(flags: Sequence[str] = ()) -> Settings:

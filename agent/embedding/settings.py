@@ -8,10 +8,10 @@ class VectorSettings:
     """What finds the same said in other words.
 
     Args:
-        vectors: What finds the same said in other words: static (small, any language), minilm (English), bert:FOLDER,
-            openai:MODEL, off; auto is static where it is installed.
-        vectors_url: Where an OpenAI-compatible server gives the vectors of openai:MODEL, such as
-            http://127.0.0.1:11434/v1. Its key, if it wants one, is AGENT_VECTORS_KEY.
+        vectors: Vectors that find the same meaning in other words: static (small, any language), minilm (English),
+            bert:FOLDER, openai:MODEL or off. auto is static where it is installed.
+        vectors_url: URL of the OpenAI-compatible server for openai:MODEL, such as http://127.0.0.1:11434/v1. Set its
+            key, if it needs one, as AGENT_VECTORS_KEY.
     """
 
     vectors: str = "auto"

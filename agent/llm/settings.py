@@ -13,9 +13,9 @@ class MockSettings:
 
     Args:
         mock_hallucinate: Share of the mock's drafts that hold an invented number, 0 to 1.
-        mock_seed: Seed of the mock; the same seed gives the same run.
+        mock_seed: Seed of the mock. The same seed gives the same run.
         mock_delay_ms: Milliseconds before each piece of the mock's draft.
-        mock_ask: The mock asks back when its best snippet scores below this, 0 to 1; 0 is never.
+        mock_ask: Score of the best snippet, 0 to 1, below which the mock asks back. 0 is never.
     """
 
     mock_hallucinate: float = 0.0

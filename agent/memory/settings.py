@@ -9,7 +9,8 @@ class MemorySettings:
     """Whether users are remembered.
 
     Args:
-        memory: on keeps what is said and what its user approves, and answers with it in mind; off keeps nothing.
+        memory: on remembers messages, and the facts that their user approves, and uses both in answers. off keeps
+            nothing.
     """
 
     memory: Literal["on", "off"] = "off"

@@ -61,19 +61,19 @@ class ModelSettings:
     """What the operator chose. Raises `agent.errors.UsageError`, one line that names the setting.
 
     Args:
-        model: What drafts answers: mock, script:FILE (a JSON array of scripted drafts), openai:NAME (any compatible
-            server, with base-url), anthropic:NAME, claude-cli[:NAME], record:DIR:MODEL (keeps what a model says) or
-            replay:DIR (plays that again). Keys are OPENAI_API_KEY, ANTHROPIC_API_KEY, and AGENT_MODEL_KEY for a
-            base-url.
-        base_url: Where openai:NAME or anthropic:NAME is served, such as http://127.0.0.1:11434/v1.
-        fallback_model: Model that answers when the first one fails before it has said anything.
-        fallback_base_url: Where that is served.
-        memory_model: Model that reads what users say for what is to be remembered, besides the rules that do; what it
-            finds is proposed to the user. None leaves it to the rules.
-        memory_base_url: Where that is served; where base-url says, when both are of one kind and this says nothing.
-        answer_tokens: Tokens of a model's draft, at most; one that is cut off there ends with its last whole sentence.
-        first_token_timeout: Seconds until a model's answer begins.
-        token_timeout: Seconds from one piece of it to the next.
+        model: Model that drafts answers: openai:NAME (any compatible server, with base-url), anthropic:NAME,
+            claude-cli[:NAME], mock, script:FILE (a JSON array of drafts), record:DIR:MODEL (keeps the output of a
+            model) or replay:DIR (plays it again). Set keys as OPENAI_API_KEY or ANTHROPIC_API_KEY, and AGENT_MODEL_KEY
+            for a base-url.
+        base_url: URL of the server for openai:NAME or anthropic:NAME, such as http://127.0.0.1:11434/v1.
+        fallback_model: Model that answers when the first model fails before its first word.
+        fallback_base_url: URL of the fallback model's server.
+        memory_model: Model that also looks for facts to remember in messages; without it only rules do. Its findings
+            are proposed to the user.
+        memory_base_url: URL of the memory model's server. Default: base-url, when both models are of one kind.
+        answer_tokens: Most tokens of a draft. A draft that is cut off ends with its last whole sentence.
+        first_token_timeout: Seconds until the first piece of a model's answer.
+        token_timeout: Seconds from one piece of a model's answer to the next.
     """
 
     model: str = "mock"

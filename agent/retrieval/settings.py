@@ -9,10 +9,10 @@ class DocumentSettings:
     """What is answered from.
 
     Args:
-        kb: Folder with the knowledge base: documents in Markdown, HTML, reStructuredText or plain text, and PDF and
-            DOCX with agent-server[documents].
-        hit_cache: Keep what the latest questions found, until a document changes: one that is asked again is answered
-            without a search. --no-hit-cache to measure what a search takes.
+        kb: Folder of documents to answer from: Markdown, HTML, reStructuredText and plain text. PDF and DOCX need
+            agent-server[documents].
+        hit_cache: Keep the hits of recent questions until a document changes, so the same question needs no search. Use
+            --no-hit-cache to measure searches.
     """
 
     kb: Path = Path("kb")

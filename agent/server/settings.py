@@ -42,29 +42,29 @@ class ServerSettings:
     Raises `agent.errors.UsageError`, one line that names the setting, when a value cannot work.
 
     Args:
-        host: Address to bind. One that other machines reach needs a token, or insecure.
-        port: TCP port; 0 takes a free one.
-        name: What the chat page is called, in its title and its head, and the model in /v1/models.
-        greeting: What it says before anything was asked.
-        token: Secret that clients must bring. Better given as AGENT_TOKEN: other users see flags.
-        users: File of lines name = "token": each token opens sockets as that user, whose memory is then the same in
-            every connection. Needs a token too, which stays the operator's.
+        host: Address to listen on. An address that other machines reach needs a token, or insecure.
+        port: TCP port. 0 takes a free port.
+        name: Name of the assistant: the title of the chat page, and the model in /v1/models.
+        greeting: Text that the chat page shows before the first question.
+        token: Secret that clients must send. Set it as AGENT_TOKEN: other users of this machine can read flags.
+        users: File with a line name = "token" for each user. A user's token opens sockets as that user, so all
+            connections share one memory. Needs token too, which stays the operator's.
         insecure: Serve other machines without a token.
-        allow_host: Further Host header that is ours, such as a proxy's name.
-        allow_origin: Further Origin whose pages may connect.
-        max_connections: WebSockets, and questions in plain requests, at a time. When all are taken, who never sent a
-            message gives way to a newcomer; if there is none, the newcomer is told to come back later.
-        max_per_address: WebSockets of one address (IPv6: of one /64); 0 is no limit. By default half of
-            max_connections, and no limit for this machine.
-        address_rate: Messages per second of one address, all its sessions and requests together; 0 is no limit. By
-            default ten times rate_limit, and no limit for this machine.
-        api_rate: Requests per minute to the HTTP API with one key, or of one address without one; 0 is no limit. By
-            default 100, and no limit for this machine where no key is needed.
-        idle_timeout: Seconds that a WebSocket may stay without a first message; 0 is no limit.
-        trust_proxy: Address or network of a proxy in front, whose X-Forwarded-For says who a client is; several
-            with commas between.
-        workers: Processes that serve, one for each core that may be used; limits hold for all of them together. More
-            than one needs Unix.
+        allow_host: Another Host header to accept, such as the name of a proxy. Repeat it for several.
+        allow_origin: Another Origin whose pages may connect. Repeat it for several.
+        max_connections: Most WebSockets and plain questions at a time. When all places are taken, a client that never
+            sent a message makes room for a new client; else the new client is told to come back later.
+        max_per_address: Most WebSockets of one address (IPv6: of one /64). 0 is no limit. Default: half of
+            max-connections, and no limit for this machine.
+        address_rate: Most messages per second of one address, over all its sessions and requests. 0 is no limit.
+            Default: ten times rate-limit, and no limit for this machine.
+        api_rate: Most requests per minute to the HTTP API with one key, or from one address without a key. 0 is no
+            limit. Default: 100, and no limit for this machine where no key is needed.
+        idle_timeout: Seconds that a WebSocket may stay open without a first message. 0 is no limit.
+        trust_proxy: Address or network of a proxy in front of the server, whose X-Forwarded-For names the client.
+            Separate several with commas.
+        workers: Number of processes that serve; one per core is the most that helps. Limits hold for all of them
+            together. More than one needs Unix.
     """
 
     host: str = "127.0.0.1"

@@ -12,10 +12,9 @@ class SessionSettings:
     Raises `agent.errors.UsageError`, one line that names the setting, when a value cannot work.
 
     Args:
-        pace_ms: Milliseconds between two words of a verified answer; 0 sends them at once.
-        rate_limit: Messages per second and session that interrupt or queue; 0 is no limit.
-        history_tokens: Size of what was said before that a model is given with a question, in tokens; 0 is none. It is
-            never a source.
+        pace_ms: Milliseconds between two words of a verified answer. 0 sends all words at once.
+        rate_limit: Most messages per second of one session that interrupt or queue. 0 is no limit.
+        history_tokens: Most tokens of earlier messages in a prompt. 0 leaves them out. They are never a source.
     """
 
     pace_ms: float = 20.0

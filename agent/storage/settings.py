@@ -25,8 +25,8 @@ class StorageSettings:
     Raises `agent.errors.UsageError`, one line that names the setting, when a value cannot work.
 
     Args:
-        data: Folder that remembers actions across restarts; several servers may share it. user is this user's
-            folder for programs' data, memory forgets at exit.
+        data: Folder for actions, threads and memory across restarts; several servers may share it. user is your folder
+            for programs' data. memory keeps everything in RAM, until the server ends.
         keep_threads: Days after which an unused thread is deleted, with its messages and calls and with the answers
             kept for an Idempotency-Key; 0 keeps threads for ever. A thread is unused while nothing is said in it, no
             turn goes on, and no call waits, runs or ends. What is remembered stays.

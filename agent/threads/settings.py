@@ -12,9 +12,9 @@ class ThreadSettings:
     Raises `agent.errors.UsageError`, one line that names the setting, when a value cannot work.
 
     Args:
-        approval_time: Seconds in which a call that was suggested over HTTP can be approved, 1 to 604800 (7 days).
-        lease_time: Seconds in which a caller reports a call that it has begun, 1 to 86400 (a day).
-        calm_time: Seconds without anything in progress after which a thread is kept on disk alone, 1 to 86400 (a day).
+        approval_time: Seconds in which a suggested call over HTTP can be approved, 1 to 604800 (7 days).
+        lease_time: Seconds in which a caller must report a call that it has begun, 1 to 86400 (a day).
+        calm_time: Seconds without activity after which a thread is kept on disk only, 1 to 86400 (a day).
     """
 
     approval_time: float = APPROVAL_SECONDS

@@ -14,12 +14,12 @@ class ToolSettings:
     Raises `agent.errors.UsageError`, one line that names the setting, when a value cannot work.
 
     Args:
-        tools: JSON file with the tools that a turn may call, {"tools": [...], "mcpServers": {...}}, or one of
-            both; it needs agent-server[structured], and servers need agent-server[mcp].
-        approve_from: Risk from which each call of a tool waits for approval: low, medium or high. A tool's own
-            definition can ask for it below that too.
-        client_tools: Take tools that come with a message too, and carry their calls out where actions are.
-        rounds: Calls that one turn may make; after them it answers or asks, 1 to 8.
+        tools: JSON file of tools that a turn may call: {"tools": [...], "mcpServers": {...}}, or one of both. Needs
+            agent-server[structured]; mcpServers need agent-server[mcp].
+        approve_from: Risk from which every call of a tool waits for approval: low, medium or high. The definition of a
+            tool can ask for approval below that.
+        client_tools: Take tools that arrive with a message too, and run their calls where actions run.
+        rounds: Most calls in one turn, 1 to 8. After them the turn answers or asks.
     """
 
     tools: Path | None = None

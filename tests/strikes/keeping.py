@@ -6,6 +6,7 @@ from typing import Any
 
 import trio
 
+from agent.compose.memory import UserMemory
 from agent.errors import ActionFailed
 from agent.lang import Lang
 from agent.memory.recollection import Recollection
@@ -17,7 +18,6 @@ from agent.ports.memory import LIVE, Change, Draft, Item, ItemType, Source, Stor
 from agent.ports.note import Found, Unread
 from agent.ports.remember import NOTHING_REMEMBERED, Remembered
 from agent.recall.recall import Recall
-from agent.compose.memory import UserMemory
 from agent.session.forgetting import Conversations
 from agent.session.registry import Registry
 from agent.testing.fakes import Began, Failed, Finished

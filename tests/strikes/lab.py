@@ -15,9 +15,9 @@ from typing import Any, cast
 
 import trio
 
-from agent.compose.adapters import Adapters
 from agent.answering.brain import GroundedBrain
 from agent.app import App
+from agent.compose.adapters import Adapters
 from agent.compose.composition import Composition
 from agent.ports.conversation import Scope
 from agent.ports.decide import Decision
