@@ -23,9 +23,7 @@ from .config import (
     CLOSE_TIMEOUT,
     DRAIN_TIMEOUT,
     FLUSH_TIMEOUT,
-    MEMORY_DRAIN,
     RECORD_TIMEOUT,
-    UPLOADS_READ_AT_ONCE,
 )
 from .host import Threads
 from .server.accept import Listens, listening
@@ -41,6 +39,10 @@ from .threads.desk import ThreadDesk
 from .wire.pulse import Pulse
 
 _log = structlog.get_logger("agent.app")
+_MEMORY_DRAIN = 5.0  # seconds of a drain in which the memory keeps the exchanges that still wait
+_UPLOADS_READ_AT_ONCE = (
+    2  # by threads, each of which takes its turn at the interpreter before the event loop's
+)
 
 
 class App:
@@ -141,7 +143,7 @@ class App:
                 if late.cancelled_caught:
                     self._log_undone("actions given up")
                 if memory is not None:
-                    with trio.move_on_after(MEMORY_DRAIN):
+                    with trio.move_on_after(_MEMORY_DRAIN):
                         await memory.keeper.settled()
                 actions.cancel_scope.cancel()
 
@@ -157,7 +159,7 @@ class App:
                 store=store,
                 desk=self.desk,
                 registry=self.registry,
-                run_sync=self._adapters.run_sync or Threads(UPLOADS_READ_AT_ONCE),
+                run_sync=self._adapters.run_sync or Threads(_UPLOADS_READ_AT_ONCE),
             )
             await timers.start(self.desk.run)
         timers.start_soon(self.registry.keep_time)

@@ -230,9 +230,6 @@ UPLOAD_MAX = 10 * 1024 * 1024  # of one document, as it is sent ...
 UPLOAD_TEXT = 2 * 1024 * 1024  # ... and of its text, as UTF-8
 UPLOADS_AT_ONCE = 4
 UPLOAD_TIMEOUT = 30.0  # for one to come
-UPLOADS_READ_AT_ONCE = (
-    2  # by threads, each of which takes its turn at the interpreter before the event loop's
-)
 READING_TIMEOUT = (
     25.0  # for a thread, and for what it then reads: less than the HTTP_TIMEOUT that answers for all
 )
@@ -248,8 +245,7 @@ LEASE_SECONDS = 600.0  # in which the caller reports what it has begun
 APPROVE_WAIT = 14.0  # that who approves waits for what the server then runs
 SWEEP_EVERY = 1.0  # seconds between two looks at what is due
 RESULT_BYTES = 64 * 1024  # of what a caller reports, as JSON
-INDEXES_KEPT = 64  # projects' documents that are held ready, the last used ...
-INDEXES_AT_ONCE = 2  # ... and how many are built at a time
+INDEXES_KEPT = 64  # projects' documents that are held ready, the last used
 IDEMPOTENCY_SECONDS = 24 * 3600.0
 IDEMPOTENCY_KEY = 128  # characters
 PAGE_MOST, PAGE_USUAL = 200, 50  # entries of one page of a list
@@ -334,7 +330,6 @@ PICTURE_READ = 256  # live items that a turn is told of are chosen from: the new
 RECALLED = 12  # excerpts that a turn is given, of ...
 RECALLED_TOKENS = 1_000  # ... together, estimated
 RECALLED_SHOWN = 4  # messages of the conversation it is shown that may be cited besides
-MEMORY_DRAIN = 5.0  # in which a server that goes down keeps what still waits
 NOTES_AT_ONCE = 4  # messages that a model reads for what is to be remembered, of as many threads
 NOTE_TIMEOUT = 20.0  # for one of them
 NOTE_TRIES = 3

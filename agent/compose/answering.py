@@ -17,7 +17,6 @@ from ..answering.explain import Explain
 from ..answering.filling import FillingBrain
 from ..answering.projects import ProjectsBrain, Prompts
 from ..answering.settings import AnswerSettings
-from ..config import INDEXES_AT_ONCE
 from ..errors import UsageError
 from ..host import Threads
 from ..llm.open import (
@@ -48,6 +47,7 @@ from .knowledge import Knowledge
 from .tools import Toolbox
 
 _log = structlog.get_logger("agent.app")
+_INDEXES_AT_ONCE = 2  # indexes of projects that are built at a time
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -118,7 +118,7 @@ async def open_answering(
             explain=explain,
             memory=sources.memory,
         )
-        indexes = _make_indexes(sources=sources, run_sync=adapters.run_sync or Threads(INDEXES_AT_ONCE))
+        indexes = _make_indexes(sources=sources, run_sync=adapters.run_sync or Threads(_INDEXES_AT_ONCE))
         yield _make_answering(brains=brains, toolbox=toolbox, knowledge=sources.knowledge, indexes=indexes)
 
 
