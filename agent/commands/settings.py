@@ -93,6 +93,7 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
         "lease-time",
         "calm-time",
     ),
+    "Storage": ("keep-threads", "keep-audit"),
     "Log": ("log-format", "log-level"),
     "For developers": (
         "action-delay-ms",
