@@ -31,7 +31,7 @@ COMMANDS = {
 }
 """Each command's name and where it is: a function, or a cyclopts App of that name."""
 
-DEVELOPERS = frozenset(("soak", "bench", "verify", "diagrams", "schema"))
+DEVELOPERS = frozenset(("soak", "verify", "diagrams", "schema"))
 """Commands that only developers need; the overview shows them in a group of their own."""
 
 

@@ -437,7 +437,7 @@ def test_the_overview_has_the_commands_of_developers_apart(capsys: pytest.Captur
         set(re.findall(r"^│ ([a-z]+) ", part, re.MULTILINE))
         for part in helped(capsys, "--help").split("─ For developers ─")
     )
-    assert developers == cli.DEVELOPERS
+    assert developers == cli.DEVELOPERS >= {"soak", "verify", "diagrams", "schema"}
     assert people == set(cli.COMMANDS) - cli.DEVELOPERS
 
 

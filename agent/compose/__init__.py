@@ -18,10 +18,10 @@ The operator's tools are read before all of this and hold nothing open. A wing t
 Inside all wings, `agent.app` nests three nurseries, which a drain ends from the inside out:
 
     actions     runs confirmed actions, and the tasks of the memory. A drain waits here for the actions that run, for
-                2 * ACTION_TIMEOUT + 2 * RECORD_TIMEOUT at most, and then five seconds for the memory to keep
-                what waits; then the nursery is cancelled.
-    timers      threads over HTTP, deadlines and pings of sessions, the reading of documents, the watch of the event
-                loop. Cancelled as soon as the server has ended.
+                2 * ACTION_TIMEOUT + 2 * RECORD_TIMEOUT at most, and then five seconds for the memory to keep what
+                waits; then the nursery is cancelled.
+    timers      threads over HTTP, deadlines, pings and pace of sessions, the reading of documents, the watch of the
+                event loop. Cancelled as soon as the server has ended.
     serving     listeners and connections. A drain accepts no connection, waits DRAIN_TIMEOUT for the sessions and
                 CLOSE_TIMEOUT + FLUSH_TIMEOUT for the connections; then the nursery is cancelled.
 

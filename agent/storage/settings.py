@@ -27,10 +27,10 @@ class StorageSettings:
     Args:
         data: Folder for actions, threads and memory across restarts; several servers may share it. user is your folder
             for programs' data. memory keeps everything in RAM, until the server ends.
-        keep_threads: Days after which an unused thread is deleted, with its messages and calls and with the answers
-            kept for an Idempotency-Key; 0 keeps threads for ever. A thread is unused while nothing is said in it, no
-            turn goes on, and no call waits, runs or ends. What is remembered stays.
-        keep_audit: Days after which a line of the audit (who decided what, and when) is deleted; 0 keeps it for ever.
+        keep_threads: Days after which an unused thread is deleted, with its messages, calls and answers kept for an
+            Idempotency-Key. 0 keeps threads for ever. A thread is unused while it has no new message, no turn, and no
+            call that waits, runs or ends. Memory stays.
+        keep_audit: Days after which a line of the audit (who decided what, and when) is deleted. 0 keeps it for ever.
     """
 
     data: str = MEMORY

@@ -22,8 +22,7 @@ from agent.retrieval.search import KnowledgeBase, Searched
 from agent.server.metrics import Metrics
 from agent.settings import Settings
 from agent.testing.network import inline
-
-from .retrieval.test_live import Hints
+from tests.retrieval.test_live import Hints
 
 T = TypeVar("T")
 ASKED = Question("1", "What does the Standard plan cost?", "en", 0.0)
