@@ -7,19 +7,20 @@ from ..fsm import mermaid
 from ..ports.remember import NO_BACKLOG
 from ..ports.work import RunSync
 from ..protocol import asyncapi
+from ..protocol.routes import Shape
 from ..server.accept import Listens
 from ..server.addresses import Addresses
 from ..server.admission import Admission
-from ..server.api.keys import make_key
-from ..server.api.plain import Plain
+from ..server.admitted import Service
+from ..server.api.keys import Keys, make_key
 from ..server.api.questions import Questions
 from ..server.api.reading import Reading
 from ..server.api.rooms import Rooms
 from ..server.api.router import HttpApi
-from ..server.http import Contents, make_app
-from ..server.hypercorn_edge import HttpServer
+from ..server.http import HttpServer
 from ..server.limits import Cap, Shared
 from ..server.metrics import Metrics
+from ..server.pages import Contents, pages
 from ..server.serve import Edge
 from ..server.websocket import Connection
 from ..session.registry import Registry
@@ -93,46 +94,39 @@ def make_edge(
 
     limits = siblings.limits if siblings is not None else None
     cap = Cap.of(settings.server, settings.session.rate_limit, limits)
-    contents = _make_contents(
-        settings=settings, admission=admission, readiness=readiness, metrics=metrics, siblings=siblings
+    contents = _make_contents(settings=settings, readiness=readiness, metrics=metrics, siblings=siblings)
+    services = _make_services(
+        settings=settings, parts=parts, readiness=readiness, metrics=metrics, rooms=rooms
     )
-    questions = Questions(
-        parts,
-        admission,
-        cap,
-        readiness.explain_unanswerable,
-        settings.answers.limit,
-        settings.server.name,
-    )
-    apis: tuple[Plain, ...] = (questions,)
-    if rooms is not None:
-        pace = settings.session.pace_ms / 1000
-        api = HttpApi(
-            rooms,
-            admission,
-            cap,
-            metrics,
-            readiness.explain_unanswerable,
-            lambda: readiness.gate.draining,
-            pace,
-        )
-        apis = (api, questions)
+    projects = rooms.projects if rooms is not None else None
     return Edge(
         admission=admission,
         addresses=Addresses.of(settings.server),
         handler=handle_connection,
-        http=HttpServer(make_app(contents, metrics)),
+        http=HttpServer(
+            Keys(admission, cap.wrong_tokens, projects), cap, metrics, pages(contents), services, parts.new_id
+        ),
         cap=cap,
         observer=metrics,
         gate=readiness.gate,
-        apis=apis,
     )
+
+
+def _make_services(
+    *, settings: Settings, parts: Parts, readiness: Readiness, metrics: Metrics, rooms: Rooms | None
+) -> dict[Shape, Service]:
+    """Return the services of plain questions and, over `rooms`, of the HTTP API, by the shape of their errors."""
+    explain, limit = readiness.explain_unanswerable, settings.answers.limit
+    services: dict[Shape, Service] = {"openai": Questions(parts, explain, limit, settings.server.name)}
+    if rooms is not None:
+        pace = settings.session.pace_ms / 1000
+        services["problem"] = HttpApi(rooms, metrics, explain, lambda: readiness.gate.draining, pace)
+    return services
 
 
 def _make_contents(
     *,
     settings: Settings,
-    admission: Admission,
     readiness: Readiness,
     metrics: Metrics,
     siblings: Siblings | None,
@@ -151,11 +145,9 @@ def _make_contents(
         session_diagram=mermaid(TABLE),
         metrics=siblings.figures if siblings is not None else read_figures,
         unready=siblings.unready if siblings is not None else explain_unready,
-        authorised=admission.shows_token,
         sections=knowledge.sections if knowledge is not None else lambda _: (),
         openers=knowledge.openers if knowledge is not None else lambda _: (),
         name=settings.server.name,
         greeting=settings.server.greeting,
         limping=readiness.explain_limping,
-        welcome=admission.shows_any_token,
     )

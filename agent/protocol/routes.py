@@ -1,9 +1,10 @@
 """The HTTP API as one table: what each method of each path does, takes and answers, and who may; pure.
 
-The router and the OpenAPI document are both made from it, so neither can know a route that the other does not.
+The server and the OpenAPI document are both made from it, so neither can know a route that the other does not. The
+server's other routes, and the search for the route of a path, are in `agent.protocol.paths`.
 
 A path's parts in braces are names of ours: letters, digits and `._~-`, at most MAX_ID; anything else is no such thing,
-as is a path that is spelt otherwise (percent escapes, a slash more).
+as is a path that is spelt otherwise (percent escapes, a slash more). A last part `{name:path}` takes any rest.
 """
 
 import re
@@ -18,8 +19,11 @@ from ..config import MAX_ID
 from . import http as h
 from . import views as v
 
-Who: TypeAlias = Literal["open", "project", "operator"]
-"""Everybody; who has the operator's key or that of the project in question; who has the operator's."""
+Who: TypeAlias = Literal["open", "user", "token", "project", "operator"]
+"""Everybody; who shows the token or a user's own; the token; a key of the operator's or of the project in question; a
+key of the operator's."""
+Shape: TypeAlias = Literal["plain", "openai", "problem"]
+"""How a path's clients read an error: words, an error as OpenAI's services send it, or `application/problem+json`."""
 Method: TypeAlias = Literal["GET", "POST", "PUT", "DELETE"]
 
 PREFIXES = (
@@ -42,10 +46,14 @@ def serves(path: bytes) -> bool:
 
 @cache
 def _pattern(path: str) -> "re.Pattern[str]":
-    parts = (
-        f"(?P<{part[1:-1]}>{_PART})" if part.startswith("{") else re.escape(part) for part in path.split("/")
-    )
-    return re.compile("/".join(parts))
+    return re.compile("/".join(map(_part, path.split("/"))), re.DOTALL)
+
+
+def _part(part: str) -> str:
+    if not part.startswith("{"):
+        return re.escape(part)
+    name, _, rest = part[1:-1].partition(":")
+    return f"(?P<{name}>{'.*' if rest else _PART})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +62,8 @@ class Route:
 
     name: of its handler, and its operation. answers: the Struct of each good status, None for an empty body. problems:
     codes beyond those that any request can have. turn: it may take as long as a turn does, and ends with its client.
-    events: it can be had as events. bare: its body may be left out.
+    events: it can be had as events. bare: its body may be left out. shape: of its errors. takes: whether it has a body
+    though no Struct says what is in it.
     """
 
     name: str
@@ -69,6 +78,8 @@ class Route:
     turn: bool = False
     events: bool = False
     bare: bool = False
+    shape: Shape = "problem"
+    takes: bool = False
 
     @property
     def pattern(self) -> "re.Pattern[str]":
@@ -79,6 +90,11 @@ class Route:
     def names(self) -> tuple[str, ...]:
         """The parts of the path that are names, in order."""
         return tuple(self.pattern.groupindex)
+
+    @property
+    def has_body(self) -> bool:
+        """Whether a body is read."""
+        return self.takes or self.body is not None
 
     @property
     def uploads(self) -> bool:

@@ -1,4 +1,6 @@
-"""Who may speak to this server: Host, then Origin, then token, for every request and before any upgrade.
+"""Who may speak to this server: Host, then Origin, for every request and before any upgrade; and the token.
+
+What needs the token, or another key, is found out with the route (`api/keys`).
 
 A page of a foreign site can make a browser connect to 127.0.0.1. If its name was rebound to our address the Host
 gives it away; if it calls us by our own name the Origin does. Neither can be set by a page's script.
@@ -56,8 +58,8 @@ class Admission:
             users=Users() if settings.users is None else read_users(settings.users, settings.token),
         )
 
-    def check(self, head: Head, local: str | None = None, own_keys: bool = False) -> Refusal | None:
-        """Return why this request may not go on, or None. own_keys: who may is found out where it goes.
+    def check(self, head: Head, local: str | None = None) -> Refusal | None:
+        """Return why this request may not go on, or None.
 
         local: the address that the client reached, where that is known; it is a number, so no foreign name can
         have been rebound to it, and a server on a wildcard address can be called by it.
@@ -72,8 +74,6 @@ class Admission:
             return Refusal(421, "This server does not answer to that Host; see --allow-host.")
         if not self._friendly(head.values(b"origin"), host):
             return Refusal(403, "Requests from that Origin are not allowed; see --allow-origin.")
-        if head.method == b"POST" and not own_keys and not self.authorised(head):
-            return NEEDS_TOKEN
         return None
 
     def authorised(self, head: Head) -> bool:

@@ -2,12 +2,12 @@
 
 The head was read by h11 and checked; the same bytes go through h11 again, followed by what the client sends, so that
 where the body ends is decided by one parser. Only a body that came whole with a head that says its length is there
-already. What comes after its end is no request: it is read and dropped.
+already. What comes after its end is no part of it, and is told: `agent.server.exchange` lets nothing follow that.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import h11
 import trio
@@ -59,28 +59,23 @@ def announced(head: Head, bounds: Bounds = USUAL) -> Refusal | None:
     return bounds.too_large if lengths and int(lengths[0]) > bounds.most else None
 
 
-async def read_body(stream: trio.abc.Stream, head: Head) -> bytes | Refusal | None:
-    """Return the body of a request that `announced` has nothing against, within the usual bounds.
-
-    A client that waits to be asked for it is. Returns the refusal to answer with where it is none, and None when the
-    client left before its end. Cancelled, what was read is lost.
-    """
-    body = bytearray()
-    ended = await feed_body(stream, head, body.extend)
-    return bytes(body) if ended is True else ended
+Ending: TypeAlias = Literal["end", "more"]
+"""A body came whole, and nothing behind it, or something."""
 
 
 async def feed_body(
     stream: trio.abc.Stream, head: Head, take: Callable[[bytes], None], bounds: Bounds = USUAL
-) -> Refusal | Literal[True] | None:
-    """Hand a body to `take`, piece by piece; return True at its end, else as `read_body` does.
+) -> Refusal | Ending | None:
+    """Hand the body of a request to `take`, piece by piece; return how it ended.
 
-    What `take` raises ends the reading.
+    `announced` has nothing against it. A client that waits to be asked for it is. Returns the refusal to answer with
+    where it is none, and None when the client left before its end. What `take` raises ends the reading. Cancelled, what
+    was read is lost.
     """
     at_hand = _at_hand(head, bounds)
     if at_hand is not None:
         take(at_hand)
-        return True
+        return "end" if len(at_hand) == len(head.rest) else "more"
     parser = h11.Connection(h11.SERVER, max_incomplete_event_size=HEAD_MAX + _READ)
     with trio.move_on_after(bounds.seconds):
         try:
@@ -114,7 +109,7 @@ async def _read(
     received: int,
     take: Callable[[bytes], None],
     bounds: Bounds,
-) -> Refusal | Literal[True] | None:
+) -> Refusal | Ending | None:
     taken = chunks = 0
     at_once = _READ if bounds.most <= BODY_MAX else _READ_MUCH
     while True:
@@ -126,7 +121,7 @@ async def _read(
                 return bounds.too_large
             take(bytes(event.data))
         elif isinstance(event, h11.EndOfMessage):
-            return True
+            return "more" if parser.trailing_data[0] else "end"
         else:
             if received > bounds.most:
                 return bounds.too_large
@@ -135,3 +130,15 @@ async def _read(
                 return None
             received += len(data)
             parser.receive_data(bytes(data))
+
+
+def is_json(head: Head) -> bool:
+    """Whether a body says that it is JSON. No page of a foreign site can send this type without asking first."""
+    kinds = [value.partition(b";")[0].strip().lower() for value in head.values(b"content-type")]
+    return kinds == [b"application/json"] and is_plain(head)
+
+
+def is_plain(head: Head) -> bool:
+    """Whether a body comes as it is, in no Content-Encoding."""
+    codings = [value.strip().lower() for value in head.values(b"content-encoding")]
+    return all(each == b"identity" for each in codings)

@@ -11,7 +11,8 @@ them (`rates`).
 When there are no file descriptors for more, some of those that may give way do, as if newcomers were at the door.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import cycle
 from math import inf
@@ -120,6 +121,7 @@ class Cap:
         self._left = shared.left if shared is not None else None
         self._turns = cycle(range(1, COME_BACK + 1))
         self._connected = 0
+        self._idle = 0
         self._unused = trio.Event()
 
     @classmethod
@@ -154,6 +156,15 @@ class Cap:
         if not self._connected:
             self._unused.set()
 
+    @contextmanager
+    def idling(self) -> Iterator[None]:
+        """Count a connection that waits at the door for its next request, for the time of a block."""
+        self._idle += 1
+        try:
+            yield
+        finally:
+            self._idle -= 1
+
     async def wait_unused(self) -> None:
         """Wait until nobody is connected; the caller sets the deadline. Always a checkpoint."""
         await trio.lowlevel.checkpoint()
@@ -162,7 +173,7 @@ class Cap:
 
     def at_once(self) -> int:
         """Return how many connections may be accepted in one turn."""
-        return ACCEPTED_AT_ONCE if self.door.used < FLOOD else ACCEPTED_IN_A_FLOOD
+        return ACCEPTED_AT_ONCE if self.door.used - self._idle < FLOOD else ACCEPTED_IN_A_FLOOD
 
     def relieve(self) -> None:
         """Let some give way, of those at the door while there are any."""

@@ -1,17 +1,19 @@
 """The listening server: one guarded task per connection, and what each connection turns out to be.
 
-    at the door: read the head -> Host, Origin, token -> plain HTTP: the ASGI server
-    in a place:  WebSocket: the handler; a question in a plain request, and what the HTTP API does: their APIs
+    at the door: read the head -> Host, Origin -> what is answered at once (http.py)
+    in a place:  WebSocket: the handler; a question in a plain request, and what the HTTP API does (http.py)
 
 Who finds no room at the door pushes the oldest out, and a place is given only to who has shown the token (limits.py).
+A connection may carry one request after the other (exchange.py); in between it waits at the door, for IDLE_TIMEOUT
+seconds, where it gives way like all others, and a server that goes down waits for none of those.
 
 This is the first of the three places that catch every exception: a fault ends its own connection, with one line in
 the log, and no other. Small writes leave at once: trio sets TCP_NODELAY on every socket stream.
 """
 
 import socket
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeAlias
@@ -19,18 +21,19 @@ from typing import TypeAlias
 import structlog
 import trio
 
-from ..config import FIRST_WORDS, FLUSH_TIMEOUT, TURNED_AWAY_BRIEFLY
+from ..config import FIRST_WORDS, FLUSH_TIMEOUT, IDLE_TIMEOUT, REQUESTS_MOST, TURNED_AWAY_BRIEFLY
 from ..errors import WireClosed
 from ..ports.observe import Observer
 from .accept import Listens, many_at_once
 from .addresses import Addresses
-from .admission import GUESSING, NEEDS_TOKEN, Admission
-from .api.plain import Plain, Seated
+from .admission import Admission
+from .answers import Answer
+from .exchange import Exchange, Seated
 from .guest import Guest
-from .hypercorn_edge import HttpServer
+from .http import HttpServer
 from .limits import Cap
 from .places import Place
-from .sniff import Head, Refusal, close_now, hang_up, read_head
+from .sniff import Head, Refusal, close_now, hang_up, read_head, receive
 from .websocket import Connection, Handler, serve_websocket
 
 _log = structlog.get_logger("agent.server")
@@ -38,7 +41,6 @@ _FULL = Refusal(503, "All connections are taken; try again in a moment.", {"Retr
 _CROWDED = Refusal(
     503, "Too many connections wait here and sent no request; try again in a moment.", {"Retry-After": "2"}
 )
-_PUSHED_OUT = _CROWDED.render()
 _GREEDY = Refusal(
     429,
     "Your address has all the connections that one may have; see --max-per-address.",
@@ -57,6 +59,7 @@ class Gate:
         self.accepting = trio.CancelScope()  # around the accept loop
         self.trouble = ""
         self._open = False
+        self._idle: set[trio.CancelScope] = set()
 
     @property
     def unready(self) -> str:
@@ -75,8 +78,23 @@ class Gate:
         self._open = True
 
     def drain(self) -> None:
-        """Accept no more; the connections there are go on, those in their handshake too. Idempotent."""
+        """Accept no more; the connections there are go on, those in their handshake too. Idempotent.
+
+        Those that wait for their next request end.
+        """
         self.accepting.cancel()
+        for scope in self._idle:
+            scope.cancel()
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Wait for a next request in the block, for IDLE_TIMEOUT seconds and not once the server goes down."""
+        with trio.move_on_after(0 if self.draining else IDLE_TIMEOUT) as scope:
+            self._idle.add(scope)
+            try:
+                yield
+            finally:
+                self._idle.discard(scope)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +103,7 @@ class Edge:
 
     handler: runs the session of an accepted WebSocket; it reads and alone writes, until the session is over.
     cap: the limits, and who is connected.
-    addresses: whom a connection counts for. apis: what is answered on the connection itself, each for its own paths.
+    addresses: whom a connection counts for.
     """
 
     admission: Admission
@@ -95,18 +113,10 @@ class Edge:
     observer: Observer
     gate: Gate = field(default_factory=Gate)
     addresses: Addresses = field(default_factory=Addresses)
-    apis: tuple[Plain, ...] = ()
-
-    def api_for(self, head: Head) -> Plain | None:
-        """Return what answers a request in place of the HTTP server, where it is for that."""
-        return next((each for each in self.apis if each.serves(head)), None)
 
     def render(self, refusal: Refusal, head: Head | None) -> bytes:
         """Return a refusal as who sent this head can read it; None where no head came."""
-        if head is None:
-            return refusal.render()
-        api = self.api_for(head)
-        return refusal.render(body=head.method != b"HEAD") if api is None else api.render(refusal, head)
+        return self.http.tell(refusal, head).render(head is None or head.method != b"HEAD")
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,16 +127,23 @@ class _LetIn:
     place: Place
     address: str | None
     seated: Seated | None
+    exchange: Exchange
 
 
-Seat: TypeAlias = Callable[[], Awaitable[None]]
+Seat: TypeAlias = Callable[[], Awaitable[bool]]
+"""Serves a client in its place; returns whether another request may follow."""
 
 
 class _Visit:
-    """A connection at the door: the scope that ends when it is pushed out, and how far it is."""
+    """A connection at the door for one request: the scope that ends when it is pushed out, and how far it is.
 
-    def __init__(self) -> None:
+    served: how many requests it has had answered before.
+    """
+
+    def __init__(self, served: int) -> None:
+        self.served = served
         self.scope = trio.CancelScope()
+        self.silent = served > 0  # nothing of a next request has come, and nothing can be answered
         self.reading = True  # nothing was answered yet
 
 
@@ -157,9 +174,7 @@ async def serve_stream(edge: Edge, stream: trio.abc.Stream, peer: str | None = N
     """
     edge.cap.arrive()
     try:
-        seat = await _find_seat(edge, stream, peer or _peer(stream))
-        if seat is not None:
-            await seat()
+        await _serve_requests(edge, stream, peer or _peer(stream))
     except* WireClosed:
         pass  # a client that is gone is nobody's fault
     except* Exception as faults:  # noqa: BLE001 - the edge of one connection
@@ -181,121 +196,152 @@ async def _accept(
     await trio.serve_listeners(handler, many, handler_nursery=connections, task_status=task_status)
 
 
-async def _find_seat(edge: Edge, stream: trio.abc.Stream, peer: str | None) -> "Seat | None":
-    """Serve a client at the door; return what serves one that was given a place, which knows no head any more."""
-    door, visit = edge.cap.door, _Visit()
+async def _serve_requests(edge: Edge, stream: trio.abc.Stream, peer: str | None) -> None:
+    """Serve one request after the other, until none may follow or none does."""
+    for served in range(REQUESTS_MOST):
+        goes_on = await _find_seat(edge, stream, peer, _Visit(served))
+        if not isinstance(goes_on, bool):
+            goes_on = await goes_on()
+        if not goes_on:
+            return
+
+
+async def _find_seat(edge: Edge, stream: trio.abc.Stream, peer: str | None, visit: _Visit) -> Seat | bool:
+    """Serve a client at the door; return what serves one that was given a place, which knows no head any more.
+
+    False: nothing may follow. True: another request may.
+    """
+    door = edge.cap.door
     visitor = door.enter(edge.addresses.of_peer(peer), trio.current_time())
     if visitor is None:
-        await _turn_away(edge, stream, _CROWDED)
-        return None
+        if not visit.served:
+            await _turn_away(edge, stream, _CROWDED)
+        return False
     door.may_give_way(visitor, visit.scope.cancel, trio.current_time())
-    let_in = None
+    let_in: _LetIn | bool = False
     try:
         with visit.scope:
             let_in = await _at_the_door(edge, stream, peer, visit)
     finally:
         door.leave(visitor)
-    if let_in is not None:
+    if isinstance(let_in, _LetIn):
         return _seat(edge, stream, let_in)
     if visit.scope.cancelled_caught:
         edge.observer.count("limited", "visitors")
-        if visit.reading:
+        if visit.reading and not visit.silent:
             edge.observer.count("rejections", str(_CROWDED.status))
-            await _push_out(stream)
-    return None
+            await _push_out(edge, stream)
+    return let_in
 
 
-async def _at_the_door(edge: Edge, stream: trio.abc.Stream, peer: str | None, visit: _Visit) -> _LetIn | None:
-    """Find out what a client wants; serve it, unless that needs a place, with which it is returned."""
-    head = None if _gone(stream) else await read_head(stream)
+async def _read_head(edge: Edge, stream: trio.abc.Stream, visit: _Visit) -> Head | Refusal | None:
+    """Read the head of a request; None where none comes. The next one of a connection may begin in its own time."""
+    begun = b""
+    if visit.silent:
+        with edge.cap.idling(), edge.gate.waiting():
+            begun = await receive(stream)
+        if not begun:
+            return None
+        visit.silent = False
+    return await read_head(stream, begun)
+
+
+async def _at_the_door(edge: Edge, stream: trio.abc.Stream, peer: str | None, visit: _Visit) -> _LetIn | bool:
+    """Find out what a client wants; serve it, unless that needs a place, with which it is returned.
+
+    False: nothing may follow. True: another request may.
+    """
+    head = None if _gone(stream) else await _read_head(edge, stream, visit)
     visit.reading = False
     if head is None or _gone(stream):
-        edge.observer.count("connections", "left")
-        return None
+        if not visit.served:
+            edge.observer.count("connections", "left")
+        return False
     address = None if isinstance(head, Refusal) else edge.addresses.of_client(peer, head)
     refusal = next((each for each in (head, address) if isinstance(each, Refusal)), None)
     if refusal is None:
         assert isinstance(head, Head)
         assert not isinstance(address, Refusal)
-        admitted = _refusal(edge, stream, head, address) or await _admitted(edge, head, address)
+        admitted = await _admitted(edge, stream, head, address)
         if not isinstance(admitted, Refusal):
-            return await _admit(edge, stream, head, address, admitted)
+            may_persist = visit.served + 1 < REQUESTS_MOST
+            exchange = Exchange(stream, head, edge.observer, lambda: may_persist and not edge.gate.draining)
+            if not visit.served or head.upgrade:
+                edge.observer.count("connections", "websocket" if head.upgrade else "http")
+            return await _admit(edge, stream, exchange, address, admitted)
         refusal = admitted
-    edge.observer.count("connections", "rejected")
+    if not visit.served:
+        edge.observer.count("connections", "rejected")
     edge.observer.count("rejections", str(refusal.status))
     await hang_up(stream, edge.render(refusal, head if isinstance(head, Head) else refusal.of))
-    return None
+    return False
 
 
-def _refusal(edge: Edge, stream: trio.abc.Stream, head: Head, address: str | None) -> Refusal | None:
-    """Return why this request is not served, or None. Who shows the right token is refused nothing for wrong ones.
-
-    A lock on an address would also lock out whoever else is behind it, and the token is too long to be guessed; what
-    the limit saves is the work on those who try.
-    """
-    api = edge.api_for(head)
-    if api is not None and api.own_keys:
-        return edge.admission.check(head, _reached(stream), own_keys=True)
+async def _admitted(
+    edge: Edge, stream: trio.abc.Stream, head: Head, address: str | None
+) -> Refusal | Answer | Seated | None:
+    """Return why a request is not served, its answer, or what answers it in a place; None for a WebSocket."""
     refusal = edge.admission.check(head, _reached(stream))
-    wrong = refusal in (None, NEEDS_TOKEN) and edge.admission.shows_another(head)
-    if wrong and not edge.cap.wrong_tokens.take(address, trio.current_time()):
-        edge.observer.count("limited", "tokens")
-        return GUESSING
-    return refusal
-
-
-async def _admitted(edge: Edge, head: Head, address: str | None) -> Refusal | bytes | Seated | None:
-    """Return what an API says to a request for it; None where it is for none."""
-    api = edge.api_for(head)
-    return None if api is None else await api.admit(head, address)
+    if refusal is not None:
+        return refusal
+    return edge.http.refuse_guesses(head, address) if head.upgrade else await edge.http.admit(head, address)
 
 
 async def _admit(
-    edge: Edge, stream: trio.abc.Stream, head: Head, address: str | None, admitted: bytes | Seated | None
-) -> _LetIn | None:
-    edge.observer.count("connections", "websocket" if head.upgrade else "http")
-    if isinstance(admitted, bytes):
-        await hang_up(stream, admitted)
-        return None
-    if admitted is None and not head.upgrade:
-        await edge.http.serve(stream, head)
-        return None
+    edge: Edge,
+    stream: trio.abc.Stream,
+    exchange: Exchange,
+    address: str | None,
+    admitted: Answer | Seated | None,
+) -> _LetIn | bool:
+    head = exchange.head
+    if isinstance(admitted, Answer):
+        await exchange.answer(admitted)
+        if not exchange.goes_on:
+            await hang_up(stream)
+        return exchange.goes_on
     if head.upgrade and not edge.admission.welcomes(head):
         await serve_websocket(stream, head, partial(_unauthorised, edge))
-        return None
+        return False
     place = await edge.cap.places.take(address, trio.current_time())
     if isinstance(place, Place):
-        return _LetIn(head, place, address, admitted)
+        return _LetIn(head, place, address, admitted, exchange)
     edge.observer.count("limited", place)
     await _turn_away(edge, stream, _GREEDY if place == "address" else _FULL, head)
-    return None
+    return False
 
 
 def _seat(edge: Edge, stream: trio.abc.Stream, let_in: _LetIn) -> Seat:
     if let_in.seated is not None:
-        return partial(_answer, edge, let_in.seated, stream, let_in.place)
+        return partial(_answer, edge, let_in.seated, let_in.exchange, stream, let_in.place)
     guest = Guest(edge.cap, let_in.place, let_in.address, edge.observer)
     return partial(
         _host, edge, guest, Connection(stream, let_in.head, guest, edge.admission.user(let_in.head))
     )
 
 
-async def _answer(edge: Edge, seated: Seated, stream: trio.abc.Stream, place: Place) -> None:
+async def _answer(
+    edge: Edge, seated: Seated, exchange: Exchange, stream: trio.abc.Stream, place: Place
+) -> bool:
     reading, places = trio.CancelScope(), edge.cap.places
     places.may_give_way(place, reading.cancel, trio.current_time() + FIRST_WORDS)
     try:
-        await seated(stream, reading, partial(places.keep, place))
+        await seated(exchange, reading, partial(places.keep, place))
     finally:
         places.leave(place)
+    if not exchange.goes_on:
+        await hang_up(stream)
+    return exchange.goes_on
 
 
-async def _host(edge: Edge, guest: Guest, connection: Connection) -> None:
+async def _host(edge: Edge, guest: Guest, connection: Connection) -> bool:
     guest.sit_down(connection)
     try:
         if not await connection.serve(edge.handler):
             edge.observer.count("aborts")
     finally:
         guest.get_up()
+    return False
 
 
 async def _unauthorised(edge: Edge, connection: Connection) -> None:
@@ -316,10 +362,10 @@ async def _turn_away(edge: Edge, stream: trio.abc.Stream, why: Refusal, head: He
         await hang_up(stream, edge.render(why, head), TURNED_AWAY_BRIEFLY)
 
 
-async def _push_out(stream: trio.abc.Stream) -> None:
+async def _push_out(edge: Edge, stream: trio.abc.Stream) -> None:
     """Say why and be done: one that has sent nothing has nothing unread, so closing at once does not reset it."""
     with trio.move_on_after(FLUSH_TIMEOUT), suppress(trio.BrokenResourceError, trio.ClosedResourceError):
-        await stream.send_all(_PUSHED_OUT)
+        await stream.send_all(edge.render(_CROWDED, None))
 
 
 def _gone(stream: trio.abc.Stream) -> bool:

@@ -1,13 +1,11 @@
-"""Reads the first request head of a connection, before anything else has a say.
+"""Reads the head of a request, before anything else has a say.
 
-One port serves two protocols, so someone has to look first. The head is parsed by h11, the same parser that both
-consumers use, so that what is checked here and what is obeyed later cannot differ. A head that is late, large or
-not HTTP/1.x is answered here with a few bytes and never reaches them.
+One port serves two protocols, so someone has to look first. The head is parsed by h11, which also reads the body
+behind it (`body`), so that where it ends is said by one parser. A head that is late, large or not HTTP/1.x is answered
+here with a few bytes. Each request of a connection gets a parser of its own: nothing of one is left to the next.
 
-For the HTTP server the head is written anew: no `Upgrade`, no `HTTP2-Settings`, `Connection: close`, and nothing
-about a body, because nothing there takes one; what does is served without that server (api/). A connection therefore
-carries exactly one request, the checked one. Every method passes for the paths of the HTTP API, which says itself what
-each of them takes; for the others those that change nothing do, and POST.
+Every method passes for the paths of the HTTP API, which says itself what each of them takes; for the others those that
+change nothing do, and POST.
 
 Who is refused here is told so as the clients of its path read it, as far as the path could be read.
 """
@@ -35,15 +33,11 @@ _ASKED = re.compile(
     rb"([A-Za-z]{1,16}) (/[!-~]*)"
 )  # as much of a request's first line as is needed to answer it
 _BODY = (b"content-length", b"transfer-encoding")
-# What may not pass to the HTTP server: other protocols, a second request, a body, and headers about this hop.
-_STRIPPED = frozenset(
-    (b"upgrade", b"http2-settings", b"connection", b"keep-alive", b"proxy-connection", b"expect", *_BODY)
-)
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """An answer that ends the connection: an HTTP status, a sentence that says what to do, extra headers.
+    """Why a request is not served: an HTTP status, a sentence that says what to do, extra headers.
 
     code: a word for programs, where the status alone does not say it. of: what it answers, where no whole head came
     that could be read: its method and its target, or what of that has come.
@@ -54,23 +48,6 @@ class Refusal:
     headers: Mapping[str, str] = field(default_factory=dict)
     code: str = ""
     of: "Head | None" = None
-
-    def render(self, *, body: bool = True, as_error: bool = False) -> bytes:
-        """Return the whole HTTP/1.1 response as bytes; without its body when it answers a HEAD.
-
-        as_error: in the shape of OpenAI's errors, for programs, in place of plain text.
-        """
-        text = self.as_error() if as_error else f"{self.words}\n".encode()
-        kind = "application/json" if as_error else "text/plain; charset=utf-8"
-        lines = [
-            f"HTTP/1.1 {self.status} {HTTPStatus(self.status).phrase}",
-            f"Content-Type: {kind}",
-            f"Content-Length: {len(text)}",
-            "X-Content-Type-Options: nosniff",
-            "Connection: close",
-            *(f"{name}: {value}" for name, value in self.headers.items()),
-        ]
-        return "\r\n".join(lines).encode("ascii") + b"\r\n\r\n" + (text if body else b"")
 
     def as_error(self) -> bytes:
         """Return it in the shape of OpenAI's errors, as JSON."""
@@ -96,6 +73,27 @@ class Head:
         return self.target.partition(b"?")[0]
 
     @property
+    def query(self) -> bytes:
+        """The part of the target behind its first question mark."""
+        return self.target.partition(b"?")[2]
+
+    @property
+    def persists(self) -> bool:
+        """Whether another request may follow on its connection.
+
+        A head that asks for anything else, or whose lines another reader may cut or join otherwise, is the last one.
+        """
+        lines = self.raw.count(b"\n") == self.raw.count(b"\r\n") == len(self.headers) + 2
+        words = _words(self.values(b"connection"))
+        return lines and self.version == b"1.1" and b"close" not in words and not self.values(b"upgrade")
+
+    @property
+    def announces(self) -> bool:
+        """Whether a body follows."""
+        lengths = self.values(b"content-length")
+        return bool(self.values(b"transfer-encoding")) or any(int(each) for each in lengths)
+
+    @property
     def upgrade(self) -> bool:
         """Whether this asks for our WebSocket; anything else is plain HTTP, whatever it would like to become."""
         wanted = b"websocket" in _words(self.values(b"upgrade"))
@@ -111,15 +109,17 @@ class Head:
         """Return every value of the header `name` (lower case), in order."""
         return tuple(value for key, value in self.headers if key == name)
 
-    def rewritten(self) -> bytes:
-        """Return the head for the HTTP server: one request, no other protocol, no body."""
-        kept = [name + b": " + value for name, value in self.headers if name not in _STRIPPED]
-        request = b"%s %s HTTP/%s" % (self.method, self.target, self.version)
-        return b"\r\n".join((request, *kept, b"Connection: close", b"", b""))
+
+async def receive(stream: trio.abc.ReceiveStream) -> bytes:
+    """Return what a client sends next, nothing when it has left."""
+    try:
+        return bytes(await stream.receive_some(_READ))
+    except (trio.BrokenResourceError, trio.ClosedResourceError):
+        return b""
 
 
-async def read_head(stream: trio.abc.ReceiveStream) -> Head | Refusal | None:
-    """Read one request head from a fresh connection within HEAD_TIMEOUT seconds and HEAD_MAX bytes.
+async def read_head(stream: trio.abc.ReceiveStream, begun: bytes = b"") -> Head | Refusal | None:
+    """Read one request head within HEAD_TIMEOUT seconds and HEAD_MAX bytes. begun: what has come of it already.
 
     Returns the head, or the refusal to answer with, or None when the client left before its head was whole.
     Cancelled, what was read is lost.
@@ -128,15 +128,12 @@ async def read_head(stream: trio.abc.ReceiveStream) -> Head | Refusal | None:
     received = bytearray()
     with trio.move_on_after(HEAD_TIMEOUT):
         while True:
-            try:
-                data = await stream.receive_some(_READ)
-            except (trio.BrokenResourceError, trio.ClosedResourceError):
-                return None
+            data, begun = begun or await receive(stream), b""
             if not data:
                 return None
             received += data
             try:
-                parser.receive_data(bytes(data))
+                parser.receive_data(data)
                 event = parser.next_event()
             except h11.RemoteProtocolError as error:
                 return replace(_malformed(error.error_status_hint), of=_asked(received))

@@ -11,17 +11,15 @@ from collections.abc import Callable, Sequence
 from html import escape
 from itertools import groupby
 from typing import Any
-from urllib.parse import quote
-
-from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
+from urllib.parse import parse_qs, quote
 
 from ..grounding.view import Part, Piece, View, view
 from ..lang import DEFAULT, LANGUAGES, Lang
 from ..ports.search import Passage
+from .answers import JSON, Answer, plainly
+from .sniff import Head
 from .tagged import tag_of, tagged
 
-PATH = "/source/{file:path}"
 Sections = Callable[[str], Sequence[Passage] | None]
 """Returns the sections of a file, () for what is none, and None while the documents are being read."""
 
@@ -35,25 +33,25 @@ _NO_LINES = "The index holds nothing of these lines; leave out lines to see the 
 READING = "The documents are being read; try again in a moment.\n"
 
 
-def source(request: Request, sections: Sections) -> Response:
+def source(head: Head, file: str, sections: Sections) -> Answer:
     """Answer a request for a source: 400 for lines that are none, 404 for what the index does not hold."""
-    lines = _lines(request.query_params.getlist("lines"))
+    query = parse_qs(head.query.decode("latin-1"), keep_blank_values=True)
+    lines = _lines(query.get("lines", []))
     if lines is None:
-        return PlainTextResponse(_BAD_LINES, 400)
-    file = request.path_params["file"]
+        return plainly(_BAD_LINES, 400)
     passages = sections(file)
     if passages is None:
-        return PlainTextResponse(READING, 503, {"retry-after": "1"})
+        return plainly(READING, 503, {"retry-after": "1"})
     if not passages:
-        return PlainTextResponse(_NO_FILE, 404)
+        return plainly(_NO_FILE, 404)
     found = view(passages, lines or None)
     if found is None:
-        return PlainTextResponse(_NO_LINES, 404)
-    if "application/json" in request.headers.get("accept", ""):
-        content, kind = json.dumps(_data(found)).encode(), "application/json"
+        return plainly(_NO_LINES, 404)
+    if b"application/json" in b",".join(head.values(b"accept")):
+        content, kind = json.dumps(_data(found)).encode(), JSON
     else:
-        content, kind = _page(found, _wanted(request)).encode("utf-8", "replace"), "text/html; charset=utf-8"
-    return tagged(request, content, tag_of(content), {"content-type": kind, **_VARY})
+        content, kind = _page(found, _wanted(head)).encode("utf-8", "replace"), "text/html; charset=utf-8"
+    return tagged(head, content, tag_of(content), kind, _VARY)
 
 
 def _lines(given: Sequence[str]) -> tuple[int, int] | tuple[()] | None:
@@ -98,9 +96,9 @@ def runs(piece: Piece) -> list[str]:
     return [*found, piece.text[at:]]
 
 
-def _wanted(request: Request) -> Lang:
+def _wanted(head: Head) -> Lang:
     """Return the language that a browser asks for first, if there is such a one."""
-    wanted = request.headers.get("accept-language", "")[:2].lower()
+    wanted = b",".join(head.values(b"accept-language"))[:2].decode("latin-1").lower()
     return wanted if wanted in LANGUAGES else DEFAULT
 
 

@@ -1,10 +1,10 @@
 """Answers with an ETag of their content, so that a browser that holds them is sent none of them again."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from hashlib import sha256
 
-from starlette.requests import Request
-from starlette.responses import Response
+from .answers import Answer
+from .sniff import Head
 
 TAG_DIGITS = 32  # hexadecimal digits of an ETag: 128 bits of SHA-256
 
@@ -14,15 +14,16 @@ def tag_of(content: bytes) -> str:
     return f'"{sha256(content).hexdigest()[:TAG_DIGITS]}"'
 
 
-def tagged(request: Request, content: bytes, tag: str, headers: Mapping[str, str]) -> Response:
-    """Return a content, or 304 and nothing of it where the request names its tag."""
-    if _holds(request.headers.getlist("if-none-match"), tag):
-        vary = {name: value for name, value in headers.items() if name == "vary"}
-        return Response(status_code=304, headers={**vary, "etag": tag})
-    return Response(content, headers={**headers, "etag": tag})
+def tagged(
+    head: Head, content: bytes, tag: str, kind: str, headers: Mapping[str, str] | None = None
+) -> Answer:
+    """Return a content, or 304 and nothing of it where the request names its tag. kind: its media type."""
+    named = {**(headers or {}), "etag": tag}
+    return Answer(304, headers=named) if _holds(head, tag) else Answer(200, content, named, kind)
 
 
-def _holds(lists: Sequence[str], tag: str) -> bool:
+def _holds(head: Head, tag: str) -> bool:
     """Whether the values of If-None-Match name a tag; a proxy may have made it weak (RFC 9110, 13.1.2)."""
+    lists = (value.decode("latin-1") for value in head.values(b"if-none-match"))
     named = [each.strip().removeprefix("W/") for value in lists for each in value.split(",")]
     return tag in named or "*" in named

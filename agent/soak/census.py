@@ -16,7 +16,7 @@ from ..heap import all_in_view, set_aside
 from .memory import resident
 
 # Whose objects are counted: ours and those of the libraries that serve a connection.
-COUNTED = ("agent", "trio", "trio_websocket", "wsproto", "h11", "hypercorn", "starlette")
+COUNTED = ("agent", "trio", "trio_websocket", "wsproto", "h11")
 # Not these: the soak's own; trio's idle worker threads, which end by themselves when nobody needs one for a while; and
 # the types of columns, of which SQLAlchemy keeps a copy with each statement that it has compiled, a bounded number; and
 # what is remembered, of which the search has rows in memory, as many as are kept.

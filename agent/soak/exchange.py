@@ -1,7 +1,7 @@
 """One request over HTTP, made by a client that may not wait for the answer.
 
-Each has a connection of its own, which the server closes behind its answer. Who has no patience left goes as clients
-go: the socket is let go, reset, or only its sending half is ended, and then the server has to hang up.
+Each has a connection of its own, which the server is asked to close behind its answer. Who has no patience left goes as
+clients go: the socket is let go, reset, or only its sending half is ended, and then the server has to hang up.
 """
 
 import json
@@ -42,6 +42,7 @@ class Request:
         lines = [
             f"{self.method} {self.path} HTTP/1.1",
             f"Host: {f'[{host}]' if ':' in host else host}:{port}",
+            "Connection: close",
             f"Accept: {'text/event-stream' if self.events else 'application/json'}",
             *([f"Authorization: Bearer {token}"] if token is not None else []),
             *(["Content-Type: application/json", f"Content-Length: {len(data)}"] if data else []),

@@ -1,6 +1,6 @@
 """A source in the terminal: fetched from a server of ours, shown with marks, cleaned, and bounded."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -12,33 +12,19 @@ from agent.client.client import CONNECT_TIMEOUT
 from agent.client.opened import CannotOpen, opener
 from agent.retrieval.load import Source
 from agent.retrieval.search import KnowledgeBase
-from agent.server.http import Contents, make_app
-from agent.server.hypercorn_edge import HttpServer
-from agent.server.metrics import Metrics
-from agent.server.sniff import Head, read_head
-from tests.server import later
+from agent.server.admission import Admission
+from agent.server.pages import Contents
+from agent.server.serve import serve_stream
+from agent.server.settings import ServerSettings
+from tests.server import later, page
 
 PRICES = "# Prices\n\n| Plan | Price |\n| --- | --- |\n| Basic | 149 kr |\n| Standard | 299 kr |\n"
 BASE = KnowledgeBase.build([Source.of("kb/å b.md", PRICES)])
 
 
-def shows_token(shown: Sequence[bytes]) -> bool:
-    """Say whether the token is among them."""
-    return b"Bearer s3cret" in shown
-
-
-SERVER = HttpServer(
-    make_app(
-        Contents(
-            b"",
-            "",
-            later(lambda: b""),
-            later(lambda: ""),
-            lambda shown: b"Bearer s3cret" in shown,
-            sections=BASE.of_file,
-        ),
-        Metrics(),
-    )
+SERVER = page(
+    Contents(b"", "", later(lambda: b""), later(lambda: ""), sections=BASE.of_file),
+    Admission.of(ServerSettings(token="s3cret")),
 )
 CITATION: dict[str, Any] = {
     "file": "kb/å b.md",
@@ -50,9 +36,7 @@ Serve = Callable[[trio.abc.HalfCloseableStream], Awaitable[None]]
 
 async def ours(stream: trio.abc.HalfCloseableStream) -> None:
     """Answer one request as the server does."""
-    head = await read_head(stream)
-    assert isinstance(head, Head)
-    await SERVER.serve(stream, head)
+    await serve_stream(SERVER, stream)
 
 
 async def open_from(

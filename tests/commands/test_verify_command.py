@@ -129,7 +129,7 @@ def test_a_line_is_answered_at_once_and_without_the_server() -> None:
     """A process at the other end of a pipe gets its answer before it sends more; no server or index is imported."""
     code = (
         "import sys; from agent.cli import main; status = main(['verify'])\n"
-        "heavy = {'trio', 'tantivy', 'hypercorn', 'starlette', 'structlog', 'markdown_it'} & set(sys.modules)\n"
+        "heavy = {'trio', 'tantivy', 'trio_websocket', 'h11', 'structlog', 'markdown_it'} & set(sys.modules)\n"
         "sys.exit(status if not heavy else repr(heavy))"
     )
     process = subprocess.Popen(

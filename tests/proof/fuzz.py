@@ -25,7 +25,9 @@ from agent.config import MAX_ID, MAX_TEXT
 from agent.errors import BadFrame
 from agent.protocol import inbound
 from agent.protocol.codec import decode
+from agent.protocol.routes import Shape
 from agent.server.admission import Admission
+from agent.server.api.answers import tell
 from agent.server.settings import ServerSettings
 from agent.server.sniff import Head, Refusal, read_head
 
@@ -35,6 +37,7 @@ SENTENCES = 48  # more different ones than this cannot all be fixed
 SLOW = 1.0  # seconds of CPU for one input
 STATUSES = (400, 401, 403, 405, 408, 421, 426, 431, 505)
 
+SHAPES: tuple[Shape, ...] = ("plain", "openai", "problem")
 RULES = (Admission.of(ServerSettings()), Admission.of(ServerSettings(token="a-token")))
 
 
@@ -128,22 +131,26 @@ async def check_head(sent: Sent) -> str:
 def _refused(refusal: Refusal) -> str:
     if refusal.status not in STATUSES:
         raise Broken(f"refused with {refusal.status}")
-    for body in (True, False):
-        _fixed(refusal.render(body=body).decode("ascii"))
+    for shape in SHAPES:
+        for body in (True, False):
+            _fixed(tell(refusal, shape).render(body).decode("ascii"))
     return refusal.words
 
 
 def _one_request(head: Head) -> None:
-    """The rewritten head is one plain request for every reader that follows the grammar."""
+    """A head that another request may follow has its end where every reader that follows the grammar sees it."""
+    if not head.persists:
+        return
     server = h11.Connection(h11.SERVER, max_incomplete_event_size=4 * len(head.raw) + 4096)
-    server.receive_data(head.rewritten())
+    server.receive_data(head.raw)
     request = server.next_event()
     if not isinstance(request, h11.Request) or (request.method, request.target) != (head.method, head.target):
-        raise Broken("the rewritten head is another request")
-    if not isinstance(server.next_event(), h11.EndOfMessage) or server.their_state is not h11.MUST_CLOSE:
-        raise Broken("the rewritten head is not the last request")
-    if {name for name, _ in request.headers} & {b"upgrade", b"http2-settings", b"content-length"}:
-        raise Broken("the rewritten head asks for more than a request")
+        raise Broken("the head is another request")
+    whole = head.announces or isinstance(server.next_event(), h11.EndOfMessage)
+    if not whole or (not head.announces and server.their_state is not h11.DONE):
+        raise Broken("the head is not one request")
+    if any(b"\n" in line or b"\r" in line for line in head.raw.split(b"\r\n")):
+        raise Broken("the head has lines that others cut otherwise")
 
 
 def _fixed(sentence: str) -> str:

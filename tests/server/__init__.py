@@ -6,8 +6,15 @@ from typing import TypeVar
 import trio
 import trio.testing
 
-from agent.server.hypercorn_edge import HttpServer
-from agent.server.sniff import Head, read_head
+from agent.ports.observe import Observer
+from agent.server.admission import Admission
+from agent.server.api.keys import Keys
+from agent.server.http import HttpServer
+from agent.server.limits import Cap
+from agent.server.metrics import Metrics
+from agent.server.pages import Contents, pages
+from agent.server.serve import Edge, Gate, serve_stream
+from agent.server.settings import ServerSettings
 
 T = TypeVar("T")
 
@@ -21,18 +28,30 @@ def later(answer: Callable[[], T]) -> Callable[[], Awaitable[T]]:
     return telling
 
 
-async def exchange(server: HttpServer, request: bytes) -> bytes:
+def http_server(contents: Contents, admission: Admission, cap: Cap, metrics: Observer) -> HttpServer:
+    """Return what serves a page and nothing else."""
+    keys = Keys(admission, cap.wrong_tokens)
+    return HttpServer(keys, cap, metrics, pages(contents), {}, lambda: "fault")
+
+
+def page(contents: Contents, admission: Admission | None = None, metrics: Metrics | None = None) -> Edge:
+    """Return an edge with a page and nothing else behind it."""
+    rules = admission or Admission.of(ServerSettings())
+    cap, figures = Cap(5), metrics or Metrics()
+    return Edge(rules, nobody, http_server(contents, rules, cap, figures), cap, figures, Gate())
+
+
+async def nobody(_: object) -> None:
+    """Take no session."""
+    raise AssertionError("this was no upgrade")
+
+
+async def exchange(edge: Edge, request: bytes) -> bytes:
     """Send a request, and whatever follows it on its connection; return all that comes back."""
     client, stream = trio.testing.memory_stream_pair()
     answer = bytearray()
     async with trio.open_nursery() as nursery:
-
-        async def serve() -> None:
-            head = await read_head(stream)
-            assert isinstance(head, Head)
-            await server.serve(stream, head)
-
-        nursery.start_soon(serve)
+        nursery.start_soon(serve_stream, edge, stream)
         await client.send_all(request)
         while data := await client.receive_some():
             answer += data

@@ -13,11 +13,11 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 import trio
-from starlette.applications import Starlette
 
 from agent.errors import WireClosed
 from agent.server.admission import Admission
-from agent.server.hypercorn_edge import HttpServer
+from agent.server.api.keys import Keys
+from agent.server.http import HttpServer
 from agent.server.limits import Cap
 from agent.server.metrics import Metrics
 from agent.server.serve import Edge, serve
@@ -45,13 +45,9 @@ async def echo(connection: Connection) -> None:
 
 def echo_edge(port: int) -> Edge:
     """Return an edge with the server's rules and an echo as its handler. port: the one that is listened on."""
-    return Edge(
-        admission=Admission.of(ServerSettings(), port),
-        handler=echo,
-        http=HttpServer(Starlette()),
-        cap=Cap(CONNECTIONS),
-        observer=Metrics(),
-    )
+    admission, cap, metrics = Admission.of(ServerSettings(), port), Cap(CONNECTIONS), Metrics()
+    http = HttpServer(Keys(admission, cap.wrong_tokens), cap, metrics, {}, {}, lambda: "fault")
+    return Edge(admission, echo, http, cap, metrics)
 
 
 async def serve_echo(

@@ -25,7 +25,7 @@ from agent.llm.script import Entry, ScriptModel
 from agent.ports.brain import Act, Drafted, Question, TurnEvent
 from agent.retrieval.load import Source
 from agent.retrieval.search import KnowledgeBase
-from agent.server.http import SECURITY
+from agent.server.answers import SECURITY
 from agent.settings import Settings
 from agent.testing.faults import PipeEnd
 from agent.testing.network import Network, network
@@ -66,6 +66,7 @@ def request(path: str, body: bytes = b"", *headers: str, method: str = "POST", l
     lines = [
         f"{method} {path} HTTP/1.1",
         "Host: localhost",
+        "Connection: close",
         "Content-Type: application/json",
         *announced,
         *headers,

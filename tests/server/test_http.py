@@ -1,4 +1,4 @@
-"""Plain HTTP over memory streams: the routes, their headers, and that one connection carries one request."""
+"""Plain HTTP over memory streams: the routes of the page, their headers, and clients that take no answer."""
 
 import re
 from dataclasses import replace
@@ -7,15 +7,16 @@ from importlib.resources import files
 import pytest
 import trio
 import trio.testing
-from starlette.types import Message
+from structlog.testing import capture_logs
 
 from agent.config import HTTP_TIMEOUT, WRITE_TIMEOUT
-from agent.server.http import SECURITY, Contents, make_app
-from agent.server.hypercorn_edge import HttpServer
-from agent.server.metrics import Metrics
-from agent.server.sniff import Head, read_head
+from agent.server.admission import Admission
+from agent.server.answers import SECURITY
+from agent.server.pages import Contents
+from agent.server.serve import serve_stream
+from agent.server.settings import ServerSettings
 
-from . import exchange, later, parted
+from . import exchange, later, page, parted
 
 UNREADY = [""]
 CONTENTS = Contents(
@@ -23,14 +24,14 @@ CONTENTS = Contents(
     "stateDiagram-v2\n",
     later(lambda: b"agent_x 1\n"),
     later(lambda: UNREADY[0]),
-    lambda _: True,
 )
-SERVER = HttpServer(make_app(CONTENTS, Metrics()))
+SERVER = page(CONTENTS)
+CLOSE = "Connection: close\r\n"
 
 
 async def get(path: str, method: str = "GET", headers: str = "") -> tuple[int, dict[str, str], bytes]:
     """Ask for a path; return status, headers and body."""
-    request = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\n{headers}\r\n".encode()
+    request = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\n{CLOSE}{headers}\r\n".encode()
     return parted(await exchange(SERVER, request))
 
 
@@ -81,10 +82,8 @@ async def test_a_file_that_a_browser_holds_is_not_sent_again(path: str) -> None:
 
 async def told(contents: Contents, path: str) -> tuple[int, bytes]:
     """Return status and body of what a server with these contents answers."""
-    server = HttpServer(make_app(contents, Metrics()))
-    status, _, body = parted(
-        await exchange(server, f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
-    )
+    request = f"GET {path} HTTP/1.1\r\nHost: localhost\r\n{CLOSE}\r\n".encode()
+    status, _, body = parted(await exchange(page(contents), request))
     return status, body
 
 
@@ -172,28 +171,12 @@ async def test_another_protocol_is_not_entered(upgrade: bytes) -> None:
     assert answer.endswith(b"\r\n\r\nok\n")
 
 
-async def test_a_websocket_scope_is_refused_by_the_application() -> None:
-    """Even if one got past the sniffer."""
-    sent: list[Message] = []
-
-    async def receive() -> Message:
-        raise AssertionError
-
-    async def send(message: Message) -> None:
-        sent.append(message)
-
-    await make_app(CONTENTS, Metrics())({"type": "websocket", "path": "/ws", "headers": []}, receive, send)
-    assert sent == [{"type": "websocket.close", "code": 1008}]
-
-
 async def test_a_client_that_half_closes_still_gets_its_answer() -> None:
     """As netcat does."""
     client, stream = trio.testing.memory_stream_pair()
     await client.send_all(b"GET /healthz HTTP/1.0\r\nHost: localhost\r\n\r\n")
     await client.send_eof()
-    head = await read_head(stream)
-    assert isinstance(head, Head)
-    await SERVER.serve(stream, head)
+    await serve_stream(SERVER, stream)
     answer = bytearray()
     while data := await client.receive_some():
         answer += data
@@ -203,8 +186,15 @@ async def test_a_client_that_half_closes_still_gets_its_answer() -> None:
 class Stuck(trio.abc.HalfCloseableStream):
     """A client that sent its request and never takes a byte of the answer."""
 
+    def __init__(self) -> None:
+        self._request = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
     async def receive_some(self, max_bytes: int | None = None) -> bytes:
-        """Wait for ever."""
+        """Return the request, then wait for ever."""
+        await trio.lowlevel.checkpoint()
+        if self._request:
+            request, self._request = self._request, b""
+            return request
         await trio.sleep_forever()
         raise AssertionError
 
@@ -223,13 +213,10 @@ class Stuck(trio.abc.HalfCloseableStream):
         """Do nothing."""
 
 
-HEAD = Head(b"GET", b"/", b"1.1", ((b"host", b"localhost"),), b"", b"")
-
-
 async def test_a_client_that_takes_nothing_is_given_up(autojump_clock: trio.testing.MockClock) -> None:
-    """A blocked write has a deadline although the HTTP server shields it."""
+    """A blocked write has a deadline."""
     started = trio.current_time()
-    await SERVER.serve(Stuck(), HEAD)
+    await serve_stream(SERVER, Stuck())
     assert trio.current_time() - started < WRITE_TIMEOUT + 5
 
 
@@ -237,30 +224,48 @@ async def test_a_cancel_ends_a_blocked_answer_at_once(autojump_clock: trio.testi
     """The server can go down while someone does not read."""
     started = trio.current_time()
     with trio.move_on_after(1):
-        await SERVER.serve(Stuck(), HEAD)
+        await serve_stream(SERVER, Stuck())
     assert trio.current_time() - started == pytest.approx(1)
 
 
 async def test_an_answer_that_takes_too_long_is_given_up(autojump_clock: trio.testing.MockClock) -> None:
     """One request cannot hold its connection for ever."""
 
-    async def hangs(*_: object) -> None:
+    async def hangs() -> bytes:
         await trio.sleep_forever()
+        raise AssertionError
 
     started = trio.current_time()
-    await HttpServer(hangs).serve(Stuck(), HEAD)
-    assert trio.current_time() - started < HTTP_TIMEOUT + 5
+    status, body = await told(replace(CONTENTS, metrics=hangs), "/metrics")
+    assert (status, b"too long" in body) == (503, True)
+    assert trio.current_time() - started == pytest.approx(HTTP_TIMEOUT)
 
 
-async def test_a_fault_of_the_application_is_500() -> None:
-    """And nothing of it is told."""
+async def test_a_fault_of_a_route_is_500() -> None:
+    """And nothing of it is told, but an id that is in the log."""
 
-    async def breaks(*_: object) -> None:
+    async def breaks() -> bytes:
         raise ZeroDivisionError("secret")
 
-    answer = await exchange(HttpServer(breaks), b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
-    assert answer.startswith(b"HTTP/1.1 500 ")
-    assert b"secret" not in answer
+    with capture_logs() as logs:
+        status, body = await told(replace(CONTENTS, metrics=breaks), "/metrics")
+    assert (status, body) == (500, b"Something broke here; ask again, or report fault fault.\n")
+    assert [(each["event"], each["fault"]) for each in logs] == [("request broke", "fault")]
+    assert "secret" not in str(logs)
+
+
+@pytest.mark.parametrize(
+    ("shown", "status"),
+    [("", 401), ("bearer s3cret-x", 405), ("Bearer s3cret", 401), ("Basic s3cret-x", 401)],
+)
+async def test_the_token_guards_every_post(shown: str, status: int) -> None:
+    """Whatever answers it, and whether or not anything does."""
+    locked = page(CONTENTS, Admission.of(ServerSettings(token="s3cret-x")))
+    header = f"Authorization: {shown}\r\n" if shown else ""
+    for path, there in (("/", True), ("/nothing", False)):
+        request = f"POST {path} HTTP/1.1\r\nHost: localhost\r\n{header}\r\n".encode()
+        told = parted(await exchange(locked, request))[0]
+        assert told == (status if there or status == 401 else 404)
 
 
 def test_the_page_loads_nothing_from_elsewhere_and_inserts_no_markup() -> None:

@@ -16,8 +16,8 @@ from agent.actions.triggers import proposals
 from agent.config import FILLED_CHARACTERS
 from agent.protocol.codec import decode
 from agent.protocol.inbound import ConfirmAction
-from agent.server.http import _ASSETS, MADE
 from agent.server.languages import script
+from agent.server.pages import _ASSETS, MADE
 
 STATIC = files("agent.server").joinpath("static")
 SOURCES = {name: STATIC.joinpath(name).read_text(encoding="utf-8") for name in sorted({*_ASSETS} - {MADE})}

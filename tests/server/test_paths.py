@@ -6,27 +6,21 @@ spelling reaches; without the token exactly the spellings that reach a guarded r
 """
 
 from collections.abc import Iterator
-from urllib.parse import unquote
 
 import pytest
-import trio
-import trio.testing
-from starlette.types import Message
 
 from agent.retrieval.load import Source
 from agent.retrieval.search import KnowledgeBase
 from agent.server.admission import Admission
-from agent.server.http import Contents, make_app
-from agent.server.hypercorn_edge import HttpServer
-from agent.server.limits import Cap
+from agent.server.answers import Answer
 from agent.server.metrics import Metrics
-from agent.server.serve import Edge, serve_stream
+from agent.server.pages import Contents
 from agent.server.settings import ServerSettings
+from agent.server.sniff import Head, Refusal
 
-from . import later
+from . import exchange, later, page
 
 TOKEN = "a-token-of-length"
-SHOWN = (b"authorization", f"Bearer {TOKEN}".encode())
 FIGURES = b"agent_figure 1\n"
 PRICES = KnowledgeBase.build([Source.of("kb/a.md", "It costs 5 kr.\n")])
 ROUTES = (
@@ -48,11 +42,10 @@ CONTENTS = Contents(
     "",
     later(lambda: FIGURES),
     later(lambda: ""),
-    ADMISSION.shows_token,
     sections=PRICES.of_file,
     openers=lambda _: ("Why?",),
 )
-APP = make_app(CONTENTS, METRICS)
+EDGE = page(CONTENTS, ADMISSION, METRICS)
 SECRET = (FIGURES, b"It costs", b"in the index", b"lines=3-5", b'["Why?"]')
 
 
@@ -93,55 +86,25 @@ def spellings(path: str) -> Iterator[str]:
 
 def raw_request(method: str, target: str, token: bool) -> bytes:
     shown = f"Authorization: Bearer {TOKEN}\r\n" if token else ""
-    return f"{method} {target} HTTP/1.1\r\nHost: localhost\r\n{shown}\r\n".encode()
+    return f"{method} {target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{shown}\r\n".encode()
 
 
 async def routed(method: str, target: str, token: bool) -> tuple[int, bytes]:
-    """Ask the application itself, with the path decoded as the HTTP server decodes it; return status and body."""
-    path, _, query = target.encode().partition(b"?")
-    scope = {
-        "type": "http",
-        "http_version": "1.1",
-        "method": method,
-        "scheme": "http",
-        "path": unquote(path.decode("ascii")),
-        "raw_path": path,
-        "query_string": query,
-        "root_path": "",
-        "headers": [(b"host", b"localhost"), *([SHOWN] if token else [])],
-        "client": None,
-        "server": None,
-    }
-    sent: list[Message] = []
-
-    async def receive() -> Message:
-        return {"type": "http.request", "body": b"", "more_body": False}
-
-    async def send(message: Message) -> None:
-        sent.append(message)
-
-    await APP(scope, receive, send)
-    body = b"".join(message.get("body", b"") for message in sent[1:])
-    return sent[0]["status"], body
+    """Ask the HTTP server itself, also for what no head can hold; return status and body."""
+    shown = ((b"authorization", f"Bearer {TOKEN}".encode()),) if token else ()
+    head = Head(method.encode(), target.encode(), b"1.1", ((b"host", b"localhost"), *shown), b"", b"")
+    answer = await EDGE.http.admit(head, None)
+    if isinstance(answer, Refusal):
+        METRICS.count("rejections", str(answer.status))  # as the edge does
+        answer = EDGE.http.tell(answer, head)
+    assert isinstance(answer, Answer)
+    return answer.status, b"" if method == "HEAD" else answer.content
 
 
 async def ask(data: bytes) -> tuple[int, bytes]:
     """Send a request to the whole edge; return status and body."""
-    edge = Edge(ADMISSION, _no_session, HttpServer(APP), Cap(5), METRICS)
-    client, server = trio.testing.memory_stream_pair()
-    answer = bytearray()
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(serve_stream, edge, server)
-        await client.send_all(data)
-        while received := await client.receive_some():
-            answer += received
-        await client.aclose()
-    head, _, body = bytes(answer).partition(b"\r\n\r\n")
+    head, _, body = (await exchange(EDGE, data)).partition(b"\r\n\r\n")
     return int(head.split()[1]), body
-
-
-async def _no_session(_: object) -> None:
-    raise AssertionError("this was no upgrade")
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD"])

@@ -15,15 +15,14 @@ from agent.config import CLOSE_TIMEOUT, TURNED_AWAY_BRIEFLY
 from agent.errors import WireClosed
 from agent.server.addresses import Addresses
 from agent.server.admission import Admission
-from agent.server.http import Contents, make_app
-from agent.server.hypercorn_edge import HttpServer
 from agent.server.limits import Cap
 from agent.server.metrics import Metrics
+from agent.server.pages import Contents
 from agent.server.serve import Edge, Gate, serve, serve_stream
 from agent.server.settings import ServerSettings
 from agent.server.websocket import Connection
 
-from . import later
+from . import http_server, later
 
 UPGRADE = (
     b"GET /ws HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
@@ -44,9 +43,11 @@ def edge(handler: Any = greet, size: int = 10, **settings: Any) -> tuple[Edge, M
     """Build an edge and its figures."""
     metrics, gate = Metrics(), Gate()
     admission = Admission.of(ServerSettings(**settings))
-    contents = Contents(b"{}", "", later(metrics.text), later(lambda: gate.unready), admission.shows_token)
-    http = HttpServer(make_app(contents, metrics))
-    return Edge(admission, handler, http, Cap(size), metrics, gate), metrics
+    contents = Contents(b"{}", "", later(metrics.text), later(lambda: gate.unready))
+    cap = Cap(size)
+    return Edge(
+        admission, handler, http_server(contents, admission, cap, metrics), cap, metrics, gate
+    ), metrics
 
 
 async def ask(of: Edge, data: bytes) -> bytes:
@@ -67,7 +68,7 @@ async def test_an_upgrade_reaches_the_handler_and_a_request_the_page() -> None:
     """Both on the same port."""
     of, metrics = edge()
     assert (await ask(of, UPGRADE + b"\r\n" + BYE)).endswith(b"\x81\x05hello\x88\x02\x03\xe8")
-    page = await ask(of, b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    page = await ask(of, b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
     assert page.startswith(b"HTTP/1.1 200 ")
     text = metrics.text().decode()
     assert 'agent_connections_total{kind="websocket"} 1.0' in text
@@ -236,7 +237,8 @@ async def test_a_reset_connection_is_no_fault() -> None:
                 stream.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")
                 await stream.aclose()
             async with await trio.open_tcp_stream(*address) as client:
-                await client.send_all(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n" % address[1])
+                host = b"Host: 127.0.0.1:%d\r\nConnection: close\r\n\r\n" % address[1]
+                await client.send_all(b"GET /healthz HTTP/1.1\r\n" + host)
                 answer = bytearray()
                 while data := bytes(await client.receive_some()):
                     answer += data

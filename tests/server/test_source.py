@@ -9,11 +9,10 @@ import pytest
 from agent.ports.search import Passage
 from agent.retrieval.load import Source
 from agent.retrieval.search import KnowledgeBase
-from agent.server.http import SECURITY, Contents, make_app
-from agent.server.hypercorn_edge import HttpServer
-from agent.server.metrics import Metrics
+from agent.server.answers import SECURITY
+from agent.server.pages import Contents
 
-from . import exchange, later, parted
+from . import exchange, later, page, parted
 
 ODD = "kb/åäö & co/what? #1 100%.md"
 HOSTILE = "kb/<img src=x onerror=alert(1)>.md"
@@ -33,16 +32,14 @@ def sections(file: str) -> Sequence[Passage] | None:
     return None if READING[0] else BASE.of_file(file)
 
 
-SERVER = HttpServer(
-    make_app(
-        Contents(b"", "", later(lambda: b""), later(lambda: ""), lambda _: True, sections=sections), Metrics()
-    )
-)
+SERVER = page(Contents(b"", "", later(lambda: b""), later(lambda: ""), sections=sections))
 
 
 async def get(target: str, headers: str = "", method: str = "GET") -> tuple[int, dict[str, str], str]:
     """Ask for a target; return status, headers and body."""
-    request = f"{method} {target} HTTP/1.1\r\nHost: localhost\r\n{headers}\r\n".encode("latin-1")
+    request = f"{method} {target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{headers}\r\n".encode(
+        "latin-1"
+    )
     status, named, body = parted(await exchange(SERVER, request))
     return status, named, body.decode()
 

@@ -25,7 +25,8 @@ from agent.ports.remember import Consulted
 from agent.protocol import inbound
 from agent.server.accept import Listens
 from agent.server.admission import Admission
-from agent.server.hypercorn_edge import HttpServer
+from agent.server.api.keys import Keys
+from agent.server.http import HttpServer
 from agent.server.limits import Cap
 from agent.server.metrics import Metrics
 from agent.server.serve import Edge
@@ -152,10 +153,12 @@ class WatchedApp(App):
         async def handler(connection: Connection) -> None:
             await self._session(parts, connection).run()
 
+        admission = Admission.of(self.settings.server)
+        keys = Keys(admission, self.cap.wrong_tokens)
         return Edge(
-            admission=Admission.of(self.settings.server),
+            admission=admission,
             handler=handler,
-            http=cast(HttpServer, None),
+            http=HttpServer(keys, self.cap, self.metrics, {}, {}, parts.new_id),
             cap=self.cap,
             observer=self.metrics,
             gate=self.readiness.gate,

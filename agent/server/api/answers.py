@@ -1,47 +1,21 @@
-"""Answers of the HTTP API as values, and the one place where what went wrong becomes one."""
+"""The one place where what went wrong becomes an answer, in the shape that the clients of a path read."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TypeVar
 
 import msgspec
 import structlog
 
-from ...errors import BadEdit, BadItem, BadTool, Conflict, NotFound, StorageFailed
-from ...protocol.problems import FAULTS, KIND, Unanswerable, Wrong, problem
+from ...errors import BadEdit, BadItem, BadRequest, BadTool, Conflict, NotFound, StorageFailed
+from ...protocol.problems import FAULTS, KIND, Unanswerable, Wrong, code_of, problem
+from ...protocol.routes import Shape
 from ...session.turn import where
-from ..http import SECURITY
+from ..answers import JSON, Answer, plainly
 from ..sniff import Refusal
-from .plain import opening
 
 T = TypeVar("T")
 _log = structlog.get_logger("agent.server")
 _encode = msgspec.json.Encoder().encode
-JSON = "application/json"
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """One answer. kept: what is kept of its content for a request that comes again, where that is not all of it.
-
-    made: the project that the request made, if it made one.
-    """
-
-    status: int
-    content: bytes = b""
-    headers: Mapping[str, str] = field(default_factory=dict)
-    kind: str = JSON
-    kept: bytes | None = None
-    made: str | None = None
-
-    def render(self, body: bool = True) -> bytes:
-        """Return the whole HTTP/1.1 answer as bytes; without its body when it answers a HEAD."""
-        about = (
-            {}
-            if self.status == 204
-            else {"Content-Type": self.kind, "Content-Length": str(len(self.content))}
-        )
-        return opening({**about, **SECURITY, **self.headers}, self.status) + (self.content if body else b"")
 
 
 def told(content: msgspec.Struct, status: int = 200, headers: Mapping[str, str] | None = None) -> Answer:
@@ -65,12 +39,18 @@ def failed(
     return Answer(made.status, _encode(made), {**usual, **(headers or {})}, KIND)
 
 
-def refused(refusal: Refusal, code: str) -> Answer:
-    """Return the answer that tells a refusal of the edge's."""
-    return failed(code, refusal.words, headers=refusal.headers)
+def tell(refusal: Refusal, shape: Shape) -> Answer:
+    """Return the answer that tells a refusal; of a problem, in its code's own words where it has none."""
+    if shape == "problem":
+        return failed(code_of(refusal.status, refusal.code), refusal.words, headers=refusal.headers)
+    if shape == "openai":
+        return Answer(refusal.status, refusal.as_error(), refusal.headers, JSON)
+    return plainly(f"{refusal.words}\n", refusal.status, refusal.headers)
 
 
-async def caught(act: Callable[[], Awaitable[T]], new_id: Callable[[], str]) -> T | Answer:
+async def caught(
+    act: Callable[[], Awaitable[T]], new_id: Callable[[], str], shape: Shape = "problem"
+) -> T | Answer:
     """Return what `act` returns, or the answer to what it raises: one of the API's own, of a port's, or a fault.
 
     A fault is logged by its type and place under an id that its client is told. Raises nothing but Cancelled.
@@ -79,6 +59,8 @@ async def caught(act: Callable[[], Awaitable[T]], new_id: Callable[[], str]) -> 
         return await act()
     except Unanswerable as wrong:
         return failed(wrong.code, wrong.detail, wrong.errors)
+    except BadRequest as bad:
+        return tell(Refusal(400, bad.message, code=bad.code), shape)
     except NotFound:
         return failed("not_found")
     except Conflict as conflict:
@@ -97,4 +79,5 @@ async def caught(act: Callable[[], Awaitable[T]], new_id: Callable[[], str]) -> 
         while isinstance(first, ExceptionGroup):
             first = first.exceptions[0]
         _log.error("request broke", fault=fault, **where(first))
-        return failed("internal", f"Something broke here; ask again, or report fault {fault}.")
+        words = f"Something broke here; ask again, or report fault {fault}."
+        return tell(Refusal(500, words, code="internal"), shape)

@@ -14,8 +14,9 @@ from ...protocol.payload import deeper_than, fits
 from ...protocol.problems import Unanswerable, Wrong, missing
 from ...protocol.views import ApprovedCall, CallPage, ChatAnswer, ResultTaken
 from ...tools.results import RESULT_DEPTH
+from ..answers import Answer
 from . import views
-from .answers import Answer, told
+from .answers import told
 from .once import REPLAYED
 from .pages import paged, window
 from .rooms import Request, Rooms, note

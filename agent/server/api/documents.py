@@ -7,7 +7,8 @@ from ...ports.projects import Category, Document
 from ...protocol.http import PromptQuery
 from ...protocol.problems import Unanswerable
 from ...protocol.views import DocumentPage, DocumentView, PromptSectionView, PromptView
-from .answers import DONE, Answer, told
+from ..answers import Answer
+from .answers import DONE, told
 from .pages import paged, window
 from .rooms import Request, Rooms, Uploaded, note
 

@@ -18,8 +18,8 @@ from ...config import EVENTS_MOST, EVENTS_STILL_HERE, EVENTS_WAITING
 from ...ports.desk import Told
 from ...ports.observe import Observer
 from ...protocol.completions import STILL_HERE
-from .answers import Answer
-from .plain import EVENTS, chunk, opening, write
+from ..answers import EVENTS, Answer, chunk, opening
+from ..exchange import Exchange
 
 
 class _Frame(msgspec.Struct):
@@ -32,20 +32,19 @@ _type = msgspec.json.Decoder(_Frame)
 class Events:
     """The events of one answer (implements `agent.ports.desk.Listener`).
 
-    chunked: whether the client knows chunks. pace: returns the seconds between two pieces of a text at that moment, 0
+    pace: returns the seconds between two pieces of a text at that moment, 0
     for none. give_up: ends the request; must not block.
     """
 
     def __init__(
         self,
-        stream: trio.abc.Stream,
-        chunked: bool,
+        exchange: Exchange,
         pace: Callable[[], float],
         observer: Observer,
         give_up: Callable[[], None],
     ) -> None:
-        self._stream = stream
-        self._chunked = chunked
+        self._exchange = exchange
+        self._chunked = exchange.head.version == b"1.1"
         self._pace = pace
         self._next = 0.0  # when the next piece of a text may be said
         self._observer = observer
@@ -95,7 +94,7 @@ class Events:
             silent = await self._wait()
             last = self._last
             if last is not None and last.status >= 400 and not self._begun and not self._waiting:
-                await write(self._stream, last.render(), self._observer)
+                await self._exchange.answer(last)
                 return
             pieces = [*self._waiting]
             if last is not None:
@@ -125,7 +124,7 @@ class Events:
             framed = opening({**EVENTS, **coding, **more}) + framed
         if last is not None and self._chunked:
             framed += chunk(b"")
-        await write(self._stream, framed, self._observer)
+        await self._exchange.write(framed)
 
     def _leave(self) -> None:
         if not self._left:

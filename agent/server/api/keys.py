@@ -1,4 +1,6 @@
-"""Who calls: the operator, whose key is the server's token, or a project, which has keys of its own.
+"""Who may, for every route: those of the page and of questions by the server's token, or a user's own, else by a key.
+
+Who calls the HTTP API: the operator, whose key is the server's token, or a project, which has keys of its own.
 
 A key is shown as `X-AGENT-KEY` or as `Authorization: Bearer`. The token is compared in constant time; a project's key
 is looked up by its SHA-256, so that nothing that is kept opens anything. One that has opened nothing here so far costs
@@ -12,7 +14,6 @@ nothing, and not everything.
 import re
 import secrets
 from collections import OrderedDict
-from dataclasses import dataclass
 from hashlib import sha256
 
 import trio
@@ -20,14 +21,15 @@ import trio
 from ...config import KEYS_REMEMBERED
 from ...errors import AgentError, StorageFailed
 from ...ports.projects import ProjectStore
+from ...protocol.routes import Who
 from ..addresses import THIS_MACHINE
 from ..admission import Admission, bearers
+from ..admitted import Caller
 from ..rates import Rates
 from ..sniff import Head
 
 KEY = re.compile(rb"ak_[A-Za-z0-9_-]{22,86}")
 """What a project's key looks like: anything else is not looked up."""
-OPERATOR = "operator"
 
 
 def make_key() -> str:
@@ -40,35 +42,38 @@ def digest_of(key: str) -> str:
     return sha256(key.encode()).hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
-    """Who calls. project: the only one that is there for it; None for the operator. keyed: whether a key was shown."""
-
-    project: str | None = None
-    keyed: bool = False
-
-    @property
-    def name(self) -> str:
-        """What its requests are counted and kept under."""
-        return OPERATOR if self.project is None else f"project {self.project}"
-
-    def may_see(self, project: str | None) -> bool:
-        """Whether a project that was named, if one was, is there for it."""
-        return self.project is None or project is None or project == self.project
-
-
 class Guessing(AgentError):
     """More wrong keys came from an address than are told so at leisure."""
 
 
 class Keys:
-    """Finds out who calls. wrong: how many wrong keys an address may show."""
+    """Finds out who calls. wrong: how many wrong keys an address may show. projects: who else has keys, if any has."""
 
-    def __init__(self, admission: Admission, projects: ProjectStore, wrong: Rates) -> None:
+    def __init__(self, admission: Admission, wrong: Rates, projects: ProjectStore | None = None) -> None:
         self._admission = admission
         self._projects = projects
         self._wrong = wrong
         self._opened: OrderedDict[str, None] = OrderedDict()  # digests that did, the last used last
+
+    async def caller_for(self, who: Who, head: Head, address: str | None) -> Caller | None:
+        """Return who calls, None where that is none of those who may. Raises as `caller` does."""
+        if who in ("project", "operator"):
+            return await self.caller(head, address)
+        self.check_guesses(head, address)
+        if who == "token" and not self._admission.authorised(head):
+            return None
+        if who == "user" and not self._admission.welcomes(head):
+            return None
+        return Caller()
+
+    def check_guesses(self, head: Head, address: str | None) -> None:
+        """Count a wrong token, for whatever it was shown. Raises `Guessing` where an address has shown too many.
+
+        Who shows the right token is refused nothing for wrong ones: a lock on an address would also lock out whoever
+        else is behind it, and the token is too long to be guessed. The limit saves the work on those who try.
+        """
+        if self._admission.shows_another(head):
+            self._guess(address)
 
     async def caller(self, head: Head, address: str | None) -> Caller | None:
         """Return who shows the key that a request shows; None for a wrong one, several, or none where one is needed.
@@ -93,7 +98,7 @@ class Keys:
         if not trusted:
             self._guess(address)
         try:
-            project = await self._projects.project_of_key(digest)
+            project = None if self._projects is None else await self._projects.project_of_key(digest)
         except StorageFailed:
             if not trusted:
                 self._wrong.give_back(address, trio.current_time())

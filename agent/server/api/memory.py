@@ -13,7 +13,8 @@ from ...protocol.http import DecideItem, MemoryQuery, OfUser
 from ...protocol.problems import Unanswerable, missing
 from ...protocol.views import ChangeView, ItemAnswer, ItemPage, ItemView, SourceView
 from ...text.language import language
-from .answers import Answer, told
+from ..answers import Answer
+from .answers import told
 from .pages import paged, window
 from .rooms import Request, Rooms, note
 

@@ -14,8 +14,8 @@ from ...config import IDEMPOTENCY_KEY, STORE_TIMEOUT
 from ...errors import StorageFailed
 from ...ports.requests import Answered, RequestStore
 from ...protocol.problems import Unanswerable
+from ..answers import Answer
 from ..sniff import Head
-from .answers import Answer
 
 _KEY = re.compile(rb"[\x21-\x7e]{1,%d}" % IDEMPOTENCY_KEY)
 REPLAYED = {"Idempotent-Replayed": "true"}

@@ -9,7 +9,8 @@ import msgspec
 from ...ports.pages import Page, Window
 from ...protocol.http import Paged
 from ...protocol.problems import Unanswerable
-from .answers import Answer, told
+from ..answers import Answer
+from .answers import told
 
 T = TypeVar("T")
 _LAST = (1 << 63) - 1

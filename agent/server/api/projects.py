@@ -8,7 +8,8 @@ from ...ports.projects import Project, ProjectKey
 from ...protocol.http import ChangedProject, NewKey, NewProject
 from ...protocol.problems import missing
 from ...protocol.views import KeyMade, KeyPage, KeyView, ProjectPage, ProjectView
-from .answers import DONE, Answer, told
+from ..answers import Answer
+from .answers import DONE, told
 from .keys import digest_of
 from .pages import paged, window
 from .rooms import Request, Rooms, note

@@ -13,7 +13,7 @@ from ...ports.projects import ProjectStore, PromptDebug
 from ...ports.remember import NO_BACKLOG, Backlog, MemoryDesk
 from ...ports.requests import RequestStore
 from ...ports.threads import ThreadStore
-from .answers import Answer
+from ..answers import Answer
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,17 +1,10 @@
-"""The HTTP API on the edge: who calls, which route, what was sent, and the answer.
+"""The HTTP API: what each of its routes does, once a request for it was let in and read (`agent.server.http`).
 
-    head -> key -> rate -> route -> query -> type, length, readiness -> a place -> body -> handler -> answer -> closed
-
-What there is stands in `agent.protocol.routes`; what each route does, in the modules beside this one. A request is
-served on the connection itself, as questions are (`questions`): while it is worked on one task reads the connection,
-and its end means that the client has left, which cancels the work. Health and the document are answered at the door.
-
-A project's key opens that project and nothing else: what is another's, and what only the operator may do, is answered
-by the 404 of what never existed.
+What there is stands in `agent.protocol.routes`; what each route does, in the modules beside this one.
 """
 
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
@@ -20,26 +13,23 @@ from typing import Any
 
 import trio
 
-from ...config import HTTP_TIMEOUT, RECORD_TIMEOUT, UPLOAD_MAX, UPLOAD_TIMEOUT, UPLOADS_AT_ONCE
+from ...config import HTTP_TIMEOUT, RECORD_TIMEOUT
 from ...errors import StorageFailed
 from ...ports.observe import Observer
 from ...ports.projects import HOUSE
 from ...protocol import openapi
-from ...protocol.problems import Unanswerable, code_of, decode, decode_query
-from ...protocol.routes import ROUTES, Route, serves
+from ...protocol.problems import Unanswerable, decode
+from ...protocol.routes import Route
 from ...protocol.views import Health
-from ..admission import GUESSING, Admission
-from ..body import Bounds, announced, feed_body
-from ..limits import Cap, Slots
-from ..sniff import Head, Refusal, hang_up
+from ..admitted import Admitted, AtTheDoor
+from ..answers import Answer
+from ..exchange import Exchange
+from ..sniff import Head, Refusal
 from . import calls, documents, memory, projects, threads
-from .answers import Answer, caught, failed, refused, told
+from .answers import caught, failed, tell, told
 from .events import Events
-from .keys import Caller, Guessing, Keys
-from .once import key_of, once
-from .plain import Seated, is_json, until_it_leaves, write
+from .once import once
 from .rooms import Handler, Request, Rooms, Uploaded, check_user
-from .uploads import ENVELOPE, Multipart
 
 HANDLERS: Mapping[str, Handler] = {
     each.__name__: each
@@ -76,45 +66,7 @@ HANDLERS: Mapping[str, Handler] = {
         memory.decide_item,
     )
 }
-_USUAL = Bounds()
-_UPLOAD = Bounds(UPLOAD_MAX + ENVELOPE, UPLOAD_TIMEOUT)
 _EVENTS, _JSON = b"text/event-stream", b"application/json"
-
-
-@dataclass(frozen=True, slots=True)
-class _Admitted:
-    """A request whose head was read, and what that says."""
-
-    head: Head
-    caller: Caller
-    route: Route
-    names: Mapping[str, str]
-    query: Any
-    key: str | None
-
-    @property
-    def bounds(self) -> Bounds:
-        """Of its body."""
-        return _UPLOAD if self.route.uploads else _USUAL
-
-    @property
-    def wants_events(self) -> bool:
-        """Whether it asks for events where there are some; of both that it accepts, the one that it names first."""
-        accepted = b",".join(self.head.values(b"accept")).lower()
-        events, json = accepted.find(_EVENTS), accepted.find(_JSON)
-        return self.route.events and events >= 0 and (json < 0 or events < json)
-
-    def project(self, body: Any) -> str:
-        """Return whose things it is about: as it says, else as its key does, else the house's own.
-
-        Raises Unanswerable for another one than its caller may see, as for what is not there.
-        """
-        named = self.names.get("project_id")
-        for given in (self.query, body):
-            named = named or getattr(given, "project_id", None)
-        if not self.caller.may_see(named):
-            raise Unanswerable("not_found")
-        return named or self.caller.project or HOUSE
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,201 +78,68 @@ class _Came:
 
 
 class HttpApi:
-    """Answers the requests of the HTTP API, each on a connection of its own (implements `plain.Plain`).
+    """Serves the routes of the HTTP API (implements `agent.server.admitted.Service`).
 
     rooms: what it works on. unready: says why no turn can begin now, "" when one can. draining: whether the server goes
     down, and takes nothing new. pace: seconds between two pieces of a text that is told as events.
     """
 
-    own_keys = True
-
     def __init__(
         self,
         rooms: Rooms,
-        admission: Admission,
-        cap: Cap,
         observer: Observer,
         unready: Callable[[], str],
         draining: Callable[[], bool],
         pace: float = 0.0,
     ) -> None:
         self._rooms = rooms
-        self._keys = Keys(admission, rooms.projects, cap.wrong_tokens)
-        self._cap = cap
         self._observer = observer
         self._unready = unready
         self._draining = draining
         self._pace = pace
-        self._uploads = Slots(UPLOADS_AT_ONCE)
+        self.at_the_door: Mapping[str, AtTheDoor] = {"openapi": self._openapi, "health": self._health}
 
-    def serves(self, head: Head) -> bool:
-        """Whether a request is for one of the paths here, there or not, by whatever method."""
-        return serves(head.path)
+    async def _openapi(self, _: Head, __: Mapping[str, str]) -> Answer:
+        return Answer(200, openapi.document())
 
-    def render(self, refusal: Refusal, head: Head) -> bytes:
-        """Return a refusal of the edge's as a problem."""
-        return refused(refusal, code_of(refusal.status, refusal.code)).render(head.method != b"HEAD")
-
-    async def admit(self, head: Head, address: str | None) -> Refusal | bytes | Seated:
-        """Return the answer to a request that is not served, or needs no place; else what answers it in one."""
-        found: _Admitted | Answer = failed("storage")
-        with trio.move_on_after(HTTP_TIMEOUT):
-            found = await caught(partial(self._admitted, head, address), self._rooms.new_id)
-        if isinstance(found, _Admitted):
-            return partial(self._serve, found)
-        self._count(found)
-        return found.render(head.method != b"HEAD")
-
-    async def _admitted(self, head: Head, address: str | None) -> _Admitted | Answer:
-        """Return a request that is to be served, or the answer to one that is not."""
-        path = head.path.decode("latin-1")
-        found = [(each, match) for each in ROUTES if (match := each.pattern.fullmatch(path)) is not None]
-        method = "GET" if head.method == b"HEAD" else head.method.decode("latin-1")
-        route, match = next(((each, match) for each, match in found if each.method == method), (None, None))
-        if route is not None and route.who == "open":
-            decode_query(route.query, _query(head))
-            return await self._open(route)
-        try:
-            caller = await self._keys.caller(head, address)
-        except Guessing:
-            self._observer.count("limited", "tokens")
-            return refused(GUESSING, "rate_limited")
-        if caller is None:
-            return failed("unauthorized")
-        if not self._cap.requests.take(caller.name if caller.keyed else address, trio.current_time()):
-            self._observer.count("limited", "requests")
-            return failed("rate_limited", headers={"Retry-After": "10"})
-        if not found or (route is not None and route.who == "operator" and caller.project is not None):
-            return failed("not_found")
-        if route is None or match is None:
-            allowed = sorted(
-                {each.method for each, _ in found} | {"HEAD" for each, _ in found if each.method == "GET"}
-            )
-            return failed("method_not_allowed", headers={"Allow": ", ".join(allowed)})
-        admitted = _Admitted(
-            head,
-            caller,
-            route,
-            match.groupdict(),
-            decode_query(route.query, _query(head)),
-            key_of(head) if route.method == "POST" else None,
-        )
-        admitted.project(None)
-        return self._unacceptable(admitted) or admitted
-
-    async def _open(self, route: Route) -> Answer:
-        if route.name == "openapi":
-            return Answer(200, openapi.document())
+    async def _health(self, _: Head, __: Mapping[str, str]) -> Answer:
         now = self._rooms.clock.now_ms()
         with trio.move_on_after(RECORD_TIMEOUT), suppress(StorageFailed):
             await self._rooms.projects.project(HOUSE)
             return told(Health("ok", now, "ok"))
         return told(Health("unavailable", now, "unavailable"), 503, {"Retry-After": "2"})
 
-    def _unacceptable(self, admitted: _Admitted) -> Answer | None:
-        """Return what can be said against a request before its body is read."""
-        route, head = admitted.route, admitted.head
-        if route.body is not None:
-            if route.uploads:
-                Multipart(head)  # refuses a body that is none
-            elif not is_json(head) and not (route.bare and not head.values(b"content-type")):
-                return failed("unsupported_media_type")
-            refusal = announced(head, admitted.bounds)
-            if refusal is not None:
-                return refused(refusal, code_of(refusal.status, refusal.code))
-        return self._closed(route)
-
-    def _closed(self, route: Route) -> Answer | None:
+    def refuse(self, route: Route) -> Refusal | None:
         """Return why a request that changes something cannot be done now, if it cannot."""
         if route.method == "GET":
             return None
         if self._draining():
-            return failed("shutting_down")
+            return Refusal(503, "", code="shutting_down")
         why = self._unready() if route.turn else ""
-        return failed("starting", why) if why else None
+        return Refusal(503, why, code="starting") if why else None
 
-    async def _serve(
-        self,
-        admitted: _Admitted,
-        stream: trio.abc.Stream,
-        reading: trio.CancelScope,
-        keep: Callable[[], None],
-    ) -> None:
-        """Read the body, answer and hang up; see `plain.Seated`."""
-        with ExitStack() as upload:
-            if admitted.route.uploads:
-                if not self._uploads.acquire():
-                    await self._refuse(admitted, stream, failed("too_many_uploads"))
-                    return
-                upload.callback(self._uploads.release)
-            await self._read_and_answer(admitted, stream, reading, keep, upload.close)
-
-    async def _read_and_answer(
-        self,
-        admitted: _Admitted,
-        stream: trio.abc.Stream,
-        reading: trio.CancelScope,
-        keep: Callable[[], None],
-        answered: Callable[[], None],
-    ) -> None:
-        """Do so. answered: called when nothing of the body is kept any more."""
-        came: _Came | Answer = failed("full", "Others are waiting and your request did not come.")
-        with reading:
-            came = await caught(partial(self._read, admitted, stream), self._rooms.new_id)
-        if reading.cancel_called:
-            self._observer.count("limited", "silent")
-        keep()
-        if isinstance(came, Answer):
-            answered()
-            await self._refuse(admitted, stream, came)
-            return
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(until_it_leaves, stream, nursery.cancel_scope)
-            await self._tell(admitted, stream, came, nursery.cancel_scope)
-            nursery.cancel_scope.cancel()
-        del came  # before another one may come in its place
-        answered()
-        await hang_up(stream)
-
-    async def _read(self, admitted: _Admitted, stream: trio.abc.Stream) -> _Came | Answer:
-        """Return the body, or the answer to one that is none."""
-        route, head = admitted.route, admitted.head
+    def decode(self, admitted: Admitted, body: Any) -> _Came:
+        """Return a body as its route's Struct, or as an `Uploaded`."""
+        route = admitted.route
+        if isinstance(body, Uploaded):
+            return _Came(body, _digest_of_upload(body))
         if route.body is None:
             return _Came(None, b"")
-        body = bytearray()
-        form = Multipart(head) if route.uploads else None
-        ended = await feed_body(stream, head, body.extend if form is None else form.feed, admitted.bounds)
-        if isinstance(ended, Refusal):
-            code = code_of(ended.status, ended.code)
-            return (
-                failed("upload_too_large") if route.uploads and code == "too_large" else refused(ended, code)
-            )
-        if ended is None:
-            return failed("bad_request", "Send the whole body: it ended before its end.")
-        if form is not None:
-            upload = form.taken()
-            return _Came(upload, _digest_of_upload(upload))
         if route.bare and not body:
             return _Came(route.body(), b"")
-        return _Came(decode(route.body, bytes(body)), bytes(body))
+        return _Came(decode(route.body, body), body)
 
-    async def _tell(
-        self,
-        admitted: _Admitted,
-        stream: trio.abc.Stream,
-        came: _Came,
-        work: trio.CancelScope,
-    ) -> None:
+    async def work(self, admitted: Admitted, body: _Came, exchange: Exchange, left: trio.CancelScope) -> None:
         """Do what is asked, and write the answer."""
-        if not admitted.wants_events:
-            answer = await self._answer(admitted, came, None)
+        if not _wants_events(admitted):
+            answer = await self._answer(admitted, body, None)
             self._count(answer)
-            await write(stream, answer.render(admitted.head.method != b"HEAD"), self._observer)
+            await exchange.answer(answer)
             return
-        events = Events(stream, admitted.head.version == b"1.1", self._pace_now, self._observer, work.cancel)
+        events = Events(exchange, self._pace_now, self._observer, left.cancel)
         async with trio.open_nursery() as writing:
             writing.start_soon(events.run)
-            answer = await self._answer(admitted, came, events)
+            answer = await self._answer(admitted, body, events)
             self._count(answer)
             events.end(answer)
 
@@ -328,14 +147,14 @@ class HttpApi:
         """Return the pace of a text; a server that goes down keeps none."""
         return 0.0 if self._draining() else self._pace
 
-    async def _answer(self, admitted: _Admitted, came: _Came, events: Events | None) -> Answer:
+    async def _answer(self, admitted: Admitted, came: _Came, events: Events | None) -> Answer:
         rooms, route, caller = self._rooms, admitted.route, admitted.caller
 
         async def act() -> Answer:
-            closed = self._closed(route)
+            closed = self.refuse(route)
             if closed is not None:
-                return closed
-            project = admitted.project(came.body)
+                return tell(closed, "problem")
+            project = _project(admitted, came.body)
             preferred = any(b"respond-async" in value.lower() for value in admitted.head.values(b"prefer"))
             request = Request(
                 project, caller.name, admitted.names, admitted.query, came.body, preferred, events
@@ -359,17 +178,29 @@ class HttpApi:
             return await handler(self._rooms, request)
         return failed("storage")
 
-    async def _refuse(self, admitted: _Admitted, stream: trio.abc.Stream, answer: Answer) -> None:
-        self._count(answer)
-        await hang_up(stream, answer.render(admitted.head.method != b"HEAD"))
-
     def _count(self, answer: Answer) -> None:
         if answer.status >= 400:
             self._observer.count("rejections", str(answer.status))
 
 
-def _query(head: Head) -> bytes:
-    return head.target.partition(b"?")[2]
+def _wants_events(admitted: Admitted) -> bool:
+    """Whether it asks for events where there are some; of both that it accepts, the one that it names first."""
+    accepted = b",".join(admitted.head.values(b"accept")).lower()
+    events, json = accepted.find(_EVENTS), accepted.find(_JSON)
+    return admitted.route.events and events >= 0 and (json < 0 or events < json)
+
+
+def _project(admitted: Admitted, body: Any) -> str:
+    """Return whose things a request is about: as it says, else as its key does, else the house's own.
+
+    Raises Unanswerable for another one than its caller may see, as for what is not there.
+    """
+    named = admitted.names.get("project_id")
+    for given in (admitted.query, body):
+        named = named or getattr(given, "project_id", None)
+    if not admitted.caller.may_see(named):
+        raise Unanswerable("not_found")
+    return named or admitted.caller.project or HOUSE
 
 
 def _digest(head: Head, body: bytes) -> str:

@@ -3,8 +3,9 @@
 from ...ports.desk import Asked
 from ...protocol.http import ChatMessage, ThreadsQuery
 from ...protocol.views import CallPage, MessagePage, ThreadPage
+from ..answers import Answer
 from . import views
-from .answers import DONE, Answer, told
+from .answers import DONE, told
 from .pages import paged, window
 from .rooms import Request, Rooms
 

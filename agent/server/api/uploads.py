@@ -9,9 +9,9 @@ from collections.abc import Callable
 from ...config import FILENAME_CHARACTERS, UPLOAD_FIELD, UPLOAD_FIELDS, UPLOAD_MAX
 from ...protocol.problems import Unanswerable, Wrong, missing
 from ...text.words import without_nul
+from ..body import is_plain
 from ..sniff import Head
 from . import open as opened
-from .plain import is_plain
 from .rooms import Uploaded
 
 ENVELOPE = 64 * 1024  # bytes of a body beside those of its file

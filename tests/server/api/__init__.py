@@ -12,16 +12,17 @@ from agent.protocol.openapi import document
 from agent.protocol.problems import KIND
 from agent.protocol.routes import ROUTES
 from agent.server.admission import Admission
+from agent.server.api.keys import Keys
 from agent.server.api.router import HttpApi
-from agent.server.http import Contents, make_app
-from agent.server.hypercorn_edge import HttpServer
+from agent.server.http import HttpServer
 from agent.server.limits import Cap
 from agent.server.metrics import Metrics
+from agent.server.pages import Contents, pages
 from agent.server.serve import Edge, serve_stream
 from agent.server.settings import ServerSettings
 from agent.testing.faults import PipeEnd, pipe
 
-from .. import later, parted
+from .. import later, nobody, parted
 from .rooms import House
 
 TOKEN = "a-token-of-24-characters"
@@ -145,16 +146,8 @@ def request(
         about.append("Content-Type: application/json")
     if key is not None:
         about.append(f"X-AGENT-KEY: {key}")
-    lines = [f"{method} {target} HTTP/1.1", "Host: localhost", *about, *headers]
+    lines = [f"{method} {target} HTTP/1.1", "Host: localhost", "Connection: close", *about, *headers]
     return "\r\n".join((*lines, "", "")).encode() + (body or b"")
-
-
-@cache
-def _page() -> HttpServer:
-    """What answers other paths."""
-    metrics = Metrics()
-    contents = Contents(b"{}", "", later(metrics.text), later(lambda: ""), lambda _: True)
-    return HttpServer(make_app(contents, metrics))
 
 
 def asker(
@@ -165,9 +158,9 @@ def asker(
     chosen = ServerSettings(**{"api_rate": 0.0} | settings)
     metrics, admission = Metrics(), Admission.of(chosen)
     cap = Cap.of(chosen, 0)
-    api = HttpApi(house.rooms(), admission, cap, metrics, lambda: unready, lambda: draining, pace)
-
-    async def nobody(_: object) -> None: ...
-
-    edge = Edge(admission, nobody, _page(), cap, metrics, apis=(api,))
-    return Asker(edge, house, metrics)
+    rooms = house.rooms()
+    api = HttpApi(rooms, metrics, lambda: unready, lambda: draining, pace)
+    keys = Keys(admission, cap.wrong_tokens, rooms.projects)
+    page = pages(Contents(b"{}", "", later(metrics.text), later(lambda: "")))
+    http = HttpServer(keys, cap, metrics, page, {"problem": api}, rooms.new_id)
+    return Asker(Edge(admission, nobody, http, cap, metrics), house, metrics)

@@ -8,7 +8,7 @@ import trio.testing
 
 from agent.errors import Conflict, StorageFailed
 from agent.ports.desk import Asked, Listener
-from agent.server.api.answers import Answer
+from agent.server.answers import Answer
 from agent.server.api.once import once
 from agent.server.serve import serve_stream
 from agent.testing.faults import pipe

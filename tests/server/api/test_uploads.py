@@ -311,3 +311,24 @@ async def test_who_was_answered_is_no_longer_read(
         assert b'"category":"STATE"' in await end.receive_some(1 << 16)
         for each in (*ends, end):
             each.close()
+
+
+async def test_who_is_refused_and_does_not_read_it_takes_nobodys_turn(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """Its refusal waits to be taken, and another upload is read meanwhile."""
+    ask = asker()
+    async with trio.open_nursery() as nursery:
+        deaf = []
+        for _ in range(UPLOADS_AT_ONCE):
+            ours, theirs = pipe(16)
+            nursery.start_soon(serve_stream, ask.edge, theirs)
+            ours.feed(request("POST", DOCS, *form(category="NONE")))
+            deaf.append(ours)
+        await trio.testing.wait_all_tasks_blocked()
+        end, theirs = pipe(1 << 30)
+        nursery.start_soon(serve_stream, ask.edge, theirs)
+        end.feed(request("POST", DOCS, *form(category="STATE")))
+        assert b'"category":"STATE"' in await end.receive_some(1 << 16)
+        for each in (*deaf, end):
+            each.close()
