@@ -90,9 +90,9 @@ def _document() -> dict[str, Any]:
         "info": {
             "title": "agent",
             "version": "1.0.0",
-            "description": "Threads, decisions, approvals and tools over HTTP. One request a connection. What goes "
-            f"wrong is told as {KIND}, with a code; no value that was sent is repeated. What is another project's is "
-            "not there.",
+            "description": "Threads, decisions, approvals and tools over HTTP. A connection carries one request after "
+            "the other; what is sent before an answer has come ends it behind that answer. What goes wrong is told as "
+            f"{KIND}, with a code; no value that was sent is repeated. What is another project's is not there.",
         },
         "servers": [{"url": "http://127.0.0.1:8787", "description": "What `agent serve` binds by default."}],
         "security": [{"key": []}, {"bearer": []}],

@@ -37,6 +37,7 @@ class Exchange:
         self._may_persist = may_persist
         self._alone = not head.rest and not head.announces  # nothing has come that was not read
         self._answered = False  # in a way that another request may follow
+        self._watching = trio.CancelScope()
 
     @property
     def goes_on(self) -> bool:
@@ -50,15 +51,20 @@ class Exchange:
         return ended
 
     async def watch(self, work: trio.CancelScope) -> None:
-        """Cancel the work on an answer when its client has left. What it sends until then is dropped."""
-        with suppress(trio.BrokenResourceError, trio.ClosedResourceError):
-            while await self._stream.receive_some(_READ):
-                self._alone = False
-        self._alone = False
-        work.cancel()
+        """Cancel the work on an answer when its client has left. What it sends until there is one is dropped."""
+        with self._watching:
+            with suppress(trio.BrokenResourceError, trio.ClosedResourceError):
+                while await self._stream.receive_some(_READ):
+                    self._alone = False
+            self._alone = False
+            work.cancel()
 
     async def answer(self, answer: Answer) -> None:
-        """Write a whole answer; behind one that says no, nothing follows. Raises as `write` does."""
+        """Write a whole answer; behind one that says no, nothing follows. Raises as `write` does.
+
+        Nobody reads any more then: what comes once the answer is out may be the next request.
+        """
+        self._watching.cancel()
         keep = answer.status < 400 and self._alone and self.head.persists and self._may_persist()
         await self.write(answer.render(self.head.method != b"HEAD", keep))
         self._answered = keep

@@ -37,6 +37,7 @@ pytestmark = pytest.mark.proof
 AT_LENGTH = bool(os.environ.get("BAD_HTTP"))
 at_length = pytest.mark.skipif(not AT_LENGTH, reason="takes minutes: BAD_HTTP=1")
 Note = Callable[[str, object], None]
+CLOSE = "Connection: close"  # sent with what is good, so that its answer is the last
 BEARABLE = 5.0  # seconds for a turn of some 10 ms, on a machine that is busy with other things
 FILES_MORE, BYTES_MORE = 4, 64 * 1024 * 1024  # that a server may hold when it is left alone again
 SCRIPT = [
@@ -327,7 +328,7 @@ async def test_documents_that_are_hard_to_read_keep_nobody_waiting(
         async def put(number: int, text: bytes) -> None:
             form = CATEGORY + part("file", text, b"%d.md" % number) + END
             on = Target("POST", f"/projects/{here.ids.project}/docs", form, FORM)
-            told[await here.play(on.bad("", "", on.whole(form)), 2 * PATIENCE)] += 1
+            told[await here.play(on.bad("", "", on.whole(form, CLOSE)), 2 * PATIENCE)] += 1
 
         for text in (b"*a_ " * 200_000, b"[a](<b" * 100_000, b"1 kr " * 200_000):
             async with trio.open_nursery() as nursery:
@@ -363,7 +364,7 @@ async def _made(here: Scene) -> tuple[float, float]:
         for number in left:
             body = json.dumps({"name": f"p{number}", "role_statement": "r" * ROLE_CHARACTERS}).encode()
             on = Target("POST", "/projects", body)
-            told[await here.play(on.bad("", "", on.whole(body)))] += 1
+            told[await here.play(on.bad("", "", on.whole(body, CLOSE)))] += 1
 
     began = trio.current_time()
     async with trio.open_nursery() as nursery:

@@ -27,7 +27,7 @@ from agent.retrieval.load import Source
 from agent.retrieval.search import KnowledgeBase
 from agent.server import limits
 from agent.settings import Settings
-from agent.testing.faults import PipeEnd
+from agent.testing.faults import PipeEnd, pipe_to
 from agent.testing.network import Network, network
 
 KNOWLEDGE = KnowledgeBase.build(
@@ -308,6 +308,34 @@ async def test_what_comes_before_an_answer_is_no_request(autojump_clock: trio.te
         await trio.testing.wait_all_tasks_blocked()
         assert b"stateDiagram" not in client.seen
         nothing_is_left(net)
+
+
+class Quick(PipeEnd):
+    """The server's end of a connection whose client sends its next request in the moment that it has its answer."""
+
+    client: PipeEnd
+    following: list[bytes]
+
+    async def send_all(self, data: bytes | bytearray | memoryview) -> None:
+        """Send, and go on once the client's request is there."""
+        await super().send_all(data)
+        if self.following:
+            self.client.feed(self.following.pop(0))
+        for _ in range(5):  # whoever waits for it has its turn
+            await trio.lowlevel.checkpoint()
+
+
+@pytest.mark.parametrize("asked", [get(), ask(), get("/projects")], ids=["door", "question", "api"])
+async def test_a_next_request_may_come_as_soon_as_the_answer_is_out(
+    asked: bytes, autojump_clock: trio.testing.MockClock
+) -> None:
+    """It is not taken for one that came before."""
+    async with server() as net, trio.open_nursery() as nursery:
+        end, theirs = pipe_to(Quick)
+        theirs.client, theirs.following = end, [asked] * 3
+        nursery.start_soon(net.app.serve_stream, theirs)
+        assert await Client(end).send(asked) == [GOOD] * 4
+        end.close()
 
 
 async def test_a_body_is_asked_for_on_a_connection_that_goes_on(
