@@ -243,7 +243,7 @@ def part(name: str, data: bytes, filename: bytes | None = None, *headers: bytes)
 CATEGORY = part("category", b"FACTS")
 _FILE = part("file", b"x", b"a.md")
 _NAMES = (
-    *(b"../../etc/passwd", b"..\\..\\x.md", b"/etc/passwd.md", b"a\0b.md", b"", b".", b"..", b" a.md"),
+    *(b"../../etc/passwd", b"..\\..\\x.md", b"/etc/passwd.md", b"", b".", b"..", b" a.md"),
     *(b"a" * 201, b"\xff\xfe.md", b"\xe2\x80\xae.md", b"a\tb.md", "å".encode() * 201, b"x" * 900),
 )
 _FORMS: dict[str, bytes] = {
