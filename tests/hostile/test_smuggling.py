@@ -14,7 +14,7 @@ import trio.testing
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.adapters import Adapters
+from agent.compose.adapters import Adapters
 from agent.llm.script import ScriptModel
 from agent.retrieval.search import KnowledgeBase
 from agent.settings import Settings
